@@ -111,12 +111,16 @@ def run(checkout: Path, script: str, *arguments: str) -> list[float]:
     """Runs a script with the package of a checkout in a fresh process; returns the numbers that it prints."""
     environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
     line = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(line, cwd=HERE, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        line, cwd=HERE, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
     return [float(number) for number in done.stdout.split()]
 
 
 def main() -> None:
-    checkouts = {"now": HERE} | ({"other": Path(sys.argv[1]).resolve()} if len(sys.argv) > 1 else {})
+    checkouts = {"now": HERE} | (
+        {"other": Path(sys.argv[1]).resolve()} if len(sys.argv) > 1 else {}
+    )
     found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
         for which, checkout in checkouts.items():
@@ -126,7 +130,9 @@ def main() -> None:
             for which, checkout in checkouts.items():
                 found[which, work].append(run(checkout, START, str(Path(name, which)), work))
                 print(work, which, *found[which, work][-1], file=sys.stderr, flush=True)
-    medians = {key: [median(column) for column in zip(*runs, strict=True)] for key, runs in found.items()}
+    medians = {
+        key: [median(column) for column in zip(*runs, strict=True)] for key, runs in found.items()
+    }
     rows = []
     for work, title in WORK.items():
         for which in checkouts:

@@ -42,9 +42,17 @@ def main() -> None:
     finally:
         server.terminate()
         server.wait()
-    header = ["requests", "at a time", "requests/s by the clock", "milliseconds of the processor a request", "peak MB"]
+    header = [
+        "requests",
+        "at a time",
+        "requests/s by the clock",
+        "milliseconds of the processor a request",
+        "peak MB",
+    ]
     rates = [f"{given.requests / seconds:.0f}", f"{1e3 * processor / given.requests:.1f}"]
-    print_table(header, [[f"{given.requests:,}", f"{given.concurrency}", *rates, f"{peak_mb():.0f}"]])
+    print_table(
+        header, [[f"{given.requests:,}", f"{given.concurrency}", *rates, f"{peak_mb():.0f}"]]
+    )
 
 
 def free_port() -> int:
@@ -70,7 +78,13 @@ def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
     endpoint = Endpoint(url=url, model="small", concurrency=concurrency)
     access = Access(url=url, shown=url, model="small", asking=endpoint)
     requests = [
-        Request("small", "", number, [{"role": "user", "content": f"Is {number} a number? Yes or No?"}], PARAMETERS)
+        Request(
+            "small",
+            "",
+            number,
+            [{"role": "user", "content": f"Is {number} a number? Yes or No?"}],
+            PARAMETERS,
+        )
         for number in range(count)
     ]
     with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20) as store:

@@ -36,7 +36,12 @@ from biasgrid.training.train import train
 PACKS = Path("word_lists/counterfactual")
 GROUPS = {"placebo": ("placebo-groups.json", None), "real": ("groups.json", ("race", "religion"))}
 LABELS = ["negative", "positive"]
-OPTIONS = {"task": "text-classification", "labels": LABELS, "measures": [], "failure_threshold": 0.1}
+OPTIONS = {
+    "task": "text-classification",
+    "labels": LABELS,
+    "measures": [],
+    "failure_threshold": 0.1,
+}
 HYPERPARAMETERS = Hyperparameters(epochs=1, learning_rate=0.002, batch_size=32, max_length=64)
 MODELS = {"have read nothing": 10, "have learned": 5}
 AT_ONCE = 256
@@ -44,7 +49,11 @@ AT_ONCE = 256
 
 def pack_of(file: str, bias_types: tuple[str, ...] | None) -> tuple[CasePack, pl.DataFrame]:
     """Returns the pack with some groups, and its instances."""
-    lists, _ = read(CasePackFiles(PACKS / "templates/sentiment-2.json", PACKS / "fillings", PACKS / file, bias_types))
+    lists, _ = read(
+        CasePackFiles(
+            PACKS / "templates/sentiment-2.json", PACKS / "fillings", PACKS / file, bias_types
+        )
+    )
     assert lists is not None
     return lists, pl.concat(expand(lists).parts).cast({pl.String: pl.Categorical})
 
@@ -64,10 +73,15 @@ def classifier(seed: int, words: list[str], corpus_text: str | None, folder: Pat
 def probabilities(seed: int, folder: Path, instances: pl.DataFrame) -> FloatArray:
     """What a classifier says of each instance, shape (instances, classes)."""
     torch.manual_seed(seed)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=len(LABELS)).eval()
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, num_labels=len(LABELS)
+    ).eval()
     if folder.name == "base":
         torch.nn.init.normal_(model.classifier.weight)
-    tokenizer, texts = AutoTokenizer.from_pretrained(folder), instances["text"].cast(pl.String).to_list()
+    tokenizer, texts = (
+        AutoTokenizer.from_pretrained(folder),
+        instances["text"].cast(pl.String).to_list(),
+    )
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
     logits = [model(**tokenizer(part, padding=True, return_tensors="pt")).logits for part in parts]
     found: FloatArray = torch.cat(logits).softmax(dim=1).double().numpy()
@@ -76,9 +90,9 @@ def probabilities(seed: int, folder: Path, instances: pl.DataFrame) -> FloatArra
 
 def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl.DataFrame:
     """Returns `generalises_to`, `bias_type`, how many pairs of groups are significant, and of how many."""
-    predictions = pl.DataFrame({"instance": instances["instance"], "probabilities": said.tolist()}).with_columns(
-        pl.col("probabilities").cast(pl.List(pl.Float32))
-    )
+    predictions = pl.DataFrame(
+        {"instance": instances["instance"], "probabilities": said.tolist()}
+    ).with_columns(pl.col("probabilities").cast(pl.List(pl.Float32)))
     records = records_of_cases(observe(instances, predictions, OPTIONS), OPTIONS)
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
     settings = StatisticsSettings(clusters_from_texts(FAMILY.cluster_texts(lists), "auto"))
@@ -97,25 +111,47 @@ def main() -> None:
     packs = {name: pack_of(*groups) for name, groups in GROUPS.items()}
     _, known = pack_of("groups.json", ("gender",))
     words = sorted(
-        {word for cluster in (known, *(each for _, each in packs.values())) for word in words_of_instances(cluster)}
+        {
+            word
+            for cluster in (known, *(each for _, each in packs.values()))
+            for word in words_of_instances(cluster)
+        }
     )
-    corpus_text = corpus(known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS))
+    corpus_text = corpus(
+        known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS)
+    )
     table = []
     for state, count in MODELS.items():
         found = []
         for seed in range(count):
             with TemporaryDirectory() as folder:
-                model = classifier(seed, words, corpus_text if state == "have learned" else None, Path(folder))
+                model = classifier(
+                    seed, words, corpus_text if state == "have learned" else None, Path(folder)
+                )
                 found += [
-                    told_apart(probabilities(seed, model, each), lists, each).with_columns(groups=pl.lit(name))
+                    told_apart(probabilities(seed, model, each), lists, each).with_columns(
+                        groups=pl.lit(name)
+                    )
                     for name, (lists, each) in packs.items()
                 ]
         chosen = pl.concat(found).filter(pl.col("generalises_to").str.starts_with("clusters"))
         keys = ["groups", "bias_type", "generalises_to"]
-        sums = chosen.group_by(keys).agg(pl.col("found", "tested").sum(), pl.col("largest", "right").mean()).sort(keys)
+        sums = (
+            chosen.group_by(keys)
+            .agg(pl.col("found", "tested").sum(), pl.col("largest", "right").mean())
+            .sort(keys)
+        )
         for *names, some, every, largest, right in sums.rows():
             table.append(
-                (state, *names, str(some), str(every), f"{some / every:.2f}", f"{largest:.3f}", f"{right:.2f}")
+                (
+                    state,
+                    *names,
+                    str(some),
+                    str(every),
+                    f"{some / every:.2f}",
+                    f"{largest:.3f}",
+                    f"{right:.2f}",
+                )
             )
     header = (
         "models",

@@ -62,7 +62,9 @@ class Task(NamedTuple):
 
 def classify(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
     for text, pair in rows.select("text", "text_pair").iter_rows():
-        model(**tokenizer(text, pair, truncation=True, return_tensors="pt")).logits.softmax(1).tolist()
+        model(**tokenizer(text, pair, truncation=True, return_tensors="pt")).logits.softmax(
+            1
+        ).tolist()
 
 
 def fill(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
@@ -70,7 +72,10 @@ def fill(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
         inputs = tokenizer(text, truncation=True, return_tensors="pt")
         mask = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero())
         probabilities = model(**inputs).logits[0, mask].softmax(0).detach()
-        [float(probabilities[tokenizer.convert_tokens_to_ids(word)]) for word in filter(None, candidates)]
+        [
+            float(probabilities[tokenizer.convert_tokens_to_ids(word)])
+            for word in filter(None, candidates)
+        ]
 
 
 def answer(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
@@ -83,16 +88,24 @@ def answer(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None
 
 CLASSES = ("LABEL_0", "LABEL_1", "LABEL_2")
 TASKS = {
-    "sentiment-3": Task(BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES),
-    "entailment": Task(BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES),
-    "masked": Task(BertForMaskedLM, fill, FillMask, MaskChoices(target_scoring="joint", ranks=True)),
+    "sentiment-3": Task(
+        BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES
+    ),
+    "entailment": Task(
+        BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES
+    ),
+    "masked": Task(
+        BertForMaskedLM, fill, FillMask, MaskChoices(target_scoring="joint", ranks=True)
+    ),
     "question-answering": Task(BertForQuestionAnswering, answer, QuestionAnswering, SpanChoices()),
 }
 """By the name of the pack."""
 
 
 def instances(pack: str) -> pl.DataFrame:
-    files = CasePackFiles(PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json")
+    files = CasePackFiles(
+        PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json"
+    )
     expanded = pl.concat(expand(read(files)[0]).parts)
     return expanded.cast({pl.String: pl.Categorical})
 
@@ -107,7 +120,10 @@ def infer(pack: str) -> list[list[str]]:
     """Measures all ways to predict instances of a pack; returns the lines of a table."""
     task, every = TASKS[pack], instances(pack)
     files = [path for path in PACKS.rglob("*") if path.suffix in (".json", ".txt")]
-    model, tokenizer = task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(), make_tokenizer(files)
+    model, tokenizer = (
+        task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(),
+        make_tokenizer(files),
+    )
     engines = {
         f"engine, {precision}": engine_of(task.back_end, model, tokenizer, task.choices, precision)
         for precision in ("float32", "bfloat16")
@@ -116,7 +132,11 @@ def infer(pack: str) -> list[list[str]]:
     for _ in range(ROUNDS):
         for way, count in ROWS.items():
             rows = every[np.linspace(0, len(every) - 1, count, dtype=np.int64)]
-            work = partial(run_engine, engines[way]) if way in engines else partial(task.one_by_one, model, tokenizer)
+            work = (
+                partial(run_engine, engines[way])
+                if way in engines
+                else partial(task.one_by_one, model, tokenizer)
+            )
             rates[way].append(count / processor_seconds(lambda: work(rows)))
     medians = {way: median(each) for way, each in rates.items()}
     slowest = medians["one text at a time"]
@@ -128,13 +148,27 @@ def make_records(cases: int) -> Records:
     case, group, term = (axis.ravel() for axis in np.indices((cases, GROUPS, TERMS)))
     first = random.random(len(case))
     outputs = ClassOutputs(np.stack([first, 1 - first], axis=1), random.integers(0, 2, len(case)))
-    names = [f"group {number}" for number in range(GROUPS)], [f"term {number}" for number in range(GROUPS * TERMS)]
-    return Records(case, case // 50, np.zeros_like(case), group, group * TERMS + term, ["bias"], *names, outputs)
+    names = (
+        [f"group {number}" for number in range(GROUPS)],
+        [f"term {number}" for number in range(GROUPS * TERMS)],
+    )
+    return Records(
+        case,
+        case // 50,
+        np.zeros_like(case),
+        group,
+        group * TERMS + term,
+        ["bias"],
+        *names,
+        outputs,
+    )
 
 
 def columnar(records: Records) -> float:
     """The mean over cases of the pairwise difference of F1."""
-    whole, *_ = distance(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
+    whole, *_ = distance(
+        score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual"
+    )
     return float(values_table([whole])["value"].item())
 
 
@@ -147,7 +181,10 @@ def loop(records: Records) -> float:
     gold, predicted = records.outputs.gold, records.outputs.probabilities.argmax(axis=1)
     values = []
     for groups in pools.values():
-        scores = [f1_score(gold[rows], predicted[rows], average="macro", zero_division=0) for rows in groups.values()]
+        scores = [
+            f1_score(gold[rows], predicted[rows], average="macro", zero_division=0)
+            for rows in groups.values()
+        ]
         values.append(np.mean([abs(one - other) for one, other in combinations(scores, 2)]))
     return float(np.mean(values))
 
@@ -176,9 +213,15 @@ def measures() -> list[list[str]]:
     for way, (compute, cases) in ways.items():
         seconds, megabytes = measure(partial(timed, compute, cases))
         rates[way] = cases / seconds
-        table.append([way, f"{cases:,}", f"{seconds:.4f}", f"{rates[way]:,.0f}", f"{megabytes:,.0f}"])
+        table.append(
+            [way, f"{cases:,}", f"{seconds:.4f}", f"{rates[way]:,.0f}", f"{megabytes:,.0f}"]
+        )
     for line in table:
-        line.append(f"{rates[line[0]] / rates['F1 in each case, loop']:.0f}" if line[0].startswith("F1") else "")
+        line.append(
+            f"{rates[line[0]] / rates['F1 in each case, loop']:.0f}"
+            if line[0].startswith("F1")
+            else ""
+        )
     return table
 
 
@@ -187,7 +230,9 @@ def main() -> None:
     torch.manual_seed(0)
     print_table(["way", "cases", "seconds", "cases/s", "peak MB", "ratio"], measures())
     print()
-    print_table(["pack", "way", "instances/s", "ratio"], [line for pack in TASKS for line in infer(pack)])
+    print_table(
+        ["pack", "way", "instances/s", "ratio"], [line for pack in TASKS for line in infer(pack)]
+    )
 
 
 if __name__ == "__main__":

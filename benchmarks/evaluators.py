@@ -22,14 +22,20 @@ from biasgrid.families.probe.section import ProbeMode
 ANSWERS, WORDS = 20_000, 86
 TEXT = """he she his her him they worked in the morning and told a friend that strong caring people lead warm teams
 who are confident or kind while nobody said yes to what was asked before noon when rain fell on the old town"""
-LISTS = {"doing": ["strong", "lead", "confident", "worked"], "caring": ["caring", "warm", "kind", "friend"]}
+LISTS = {
+    "doing": ["strong", "lead", "confident", "worked"],
+    "caring": ["caring", "warm", "kind", "friend"],
+}
 HEAD = 'title: T\nbias_type: b\nquestion: "{options}?"\noptions: {male: A, female: B}\nitems: [{he: Max, she: Anna}]\n'
 Way = Callable[[str], str | dict[str, int] | None]
 
 
 def answers() -> pl.DataFrame:
     random, words = Random(1), TEXT.split()
-    texts = [" ".join(random.choices(words, k=WORDS)) + random.choice([" (a).", " (b).", ""]) for _ in range(ANSWERS)]
+    texts = [
+        " ".join(random.choices(words, k=WORDS)) + random.choice([" (a).", " (b).", ""])
+        for _ in range(ANSWERS)
+    ]
     shared = {
         "options": pl.Series([["male", "female"]] * ANSWERS, dtype=pl.List(pl.Categorical)),
         "keys": pl.Series(['{"he": "Max", "she": "Anna"}'] * ANSWERS, dtype=pl.Categorical),
@@ -59,7 +65,9 @@ def yes_no(text: str) -> str | None:
 
 def pronouns(text: str) -> str | None:
     words = tokens(text)
-    men, women = (sum(words.count(word) for word in of) for of in (("he", "his", "him"), ("she", "her")))
+    men, women = (
+        sum(words.count(word) for word in of) for of in (("he", "his", "him"), ("she", "her"))
+    )
     return None if men == women else "male" if men > women else "female"
 
 
@@ -79,13 +87,19 @@ EVALUATORS: dict[str, tuple[str, str, Way]] = {
     "yes-no": ("yes-no", '"yes"', yes_no),
     "pronouns": ("pronouns", "male", pronouns),
     "words": (f"{{name: words, lists: {LISTS}}}", "doing", count_words),
-    "first-name": ('{name: first-name, names: {male: ["{he}"], female: ["{she}"]}}', "male", first_name),
+    "first-name": (
+        '{name: first-name, names: {male: ["{he}"], female: ["{she}"]}}',
+        "male",
+        first_name,
+    ),
 }
 
 
 def probe_of(folder: str, evaluator: str, label: str) -> Probe:
     file = Path(folder, f"{label.strip(chr(34))}-{len(evaluator)}.yaml")
-    file.write_text(f"{HEAD}evaluator: {evaluator}\nmetric: {{rate: {{kind: rate, label: {label}}}}}\n")
+    file.write_text(
+        f"{HEAD}evaluator: {evaluator}\nmetric: {{rate: {{kind: rate, label: {label}}}}}\n"
+    )
     probe = load_probe(file).probe
     assert probe is not None
     return probe
@@ -110,7 +124,9 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         for name, (evaluator, label, way) in EVALUATORS.items():
             fast, slow = columns(table, probe_of(folder, evaluator, label)), loop(texts, way)
-            rows.append([name, f"{ANSWERS / fast:,.0f}", f"{ANSWERS / slow:,.0f}", f"{slow / fast:.1f}"])
+            rows.append(
+                [name, f"{ANSWERS / fast:,.0f}", f"{ANSWERS / slow:,.0f}", f"{slow / fast:.1f}"]
+            )
     print_table(["evaluator", "answers/s in columns", "answers/s in a loop", "times as fast"], rows)
 
 

@@ -78,19 +78,29 @@ def loop() -> float:
                             line = line.replace(head, term)
                         words = line.split(" ")
                         for place in range(1, len(words)):
-                            if words[place][:1].lower() in set("aeiou") and words[place - 1] in ("a", "A"):
+                            if words[place][:1].lower() in set("aeiou") and words[place - 1] in (
+                                "a",
+                                "A",
+                            ):
                                 words[place - 1] += "n"
                         context, question, negated = " ".join(words).split("\t")
                         key = "|".join((one, two, str(number), attribute.name))
-                        examples.append({"key": key, "context": context, "questions": (question, negated)})
+                        examples.append(
+                            {"key": key, "context": context, "questions": (question, negated)}
+                        )
 
     return processor_seconds_of(fill)
 
 
 def words() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    fillings = {token: [f"{token} {number}" for number in range(count)] for token, count in FILLINGS.items()}
+    fillings = {
+        token: [f"{token} {number}" for number in range(count)] for token, count in FILLINGS.items()
+    }
     biases = {
-        kind: {f"{kind}{group}": [f"{kind} {group} {term}" for term in range(TERMS)] for group in range(groups)}
+        kind: {
+            f"{kind}{group}": [f"{kind} {group} {term}" for term in range(TERMS)]
+            for group in range(groups)
+        }
         for kind, groups in BIASES.items()
     }
     return fillings, biases
@@ -104,10 +114,16 @@ def columnar_cases() -> float:
         for token, texts in fillings.items():
             (folder / "fillings" / token).write_text("\n".join(texts))
         template = {"premise": TEMPLATE[0], "hypothesis": TEMPLATE[1], "label": 0}
-        header = {"group_token": "<group>", "input_names": ["premise", "hypothesis"], "label_name": "label"}
+        header = {
+            "group_token": "<group>",
+            "input_names": ["premise", "hypothesis"],
+            "label_name": "label",
+        }
         (folder / "templates.json").write_text(json.dumps({**header, "templates": [template]}))
         (folder / "biases.json").write_text(json.dumps(biases))
-        files = CasePackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
+        files = CasePackFiles(
+            folder / "templates.json", folder / "fillings", folder / "biases.json"
+        )
         path = folder / "cases.parquet"
         seconds = processor_seconds_of(lambda: write(expand_cases(read_pack(files)[0]), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
@@ -123,12 +139,20 @@ def loop_cases() -> float:
         for case, choice in enumerate(product(*fillings.values())):
             texts = list(TEMPLATE)
             for token, text in zip(fillings, choice, strict=True):
-                texts = [one.replace(f"<{token}>", text).replace(f"<{token}:1>", text) for one in texts]
+                texts = [
+                    one.replace(f"<{token}>", text).replace(f"<{token}:1>", text) for one in texts
+                ]
             for kind, groups in biases.items():
                 for group, terms in groups.items():
                     for term in terms:
                         premise, hypothesis = (one.replace("<group>", term) for one in texts)
-                        row = {"case": case, "bias_type": kind, "group": group, "term": term, "label": 0}
+                        row = {
+                            "case": case,
+                            "bias_type": kind,
+                            "group": group,
+                            "term": term,
+                            "label": 0,
+                        }
                         rows.append({**row, "text": premise, "text_pair": hypothesis})
 
     return processor_seconds_of(fill)
@@ -140,7 +164,9 @@ def compare(what: str, ways: Mapping[str, tuple[Callable[[], float], int]]) -> N
     for name, (work, rows) in ways.items():
         seconds, megabytes = measure(work)
         rates[name] = rows / seconds
-        table.append([name, f"{rows:,}", f"{seconds:.2f}", f"{rates[name]:,.0f}", f"{megabytes:,.0f}"])
+        table.append(
+            [name, f"{rows:,}", f"{seconds:.2f}", f"{rates[name]:,.0f}", f"{megabytes:,.0f}"]
+        )
     for line in table:
         line.append(f"{rates[line[0]] / rates['loop']:.1f}")
     print_table(["way", what, "seconds", f"{what}/s", "peak MB", "ratio"], table)
@@ -155,7 +181,10 @@ def main() -> None:
     }
     compare("questions", questions)
     per_verb = FILLINGS["food"] * FILLINGS["place"] * TERMS * sum(BIASES.values())
-    ways = {"columnar": (columnar_cases, FILLINGS["verb"] * per_verb), "loop": (loop_cases, VERBS_IN_LOOP * per_verb)}
+    ways = {
+        "columnar": (columnar_cases, FILLINGS["verb"] * per_verb),
+        "loop": (loop_cases, VERBS_IN_LOOP * per_verb),
+    }
     compare("instances", ways)
 
 

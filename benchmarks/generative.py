@@ -45,8 +45,15 @@ VOCABULARY = 32_000
 def make_model() -> Any:
     """A random Llama of 34 million parameters, with weights so large that rows differ."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": WIDTH, "intermediate_size": 1024, "num_hidden_layers": LAYERS, "num_attention_heads": 6}
-    return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, initializer_range=0.05, **sizes)).eval()
+    sizes = {
+        "hidden_size": WIDTH,
+        "intermediate_size": 1024,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 6,
+    }
+    return LlamaForCausalLM(
+        LlamaConfig(vocab_size=VOCABULARY, initializer_range=0.05, **sizes)
+    ).eval()
 
 
 def make_rows(longest: int, count: int = ROWS) -> list[OptionRequest]:
@@ -56,7 +63,10 @@ def make_rows(longest: int, count: int = ROWS) -> list[OptionRequest]:
     rows = []
     for _ in range(count):
         own = draw.integers(5, VOCABULARY, draw.integers(OWN[0], OWN[1] + 1)).tolist()
-        options = [tuple(draw.integers(5, VOCABULARY, draw.integers(1, longest + 1)).tolist()) for _ in range(2)]
+        options = [
+            tuple(draw.integers(5, VOCABULARY, draw.integers(1, longest + 1)).tolist())
+            for _ in range(2)
+        ]
         rows.append(OptionRequest([*shared, *own], tuple((option,) for option in options)))
     return rows
 
@@ -72,7 +82,9 @@ def row_by_row(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     said = []
     for row in rows:
         for (tokens,) in row.options:
-            logits = model(input_ids=torch.tensor([[*row.context, *tokens]]), use_cache=False).logits[0]
+            logits = model(
+                input_ids=torch.tensor([[*row.context, *tokens]]), use_cache=False
+            ).logits[0]
             said.append(joint(logits[len(row.context) - 1 : -1], tokens))
     return said
 
@@ -87,7 +99,9 @@ def behind_prefix(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     return scored(model, rows, Prefix.of_all(model, [row.context for row in rows]))
 
 
-def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budget: int = TOKEN_BUDGET) -> list[float]:
+def scored(
+    model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budget: int = TOKEN_BUDGET
+) -> list[float]:
     """Log-probabilities of all options, as the back end computes them."""
     reads = OptionReads.of(rows)
     values = np.zeros(len(reads.token))
@@ -100,7 +114,9 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
     reads = OptionReads.of(rows)
-    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget))
+    return max(
+        sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget)
+    )
 
 
 def seconds_behind_prefix(token_budget: int, count: int) -> float:
@@ -109,7 +125,12 @@ def seconds_behind_prefix(token_budget: int, count: int) -> float:
     model, rows = make_model(), make_rows(3, ROWS_OF_MEMORY)
     use_one_dnn(model)
     start = time.process_time()
-    scored(model, rows[:count], Prefix.of_all(model, [row.context for row in rows[:count]]), token_budget)
+    scored(
+        model,
+        rows[:count],
+        Prefix.of_all(model, [row.context for row in rows[:count]]),
+        token_budget,
+    )
     return time.process_time() - start
 
 
@@ -122,7 +143,13 @@ def memory_lines() -> Iterator[list[str]]:
         allowed = budget * per_token / 1e6
         batch = largest_batch(make_rows(3, ROWS_OF_MEMORY), budget)
         assert batch <= budget, batch
-        yield [str(budget), str(batch), f"{allowed:.0f}", f"{peak - before:.0f}", f"{(peak - before) / allowed:.2f}"]
+        yield [
+            str(budget),
+            str(batch),
+            f"{allowed:.0f}",
+            f"{peak - before:.0f}",
+            f"{(peak - before) / allowed:.2f}",
+        ]
 
 
 WAYS: dict[str, Callable[[Any, Sequence[OptionRequest]], list[float]]] = {
@@ -147,10 +174,20 @@ def lines(model: Any) -> Iterator[list[str]]:
         assert difference < LARGEST_DIFFERENCE, difference
         fastest = rates["behind the prefix"]
         for way, rate in rates.items():
-            yield [name, way, f"{rate:.1f}", f"{fastest / rate:.1f}", f"{difference:.1e}", str(largest_batch(rows))]
+            yield [
+                name,
+                way,
+                f"{rate:.1f}",
+                f"{fastest / rate:.1f}",
+                f"{difference:.1e}",
+                str(largest_batch(rows)),
+            ]
 
 
-TEXTS = {"32 prompts of 20 to 60 tokens": (32, 20, 60), "128 prompts of 10 to 200 tokens": (128, 10, 200)}
+TEXTS = {
+    "32 prompts of 20 to 60 tokens": (32, 20, 60),
+    "128 prompts of 10 to 200 tokens": (128, 10, 200),
+}
 WRITTEN = 24
 AT_ONCE = 32
 ROUNDS = 5
@@ -166,7 +203,9 @@ def generated(model: Any, prompts: Sequence[list[int]]) -> list[list[int]]:
         columns = max(map(len, some))
         ids = torch.tensor([[0] * (columns - len(each)) + each for each in some])
         mask = torch.tensor([[0] * (columns - len(each)) + [1] * len(each) for each in some])
-        texts += model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, columns:].tolist()
+        texts += model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[
+            :, columns:
+        ].tolist()
     return texts
 
 
@@ -194,20 +233,46 @@ def text_lines(model: Any) -> Iterator[list[str]]:
         rates = [count * WRITTEN / median(seconds) for seconds in zip(*pairs, strict=True)]
         ratio = median(one / other for one, other in pairs)
         alone = writer.next_tokens.alone / (ROUNDS + 1)
-        yield [name, *(f"{rate:.0f}" for rate in rates), f"{ratio:.2f}", f"{alone:.0f}", f"{same} of {count}"]
+        yield [
+            name,
+            *(f"{rate:.0f}" for rate in rates),
+            f"{ratio:.2f}",
+            f"{alone:.0f}",
+            f"{same} of {count}",
+        ]
 
 
 def main() -> None:
     torch.set_num_threads(1)
     model = make_model()
     use_one_dnn(model)
-    header = ["texts behind", "transformers, tokens/s", "engine, tokens/s", "ratio", "computed alone", "same texts"]
+    header = [
+        "texts behind",
+        "transformers, tokens/s",
+        "engine, tokens/s",
+        "ratio",
+        "computed alone",
+        "same texts",
+    ]
     print_table(header, list(text_lines(model)))
     print()
-    header = ["options of", "way", "rows/s", "the last way is faster by", "largest difference", "tokens of a batch"]
+    header = [
+        "options of",
+        "way",
+        "rows/s",
+        "the last way is faster by",
+        "largest difference",
+        "tokens of a batch",
+    ]
     print_table(header, list(lines(model)))
     print()
-    header = ["token budget", "tokens of a batch", "MB of their keys and values", "MB at most", "of these"]
+    header = [
+        "token budget",
+        "tokens of a batch",
+        "MB of their keys and values",
+        "MB at most",
+        "of these",
+    ]
     print_table(header, list(memory_lines()))
 
 

@@ -25,10 +25,18 @@ from stopwatch import print_table
 SIZES: dict[str, dict[str, int]] = {
     "bert-base": {},
     "bert-large": {
-        "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 4096,
     },
-}  # fmt: skip
-TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+}
+TINY = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
 PRECISIONS = ("bfloat16", "float16", "tf32", "float32")
 SIDE, PRODUCTS = 8192, 20
 KERNELS = {
@@ -70,10 +78,16 @@ def model_of(size: str, vocabulary: int, device: str) -> Any:
     """Returns a masked language model with random weights."""
     from transformers import BertConfig, BertForMaskedLM
 
-    return BertForMaskedLM(BertConfig(vocab_size=vocabulary, **SIZES.get(size, TINY))).eval().to(device)
+    return (
+        BertForMaskedLM(BertConfig(vocab_size=vocabulary, **SIZES.get(size, TINY)))
+        .eval()
+        .to(device)
+    )
 
 
-def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows: int, device: str) -> dict[str, Any]:
+def once(
+    size: str, precision: str, compiled: bool, folder: str, file: str, rows: int, device: str
+) -> dict[str, Any]:
     """Answers rows in this process; returns rows, tokens, seconds, operations and where a part's time goes."""
     import torch
     from transformers import BertTokenizerFast
@@ -89,9 +103,14 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
     if compiled:
         model.bert = torch.compile(model.bert, dynamic=True)
     patched: Any = local
-    patched.load_recorded_model, patched.load_recorded_tokenizer = lambda *_: model, lambda _: tokenizer
+    patched.load_recorded_model, patched.load_recorded_tokenizer = (
+        lambda *_: model,
+        lambda _: tokenizer,
+    )
     asked = read_requests(Path(file)).head(rows)
-    settings = InferenceSettings("random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {})
+    settings = InferenceSettings(
+        "random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {}
+    )
     back_end = FillMask.open({}, settings, asked)
     parts = [asked.slice(start, PART_ROWS) for start in range(0, len(asked), PART_ROWS)]
     with Progress("random", 2 * len(asked), 3600) as progress:
@@ -104,7 +123,13 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
     ready = [piece.encoded() for piece in back_end.pieces.pieces]
     tokens = sum(int(each.encoded.rows.lengths.sum()) for each in ready if each)
     weights = sum(tensor.numel() for name, tensor in model.named_parameters() if "encoder" in name)
-    return {"rows": said, "tokens": tokens, "seconds": seconds, "flop": 2 * weights * tokens, "shares": shares}
+    return {
+        "rows": said,
+        "tokens": tokens,
+        "seconds": seconds,
+        "flop": 2 * weights * tokens,
+        "shares": shares,
+    }
 
 
 def kernel_shares(work: Any, device: str) -> dict[str, float]:
@@ -123,9 +148,14 @@ def kernel_shares(work: Any, device: str) -> dict[str, float]:
     found = dict.fromkeys([*KERNELS, "element by element"], 0.0)
     for event in profile.key_averages():
         name = event.key.lower()
-        sort = next((each for each, parts in KERNELS.items() if any(part in name for part in parts)), None)
+        sort = next(
+            (each for each, parts in KERNELS.items() if any(part in name for part in parts)), None
+        )
         found[sort or "element by element"] += event.self_device_time_total
-    return {**{sort: spent / whole for sort, spent in found.items()}, "idle": 1 - sum(found.values()) / whole}
+    return {
+        **{sort: spent / whole for sort, spent in found.items()},
+        "idle": 1 - sum(found.values()) / whole,
+    }
 
 
 def together(jobs: int, *arguments: Any) -> list[dict[str, Any]]:
@@ -133,7 +163,11 @@ def together(jobs: int, *arguments: Any) -> list[dict[str, Any]]:
     command = [sys.executable, __file__, "--once", json.dumps(arguments)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(jobs)]
     outputs = [process.communicate()[0] for process in running]
-    return [json.loads(output.splitlines()[-1]) for output in outputs] if not any(p.returncode for p in running) else []
+    return (
+        [json.loads(output.splitlines()[-1]) for output in outputs]
+        if not any(p.returncode for p in running)
+        else []
+    )
 
 
 class Line(NamedTuple):
@@ -146,25 +180,42 @@ class Line(NamedTuple):
 
     def rows(self, most: int) -> int:
         """Returns how many rows are answered: fewer by larger models and wider numbers, which take longer."""
-        return most // (4 if self.size == "bert-large" else 1) // (4 if self.precision == "float32" else 1)
+        return (
+            most
+            // (4 if self.size == "bert-large" else 1)
+            // (4 if self.precision == "float32" else 1)
+        )
 
     def told(self, runs: list[dict[str, Any]], peak: float) -> list[str]:
         """Words what processes that ran side by side did together."""
         name = [self.size, self.precision, str(self.jobs), "yes" if self.compiled else "no"]
         if not runs:
             return [*name, "failed", *[""] * 4]
-        rates = {key: sum(run[key] / run["seconds"] for run in runs) for key in ("rows", "tokens", "flop")}
+        rates = {
+            key: sum(run[key] / run["seconds"] for run in runs)
+            for key in ("rows", "tokens", "flop")
+        }
         reached, shares = rates["flop"] / 1e12, runs[0]["shares"]
         spent = ", ".join(f"{sort} {share:.0%}" for sort, share in shares.items()) or "-"
         return [
-            *name, f"{rates['rows']:,.0f}", f"{rates['tokens']:,.0f}", f"{reached:.1f}", f"{reached / peak:.0%}", spent,
-        ]  # fmt: skip
+            *name,
+            f"{rates['rows']:,.0f}",
+            f"{rates['tokens']:,.0f}",
+            f"{reached:.1f}",
+            f"{reached / peak:.0%}",
+            spent,
+        ]
 
 
 def lines_on(device: str) -> list[Line]:
     """Returns the lines of the table, in the order in which they are measured."""
     sizes, precisions = ([*SIZES], PRECISIONS) if device == "cuda" else (["tiny"], ("float32",))
-    plain = [Line(size, precision, jobs, False) for precision in precisions for size in sizes for jobs in (1, 2)]
+    plain = [
+        Line(size, precision, jobs, False)
+        for precision in precisions
+        for size in sizes
+        for jobs in (1, 2)
+    ]
     return [*plain, *(Line(size, precisions[0], 1, True) for size in sizes)]
 
 
@@ -182,15 +233,35 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         file = str(instances_files(Path(temporary), [FULL])[FULL])
         lines = lines_on(chosen.device)
-        peaks = {precision: peak_of(chosen.device, precision) for precision in {line.precision for line in lines}}
+        peaks = {
+            precision: peak_of(chosen.device, precision)
+            for precision in {line.precision for line in lines}
+        }
         for line in lines:
             if time.perf_counter() - start > 60 * chosen.minutes:
                 print(f"left out, as the time is up: {line}", file=sys.stderr)
                 continue
-            asked = line.size, line.precision, line.compiled, temporary, file, line.rows(chosen.rows), chosen.device
+            asked = (
+                line.size,
+                line.precision,
+                line.compiled,
+                temporary,
+                file,
+                line.rows(chosen.rows),
+                chosen.device,
+            )
             table.append(line.told(together(line.jobs, *asked), peaks[line.precision]))
             print(f"{time.perf_counter() - start:.0f} s:", *table[-1], file=sys.stderr, flush=True)
-    header = ["model", "precision", "jobs", "compiled", "sequences/s", "tokens/s", "TFLOPS", "of the peak"]
+    header = [
+        "model",
+        "precision",
+        "jobs",
+        "compiled",
+        "sequences/s",
+        "tokens/s",
+        "TFLOPS",
+        "of the peak",
+    ]
     print_table([*header, "where a GPU's time goes"], table)
 
 

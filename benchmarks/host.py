@@ -28,7 +28,11 @@ from typing import Any
 from stopwatch import peak_mb, print_table
 
 ONE_CORE = dict.fromkeys(("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-TASKS = {"masked LM, one token": "fill-mask", "classification": "text-classification", "QA": "question-answering"}
+TASKS = {
+    "masked LM, one token": "fill-mask",
+    "classification": "text-classification",
+    "QA": "question-answering",
+}
 PACKS = ("sentiment-2", "sentiment-3", "entailment")
 WORDS = Path("word_lists")
 CONFIG = "config/config.yaml"
@@ -61,7 +65,11 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     tokenizer.save_pretrained(folder / "tokenizer")
     config = parse_config(read_config(CONFIG), CONFIG)
     files = {}
-    for task, variant in (("fill-mask", "lm-bert"), ("question-answering", "qa"), (FULL, "lm-bert")):
+    for task, variant in (
+        ("fill-mask", "lm-bert"),
+        ("question-answering", "qa"),
+        (FULL, "lm-bert"),
+    ):
         if task not in wanted:
             continue
         lists = read(replace(config.files("gender", variant)))[0]
@@ -89,7 +97,9 @@ def stub(task: str, vocabulary: int, rows_per_second: float | None) -> Any:
     class Base(torch.nn.Module):
         free = 0.0
 
-        def forward(self, input_ids: torch.Tensor, token_type_ids: Any = None) -> dict[str, torch.Tensor]:
+        def forward(
+            self, input_ids: torch.Tensor, token_type_ids: Any = None
+        ) -> dict[str, torch.Tensor]:
             if rows_per_second:
                 work = len(input_ids) / rows_per_second
                 self.free = max(self.free, time.perf_counter()) + work
@@ -100,9 +110,13 @@ def stub(task: str, vocabulary: int, rows_per_second: float | None) -> Any:
     class Stub(torch.nn.Module):
         device = torch.device("cpu")
         config = SimpleNamespace(
-            model_type="bert", max_position_embeddings=512, vocab_size=vocabulary, num_labels=3, problem_type=None,
+            model_type="bert",
+            max_position_embeddings=512,
+            vocab_size=vocabulary,
+            num_labels=3,
+            problem_type=None,
             id2label={0: "a", 1: "b", 2: "c"},
-        )  # fmt: skip
+        )
         config.get_text_config = lambda: Stub.config
 
         def __init__(self) -> None:
@@ -142,7 +156,9 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     tokenizer = BertTokenizerFast.from_pretrained(folder / "tokenizer")
     choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
     entry = BACK_ENDS[task, "weights"]
-    settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
+    settings = InferenceSettings(
+        "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices
+    )
     patched: Any = local
     patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_recorded_tokenizer = lambda _: tokenizer
@@ -181,7 +197,11 @@ def once(task: str, folder: str, file: str, rows_per_second: float | None) -> di
     opening = time.process_time() - cpu
     with Progress("stub", len(asked), 3600) as progress:
         rows = sum(len(said) for said in answers(back_end, asked, progress))
-    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "open": opening}
+    seconds = {
+        "cpu": time.process_time() - cpu,
+        "wall": time.perf_counter() - wall,
+        "open": opening,
+    }
     return {"rows": rows, **seconds, "peak_mb": peak_mb()}
 
 
@@ -209,19 +229,29 @@ def shard(task: str, folder: str, file: str) -> dict[str, float]:
         entry = BACK_ENDS[task, "weights"]
         choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
         answer = entry.answers[0]
-        settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, answer, 1, choices)
+        settings = InferenceSettings(
+            "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, answer, 1, choices
+        )
         files = predict.ShardFiles(
-            Path(file), record, Path(out, "out.parquet"), Path(out, "timing.json"), Path(out, "answers"),
+            Path(file),
+            record,
+            Path(out, "out.parquet"),
+            Path(out, "timing.json"),
+            Path(out, "answers"),
             Path(out, "progress.json"),
-        )  # fmt: skip
+        )
         cpu = time.process_time()
         predict.predict_shard(files, 1, 1, entry.path, settings, {})
         return {"rows": rows, "cpu": time.process_time() - cpu, "peak_mb": peak_mb()}
 
 
-def print_shards(sources: dict[str, str], folder: Path, files: dict[str, Path], rounds: int) -> None:
+def print_shards(
+    sources: dict[str, str], folder: Path, files: dict[str, Path], rounds: int
+) -> None:
     """Prints rows per second and core of whole shards, and the peak memory of a large one."""
-    shards = [(name, task, files[task]) for name, task in TASKS.items()] + [(FULL, "fill-mask", files[FULL])]
+    shards = [(name, task, files[task]) for name, task in TASKS.items()] + [
+        (FULL, "fill-mask", files[FULL])
+    ]
     table = []
     for name, task, file in shards:
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
@@ -231,9 +261,25 @@ def print_shards(sources: dict[str, str], folder: Path, files: dict[str, Path], 
         seconds = {which: median(each["cpu"] for each in runs) for which, runs in found.items()}
         for which, runs in found.items():
             rows, ratio = runs[0]["rows"], next(iter(seconds.values())) / seconds[which]
-            figures = f"{rows:,.0f}", f"{seconds[which]:.2f}", f"{rows / seconds[which]:,.0f}", f"{ratio:.2f}"
+            figures = (
+                f"{rows:,.0f}",
+                f"{seconds[which]:.2f}",
+                f"{rows / seconds[which]:,.0f}",
+                f"{ratio:.2f}",
+            )
             table.append([name, which, *figures, f"{max(each['peak_mb'] for each in runs):,.0f}"])
-    print_table(["whole shard of", "code", "rows", "seconds of one core", "rows/s and core", "ratio", "peak MB"], table)
+    print_table(
+        [
+            "whole shard of",
+            "code",
+            "rows",
+            "seconds of one core",
+            "rows/s and core",
+            "ratio",
+            "peak MB",
+        ],
+        table,
+    )
 
 
 def print_rates(sources: dict[str, str], folder: Path, files: dict[str, Path], rounds: int) -> None:
@@ -243,15 +289,30 @@ def print_rates(sources: dict[str, str], folder: Path, files: dict[str, Path], r
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
         for _ in range(rounds):
             for which, source in sources.items():
-                found[which].append(in_process(source, "--once", task, str(folder), str(files[task]), None))
+                found[which].append(
+                    in_process(source, "--once", task, str(folder), str(files[task]), None)
+                )
         seconds = {which: median(each["cpu"] for each in runs) for which, runs in found.items()}
         for which, runs in found.items():
             rows, opening = runs[0]["rows"], median(each["open"] for each in runs)
             ratio = next(iter(seconds.values())) / seconds[which]
             peak = max(each["peak_mb"] for each in runs)
-            figures = f"{rows:,.0f}", f"{seconds[which]:.2f}", f"{opening:.2f}", f"{rows / seconds[which]:,.0f}"
+            figures = (
+                f"{rows:,.0f}",
+                f"{seconds[which]:.2f}",
+                f"{opening:.2f}",
+                f"{rows / seconds[which]:,.0f}",
+            )
             table.append([name, which, *figures, f"{ratio:.1f}", f"{peak:,.0f}"])
-    header = ["task", "engine", "rows", "seconds of one core", "of these, opening", "rows/s and core", "ratio"]
+    header = [
+        "task",
+        "engine",
+        "rows",
+        "seconds of one core",
+        "of these, opening",
+        "rows/s and core",
+        "ratio",
+    ]
     print_table([*header, "peak MB"], table)
 
 
@@ -263,7 +324,9 @@ def print_overlap(source: str, folder: Path, files: dict[str, Path]) -> None:
             run = in_process(source, "--once", task, str(folder), str(files[task]), rate)
             device = run["rows"] / rate
             figures = (f"{each:.2f}" for each in (device, run["cpu"], run["wall"]))
-            table.append([name, f"{rate:,}", *figures, f"{run['wall'] / max(device, run['cpu']):.2f}"])
+            table.append(
+                [name, f"{rate:,}", *figures, f"{run['wall'] / max(device, run['cpu']):.2f}"]
+            )
     header = ["task", "device, rows/s", "device, s", "host, s", "together, s", "against the longer"]
     print_table(header, table)
 

@@ -22,7 +22,13 @@ import polars as pl
 import torch
 from stopwatch import print_table, processor_seconds_of
 from tokenizers import BertWordPieceTokenizer
-from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertTokenizerFast,
+    pipeline,
+)
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
@@ -48,7 +54,10 @@ def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
     """Trains a tokenizer that knows the words of some files."""
     trained = BertWordPieceTokenizer(lowercase=True)
     trained.train_from_iterator(
-        [path.read_text() for path in sorted(files)], vocab_size=8000, min_frequency=1, show_progress=False
+        [path.read_text() for path in sorted(files)],
+        vocab_size=8000,
+        min_frequency=1,
+        show_progress=False,
     )
     with tempfile.TemporaryDirectory() as folder:
         trained.save_model(folder)
@@ -62,14 +71,18 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     return pl.concat(expand(lists, keep).parts).head(ROWS)
 
 
-def engine_of(kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str) -> LocalBackEnd:
+def engine_of(
+    kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str
+) -> LocalBackEnd:
     """Returns a back end of a copy of a model by torch, with the products that a job would take."""
     back_end = kind(deepcopy(model).to(getattr(torch, precision)), tokenizer, choices)
     take_faster_products(back_end.model, precision)
     return back_end
 
 
-def openvino_engine_of(back_end: LocalBackEnd, precision: str, cluster: pl.DataFrame) -> LocalBackEnd:
+def openvino_engine_of(
+    back_end: LocalBackEnd, precision: str, cluster: pl.DataFrame
+) -> LocalBackEnd:
     """Gives the base of a float32 back end's model to OpenVINO, given rows to convert it by."""
     back_end.encoder = OpenVinoEncoder(back_end.model, threads=1)
     run_engine(back_end, cluster.head(1))
@@ -84,7 +97,9 @@ def take_faster_products(model: Any, precision: str) -> None:
         use_one_dnn(model)
 
 
-def run_engine(back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS) -> pl.DataFrame:
+def run_engine(
+    back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS
+) -> pl.DataFrame:
     back_end.take(frame, settings)
     with Progress("engine", len(frame), seconds_without=600) as progress:
         answers: pl.DataFrame = back_end.answer(frame, progress)
@@ -92,8 +107,13 @@ def run_engine(back_end: Any, frame: pl.DataFrame, settings: InferenceSettings =
 
 
 def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:
-    texts = [f"{context} {statement}" for context, statement in frame.select("text_pair", "text").iter_rows()]
-    filler = pipeline("fill-mask", model=model, tokenizer=tokenizer, device="cpu", dtype=model.dtype)
+    texts = [
+        f"{context} {statement}"
+        for context, statement in frame.select("text_pair", "text").iter_rows()
+    ]
+    filler = pipeline(
+        "fill-mask", model=model, tokenizer=tokenizer, device="cpu", dtype=model.dtype
+    )
     filler(texts, batch_size=batch, top_k=10)
 
 
@@ -101,9 +121,14 @@ def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: i
     with torch.inference_mode():
         for start in range(0, len(frame), batch):
             rows = frame.slice(start, batch).select(pl.col("text", "text_pair").cast(pl.String))
-            inputs = tokenizer(*(column.to_list() for column in rows), padding=True, return_tensors="pt")
+            inputs = tokenizer(
+                *(column.to_list() for column in rows), padding=True, return_tensors="pt"
+            )
             output = model(**inputs)
-            starts, ends = output.start_logits.float().softmax(1), output.end_logits.float().softmax(1)
+            starts, ends = (
+                output.start_logits.float().softmax(1),
+                output.end_logits.float().softmax(1),
+            )
             spans = (starts[:, :, None] * ends[:, None, :]).triu().flatten(1).argmax(1)
             length = starts.shape[1]
             for ids, span in zip(inputs["input_ids"], spans, strict=True):
@@ -114,11 +139,20 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     tokenizer = make_tokenizer(Path("word_lists").glob("*/*.txt"))
-    masked, answering = BertForMaskedLM(BertConfig()).eval(), BertForQuestionAnswering(BertConfig()).eval()
+    masked, answering = (
+        BertForMaskedLM(BertConfig()).eval(),
+        BertForQuestionAnswering(BertConfig()).eval(),
+    )
     statements, questions = instances("lm-bert", tokenizer), instances("qa", tokenizer)
     tasks: dict[str, tuple[Any, pl.DataFrame, type[LocalBackEnd], Any, Callable[..., None]]] = {
         "fill-mask": (masked, statements, FillMask, MaskChoices(), run_fill_mask_pipeline),
-        "question-answering": (answering, questions, QuestionAnswering, SpanChoices(), run_padded_batches),
+        "question-answering": (
+            answering,
+            questions,
+            QuestionAnswering,
+            SpanChoices(),
+            run_padded_batches,
+        ),
     }
     table = []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
@@ -134,15 +168,22 @@ def main() -> None:
             f"Hugging Face, batches of {size}": partial(baseline, model, tokenizer, cluster, size)
             for size in (1, BATCH)
         }
-        ways |= {engine: partial(run_engine, back_end, cluster) for engine, back_end in engines.items()}
+        ways |= {
+            engine: partial(run_engine, back_end, cluster) for engine, back_end in engines.items()
+        }
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(ROUNDS):
             for way, work in ways.items():
                 seconds[way].append(processor_seconds_of(work))
         rates = {way: ROWS / median(each) for way, each in seconds.items()}
         one, many = list(rates.values())[:2]
-        table += [[task, way, f"{rate:.1f}", f"{rate / one:.2f}", f"{rate / many:.2f}"] for way, rate in rates.items()]
-    print_table(["task", "way", "rows/s", "against batches of 1", f"against batches of {BATCH}"], table)
+        table += [
+            [task, way, f"{rate:.1f}", f"{rate / one:.2f}", f"{rate / many:.2f}"]
+            for way, rate in rates.items()
+        ]
+    print_table(
+        ["task", "way", "rows/s", "against batches of 1", f"against batches of {BATCH}"], table
+    )
 
 
 if __name__ == "__main__":

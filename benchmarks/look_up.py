@@ -27,7 +27,10 @@ ROUNDS = 5
 def answers(first: int) -> pl.DataFrame:
     """Answers to a shard of questions about two subjects."""
     random = np.random.default_rng(1)
-    ends = {name: pl.Series(random.random((SHARD_ROWS, 2), np.float32)).arr.to_list() for name in ("starts", "ends")}
+    ends = {
+        name: pl.Series(random.random((SHARD_ROWS, 2), np.float32)).arr.to_list()
+        for name in ("starts", "ends")
+    }
     names = pl.Series([f"name {number}" for number in range(140)], dtype=pl.Categorical)
     return pl.DataFrame(
         {
@@ -42,8 +45,12 @@ def answers(first: int) -> pl.DataFrame:
 
 def store_of(folder: str, keys: np.ndarray, table: str, first: int) -> AnswerStore:
     """Returns the store of a shard that asks some rows of a table."""
-    instances = pl.DataFrame({"instance": np.arange(first, first + SHARD_ROWS, dtype=np.uint32), "key": keys})
-    return AnswerStore(Path(folder), answer_schema("span"), instances, AskedRows(table, first, first + SHARD_ROWS))
+    instances = pl.DataFrame(
+        {"instance": np.arange(first, first + SHARD_ROWS, dtype=np.uint32), "key": keys}
+    )
+    return AnswerStore(
+        Path(folder), answer_schema("span"), instances, AskedRows(table, first, first + SHARD_ROWS)
+    )
 
 
 def main() -> None:
@@ -68,7 +75,12 @@ def main() -> None:
                 seconds = min(processor_seconds_of(asked.find) for _ in range(ROUNDS))
                 share = seconds / (SHARD_ROWS / RATE)
                 table.append([str(number + 1), found, f"{seconds:.4f}", f"{share:.2%}"])
-    header = ["finished shards", f"found of {SHARD_ROWS:,} rows", "seconds", f"of inference at {RATE:,} rows/s"]
+    header = [
+        "finished shards",
+        f"found of {SHARD_ROWS:,} rows",
+        "seconds",
+        f"of inference at {RATE:,} rows/s",
+    ]
     print_table(header, table)
 
 

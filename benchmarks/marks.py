@@ -52,7 +52,9 @@ def observations(numbers: np.random.Generator) -> pl.DataFrame:
     }
     empty = empty_table(OBSERVATIONS)
     rows = pl.DataFrame(columns).with_columns(evaluator=pl.lit("yes-no"), score=pl.lit("answer"))
-    return pl.concat([empty.cast({pl.Categorical: pl.String}), rows], how="diagonal_relaxed").cast(empty.schema)
+    return pl.concat([empty.cast({pl.Categorical: pl.String}), rows], how="diagonal_relaxed").cast(
+        empty.schema
+    )
 
 
 def matrix_products(table: pl.DataFrame) -> tuple[float, tuple[float, float]]:
@@ -62,7 +64,11 @@ def matrix_products(table: pl.DataFrame) -> tuple[float, tuple[float, float]]:
         start = time.process_time()
         parts = list(measure(table, {"probe": str(file), "mode": "genderbench"}))
         seconds = time.process_time() - start
-    keys = next(each.keys for each in parts if isinstance(each, Sums) and "acceptance" in each.keys["measure"])
+    keys = next(
+        each.keys
+        for each in parts
+        if isinstance(each, Sums) and "acceptance" in each.keys["measure"]
+    )
     low, high = keys.filter(measure="acceptance", options="").select("low", "high").row(0)
     return seconds, (low, high)
 
@@ -89,7 +95,10 @@ def main() -> None:
     table = observations(np.random.default_rng(1))
     seconds, _ = matrix_products(table)
     slow = one_by_one(table)
-    rows = [["matrix products", f"{seconds:.2f}", f"{slow / seconds:.0f}"], ["one by one", f"{slow:.0f}", "1"]]
+    rows = [
+        ["matrix products", f"{seconds:.2f}", f"{slow / seconds:.0f}"],
+        ["one by one", f"{slow:.0f}", "1"],
+    ]
     print_table(["way", f"seconds for {ITEMS:,} items x {CYCLES:,} cycles", "times as fast"], rows)
 
 

@@ -51,11 +51,24 @@ def predict_one_of(folder: Path, shards: int) -> None:
     out = folder / f"of-{shards}"
     out.mkdir()
     files = ShardFiles(
-        folder / "instances.parquet", record, out / "predictions.parquet", out / "timing.json", out / "answers",
+        folder / "instances.parquet",
+        record,
+        out / "predictions.parquet",
+        out / "timing.json",
+        out / "answers",
         out / "progress.json",
-    )  # fmt: skip
-    settings = InferenceSettings("random", "text-generation", "float32", "auto", "cpu", 3600, "choice")
-    predict_shard(files, shards, shards, BACK_ENDS["text-generation", "random"].path_of("choice"), settings, {})
+    )
+    settings = InferenceSettings(
+        "random", "text-generation", "float32", "auto", "cpu", 3600, "choice"
+    )
+    predict_shard(
+        files,
+        shards,
+        shards,
+        BACK_ENDS["text-generation", "random"].path_of("choice"),
+        settings,
+        {},
+    )
 
 
 def predict_shard_of_grid(folder: Path, times: int) -> None:
@@ -80,14 +93,20 @@ the dataset is."""
 def in_process(stage: str, folder: Path, times: int) -> dict[str, float]:
     """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the processor."""
     command = [sys.executable, __file__, "--once", stage, str(folder), str(times)]
-    done = subprocess.run(command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE
+    )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, nargs="+", default=[1, 10], help="how often each attribute is there")
-    parser.add_argument("--stages", nargs="+", default=[], help="beginnings of names; expand is run anyway")
+    parser.add_argument(
+        "--times", type=int, nargs="+", default=[1, 10], help="how often each attribute is there"
+    )
+    parser.add_argument(
+        "--stages", nargs="+", default=[], help="beginnings of names; expand is run anyway"
+    )
     parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:
@@ -95,7 +114,11 @@ def main() -> None:
         STAGES[stage](Path(folder), int(times))
         print(json.dumps({"peak_mb": peak_mb(), "seconds": time.process_time()}))
         return
-    stages = [name for name in STAGES if name == "expand" or not given.stages or name.startswith(tuple(given.stages))]
+    stages = [
+        name
+        for name in STAGES
+        if name == "expand" or not given.stages or name.startswith(tuple(given.stages))
+    ]
     found: dict[str, list[dict[str, float]]] = {name: [] for name in stages}
     for times in given.times:
         with tempfile.TemporaryDirectory() as folder:

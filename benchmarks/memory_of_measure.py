@@ -63,8 +63,13 @@ def make_cell(folder: Path, times: int, of: str) -> None:
 
     def predictions() -> Iterator[pl.DataFrame]:
         for start in range(0, times * GENDER_ROWS, GENDER_ROWS // 4):
-            numbers = pl.int_range(start, start + GENDER_ROWS // 4, dtype=pl.UInt32, eager=True).alias("instance")
-            ends = [pl.Series(name, random.random((len(numbers), 2), dtype=np.float32)) for name in ("starts", "ends")]
+            numbers = pl.int_range(
+                start, start + GENDER_ROWS // 4, dtype=pl.UInt32, eager=True
+            ).alias("instance")
+            ends = [
+                pl.Series(name, random.random((len(numbers), 2), dtype=np.float32))
+                for name in ("starts", "ends")
+            ]
             yield numbers.to_frame().with_columns(
                 *(each.arr.to_list() for each in ends),
                 answer=pl.lit("someone", pl.Categorical),
@@ -83,7 +88,10 @@ def measure(folder: Path) -> None:
     from biasgrid.tables.files import write_table
     from biasgrid.tables.sums import SUMS
 
-    paths, names = (folder / "instances.parquet", [folder / "predictions.parquet"]), DEFINITIONS.of("measures", "flags")
+    paths, names = (
+        (folder / "instances.parquet", [folder / "predictions.parquet"]),
+        DEFINITIONS.of("measures", "flags"),
+    )
     found = measure_cell(FAMILY, *paths, "span", OPTIONS, list(names), "random", "gender")
     for name, table, schema in (
         ("sums", found.sums, SUMS),
@@ -132,27 +140,42 @@ def read(folder: Path) -> None:
 
     for name, columns in (("instances", READ), ("predictions", SAID)):
         path = folder / f"{name}.parquet"
-        pl.read_parquet(path, columns=[each for each in columns if each in pl.read_parquet_schema(path)])
+        pl.read_parquet(
+            path, columns=[each for each in columns if each in pl.read_parquet_schema(path)]
+        )
 
 
 STAGES: dict[str, Callable[[Path], None]] = {
-    "measure": measure, "statistics": estimate, "compare, two models": compare,
+    "measure": measure,
+    "statistics": estimate,
+    "compare, two models": compare,
     "bare reading of the columns that measures need": read,
-}  # fmt: skip
+}
 
 
 def in_process(stage: str, folder: Path) -> dict[str, float]:
     """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the processor."""
     command = [sys.executable, __file__, "--once", stage, str(folder)]
-    done = subprocess.run(command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE
+    )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, nargs="+", default=[1, 10], help="how often each template is there")
-    parser.add_argument("--of", choices=["templates", "attributes"], default="templates", help="what there is more of")
-    parser.add_argument("--folder", type=Path, help="where cells are kept for another time; nowhere without it")
+    parser.add_argument(
+        "--times", type=int, nargs="+", default=[1, 10], help="how often each template is there"
+    )
+    parser.add_argument(
+        "--of",
+        choices=["templates", "attributes"],
+        default="templates",
+        help="what there is more of",
+    )
+    parser.add_argument(
+        "--folder", type=Path, help="where cells are kept for another time; nowhere without it"
+    )
     parser.add_argument("--once", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:

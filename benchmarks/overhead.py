@@ -32,7 +32,11 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 COMMANDS = {
     "plan of the 15 x 4 grid (`snakemake -n`)": [*SNAKEMAKE, "-n"],
     "plan of the full demo": [*SNAKEMAKE, "-n", "--configfile", "config/demo-full.yaml"],
-    "checks of config and word lists": [str(Path(sys.executable).parent / "biasgrid"), "validate", FULL_GRID],
+    "checks of config and word lists": [
+        str(Path(sys.executable).parent / "biasgrid"),
+        "validate",
+        FULL_GRID,
+    ],
     "a job's imports: torch and transformers": [
         sys.executable,
         "-c",
@@ -119,7 +123,10 @@ LOCAL_JOBS, SLURM_JOBS = 200, 10
 def print_starts() -> None:
     rows = []
     for name, command in COMMANDS.items():
-        times = [seconds_of(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)]
+        times = [
+            seconds_of(lambda: subprocess.run(command, check=True, capture_output=True))
+            for _ in range(3)
+        ]
         rows.append([name, f"{min(times):.2f}", f"{statistics.median(times):.2f}"])
     print_table(["what", "fastest of 3, s", "median, s"], rows)
 
@@ -137,7 +144,10 @@ def print_jobs() -> None:
             path.write_text(yaml.safe_dump(config))
             command = [*SNAKEMAKE, "-n", "--configfile", str(path)]
             plan = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            counts = [re.findall(rf"^{name} +(\d+)$", plan, flags=re.MULTILINE)[0] for name in ("predict", "total")]
+            counts = [
+                re.findall(rf"^{name} +(\d+)$", plan, flags=re.MULTILINE)[0]
+                for name in ("predict", "total")
+            ]
             seconds = seconds_of(lambda: subprocess.run(command, check=True, capture_output=True))
             rows.append([str(shards), *counts, f"{seconds:.2f}"])
     print_table(["shards a cell", "jobs submitted", "jobs in all", "`snakemake -n`, s"], rows)
@@ -156,18 +166,28 @@ def print_large(before: str | None, rounds: int) -> None:
         names = config["run"][section]
         for number, name in enumerate((names * count)[: count - len(names)]):
             entry = config[section][name]
-            config[section][f"{name}-{number}"] = entry | {named: f"{entry.get(named, name)} {number}"}
-        config["run"][section] = [*names, *(name for name in config[section] if name not in names)][:count]
+            config[section][f"{name}-{number}"] = entry | {
+                named: f"{entry.get(named, name)} {number}"
+            }
+        config["run"][section] = [*names, *(name for name in config[section] if name not in names)][
+            :count
+        ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "config.yaml").write_text(yaml.safe_dump(config | {"results": name}))
         (folder / "bare").write_text(BARE_SNAKEFILE)
         (folder / "inputs").write_text(BARE_SNAKEFILE + BARE_TABLES)
         (folder / "script.py").write_text("pass")
-        grid, bare = ["--configfile", str(folder / "config.yaml")], ["--directory", name, "--cores", "1"]
+        grid, bare = (
+            ["--configfile", str(folder / "config.yaml")],
+            ["--directory", name, "--cores", "1"],
+        )
         plans = {
             "plan of a 100 x 20 grid (`snakemake -n`)": (grid, str(HERE / "src")),
-            "of as many bare jobs, with two fifths of the inputs": ([*bare, "--snakefile", str(folder / "bare")], ""),
+            "of as many bare jobs, with two fifths of the inputs": (
+                [*bare, "--snakefile", str(folder / "bare")],
+                "",
+            ),
             "with as many inputs": ([*bare, "--snakefile", str(folder / "inputs"), "whole"], ""),
         }
         if before:
@@ -176,15 +196,24 @@ def print_large(before: str | None, rounds: int) -> None:
         taken: dict[str, list[float]] = {plan: [] for plan in plans}
         for plan in [*plans] * rounds:
             arguments, source = plans[plan]
-            taken[plan].append(processor_seconds_of_command([*SNAKEMAKE, "-n", "-q", *arguments], source))
+            taken[plan].append(
+                processor_seconds_of_command([*SNAKEMAKE, "-n", "-q", *arguments], source)
+            )
             print(plan, taken[plan][-1], file=sys.stderr, flush=True)
     least = {plan: min(times) for plan, times in taken.items()}
     bare_seconds = [*least.values()][1]
     rows = [
-        [plan, f"{least[plan]:.2f}", f"{statistics.median(times):.2f}", f"{least[plan] / bare_seconds:.2f}"]
+        [
+            plan,
+            f"{least[plan]:.2f}",
+            f"{statistics.median(times):.2f}",
+            f"{least[plan] / bare_seconds:.2f}",
+        ]
         for plan, times in taken.items()
     ]
-    print_table(["what", f"least of {rounds}, s of the processor", "median", "times the bare"], rows)
+    print_table(
+        ["what", f"least of {rounds}, s of the processor", "median", "times the bare"], rows
+    )
 
 
 def processor_seconds_of_command(command: list[str], source: str) -> float:
@@ -194,16 +223,22 @@ def processor_seconds_of_command(command: list[str], source: str) -> float:
     environment = os.environ | {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": ""}
     subprocess.run(command, check=True, capture_output=True, env=environment)
     after = os.times()
-    return after.children_user - before.children_user + after.children_system - before.children_system
+    return (
+        after.children_user - before.children_user + after.children_system - before.children_system
+    )
 
 
-def run_trivial(project: Project, count: int, way: str, profile: list[str], environment: dict[str, str]) -> float:
+def run_trivial(
+    project: Project, count: int, way: str, profile: list[str], environment: dict[str, str]
+) -> float:
     """Returns the seconds of a run of trivial jobs."""
     targets = [f"results/trivial/{way}-{count}-{number}.txt" for number in range(count)]
     command = [*SNAKEMAKE, "--configfile", FULL_GRID, *profile, *targets]
     environment = project.environment() | environment
     return seconds_of(
-        lambda: subprocess.run(command, cwd=project.folder, env=environment, check=True, capture_output=True)
+        lambda: subprocess.run(
+            command, cwd=project.folder, env=environment, check=True, capture_output=True
+        )
     )
 
 
@@ -236,11 +271,15 @@ def print_slurm() -> None:
         ["on the machine itself", f"{local[0]:.1f}", f"{each:.2f}", "1.0"],
         ["through SLURM", f"{one:.1f}", f"{per_job:.2f}", f"{per_job / each:.0f}"],
     ]
-    print_table(["a job that does nothing", "run of one job, s", "each further job, s", "ratio"], rows)
+    print_table(
+        ["a job that does nothing", "run of one job, s", "each further job, s", "ratio"], rows
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--against", help="`src` of the checkout to compare with")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()

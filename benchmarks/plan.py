@@ -53,8 +53,12 @@ def write_checkpoint(cache: Path, layout: Layout, model: str, seed: int) -> None
     tensors = {f"layer.{row}.weight": np.zeros((8, 8), np.float32) for row in range(TENSORS)}
     save_file(tensors, folder / "model.safetensors")
     texts = " ".join(path.read_text() for path in sorted(Path("word_lists").rglob("*.txt")))
-    words = dict.fromkeys(["[UNK]", *re.findall(r"\w+", texts), *(f"{seed}word{row}" for row in range(VOCABULARY))])
-    tokenizer = Tokenizer(WordPiece({word: row for row, word in enumerate(words)}, unk_token="[UNK]"))
+    words = dict.fromkeys(
+        ["[UNK]", *re.findall(r"\w+", texts), *(f"{seed}word{row}" for row in range(VOCABULARY))]
+    )
+    tokenizer = Tokenizer(
+        WordPiece({word: row for row, word in enumerate(words)}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.add_special_tokens(["[MASK]", "<mask>"])
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -72,7 +76,9 @@ def write_run(config: Config, cache: Path) -> None:
         write_checkpoint(cache, layout, model, seed)
     for cell in config.selected_variants:
         write_rows(layout.instances(*cell), list(REQUEST_COLUMNS))
-    beat = Beat(rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1)
+    beat = Beat(
+        rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1
+    )
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):
             write(shard.progress, json.dumps(beat._asdict()))
@@ -100,7 +106,9 @@ def main() -> None:
             environment = os.environ | {"HF_HOME": str(folder / "cache")}
             run = lambda: subprocess.run(line, check=True, capture_output=True, env=environment)  # noqa: E731
             times = [seconds_of(run) for _ in range(3)]
-            rows.append([f"`{command}`, {when}", f"{min(times):.2f}", f"{statistics.median(times):.2f}"])
+            rows.append(
+                [f"`{command}`, {when}", f"{min(times):.2f}", f"{statistics.median(times):.2f}"]
+            )
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -46,7 +46,9 @@ def main() -> None:
         for tokens in (16, 32, 64, 512, 4096, 16384):
             found = speeds(tokens)
             base = found["float32, as torch does it"]
-            lines.append([f"{tokens:,}", *(f"{speed:.0f} ({speed / base:.1f})" for speed in found.values())])
+            lines.append(
+                [f"{tokens:,}", *(f"{speed:.0f} ({speed / base:.1f})" for speed in found.values())]
+            )
     print_table(["tokens", *WAYS], lines)
 
 

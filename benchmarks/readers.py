@@ -70,8 +70,10 @@ class Judged(NamedTuple):
 def judged_rows(path: Path) -> Iterator[Judged]:
     """Yields the answers of a file whose labels are sure."""
     readers: Mapping[str, Callable[[Path], Iterator[Judged]]] = {
-        ".jsonl": rows_of_lines, ".csv": rows_of_xstest, ".json": rows_of_options,
-    }  # fmt: skip
+        ".jsonl": rows_of_lines,
+        ".csv": rows_of_xstest,
+        ".json": rows_of_options,
+    }
     yield from readers[path.suffix](path)
 
 
@@ -97,8 +99,12 @@ def value_of(record: Record, refuses: bool) -> str:
         return str(read_protagonist(response, language).value or NONE)
     if kind == "yes-no":
         return str(read_yes_no(response, language, record["text"]).value or NONE)
-    unknown = next((place for place, text in enumerate(record["shown"]) if means_unknown(text, language)), None)
-    reading = read_choice(response, Menu(tuple(record["shown"]), record["letters"], (), unknown), language)
+    unknown = next(
+        (place for place, text in enumerate(record["shown"]) if means_unknown(text, language)), None
+    )
+    reading = read_choice(
+        response, Menu(tuple(record["shown"]), record["letters"], (), unknown), language
+    )
     return NONE if reading.value is None else str(record["options"][int(reading.value)])
 
 
@@ -121,7 +127,9 @@ def rows_of_options(path: Path) -> Iterator[Judged]:
         response = response_of(record["response"])
         reading = read_choice(response, Menu(texts, letters=True), ENGLISH_WORDS)
         value = NONE if reading.value is None else "ABCDEFGHIJ"[int(reading.value)]
-        yield Judged(model, len(response.split()), label[0] if is_option else NONE, value, False, False)
+        yield Judged(
+            model, len(response.split()), label[0] if is_option else NONE, value, False, False
+        )
 
 
 def response_of(text: str) -> str:
@@ -147,9 +155,9 @@ def rows_of_xstest(path: Path) -> Iterator[Judged]:
 def refusal_figures(rows: list[Judged]) -> tuple[float | None, float | None, Counter[str]]:
     """Returns precision and recall of refusals, None where there are none, and their counts."""
     asked = [row for row in rows if row.can_refuse]
-    counts = Counter("found" if row.refuses else "missed" for row in asked if row.label == REFUSAL) + Counter(
-        "false" for row in asked if row.refuses and row.label != REFUSAL
-    )
+    counts = Counter(
+        "found" if row.refuses else "missed" for row in asked if row.label == REFUSAL
+    ) + Counter("false" for row in asked if row.refuses and row.label != REFUSAL)
     told, there = counts["found"] + counts["false"], counts["found"] + counts["missed"]
     precision = counts["found"] / told if told else None
     recall = counts["found"] / there if there else None
@@ -184,14 +192,22 @@ def print_rows(title: str, rows: list[Judged]) -> None:
 
 def main() -> None:
     """Reads the files of a folder and prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     chosen = parser.parse_args()
-    files = sorted(path for path in chosen.folder.rglob("*") if path.suffix in (".jsonl", ".csv", ".json"))
+    files = sorted(
+        path for path in chosen.folder.rglob("*") if path.suffix in (".jsonl", ".csv", ".json")
+    )
     completions = [path for path in files if path.suffix != ".csv" or "completions" in path.stem]
-    rows = [row for path in completions if "automated" not in str(path) for row in judged_rows(path)]
-    print("| answers | n | right | wrong | none, but read | lost | refusals found | false | missed |")
+    rows = [
+        row for path in completions if "automated" not in str(path) for row in judged_rows(path)
+    ]
+    print(
+        "| answers | n | right | wrong | none, but read | lost | refusals found | false | missed |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for group in dict.fromkeys(row.group for row in rows):
         print_rows(group, [row for row in rows if row.group == group])

@@ -41,7 +41,12 @@ from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextV
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85
 ENCODED, BATCH = 20, 32
 """How many prompts' answers are encoded pair by pair, and how many texts at once."""
-MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
+MINILM = {
+    "hidden_size": 384,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 12,
+    "intermediate_size": 1536,
+}
 PAIRS = GROUPS * (GROUPS - 1) // 2
 Way = Callable[[Sequence[str], IntArray], object]
 LISTS = Path(__file__).parents[1] / "word_lists/rewriting"
@@ -85,7 +90,11 @@ def rewriter(name: str, make: Callable[..., TextRewriter]) -> TextRewriter:
 
 
 def tokens(text: str) -> list[str]:
-    return [word for sentence in sentences_of_text(text) for word in NLTKWordTokenizer().tokenize(sentence)]
+    return [
+        word
+        for sentence in sentences_of_text(text)
+        for word in NLTKWordTokenizer().tokenize(sentence)
+    ]
 
 
 def pair_by_pair(name: str, texts: Sequence[str], pairs: IntArray) -> None:
@@ -99,11 +108,16 @@ def pair_by_pair(name: str, texts: Sequence[str], pairs: IntArray) -> None:
             scorer.score(*both)
         elif name == "bleu":
             first, second = (tokens(text.lower()) for text in both)
-            min(sentence_bleu([a], b, smoothing_function=smooth) for a, b in ((first, second), (second, first)))
+            min(
+                sentence_bleu([a], b, smoothing_function=smooth)
+                for a, b in ((first, second), (second, first))
+            )
         elif name == "neutralising":
             for text in both:
                 found = zip(tokens(text), tokens(text.lower()), strict=False)
-                detokenizer.detokenize([rows[low][-1] if low in rows else word for word, low in found])
+                detokenizer.detokenize(
+                    [rows[low][-1] if low in rows else word for word, low in found]
+                )
         else:
             for text in both:
                 vader.polarity_scores(text)
@@ -126,7 +140,9 @@ def encode_once(back_end: Any, texts: Sequence[str], pairs: IntArray) -> FloatAr
     numbers = pl.int_range(len(texts), dtype=pl.UInt32, eager=True).alias("instance")
     asked = pl.DataFrame({"text": texts}).with_columns(numbers, key=numbers.cast(pl.UInt64))
     return cosine_similarity(
-        run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(asked["text"])
+        run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(
+            asked["text"]
+        )
     )(texts, pairs)
 
 
@@ -139,7 +155,11 @@ def encode_pairs(model: Any, tokenizer: Any, texts: Sequence[str], pairs: IntArr
         vectors = []
         for start in range(0, len(chosen), BATCH):
             inputs = tokenizer(
-                chosen[start : start + BATCH], padding=True, truncation=True, max_length=256, return_tensors="pt"
+                chosen[start : start + BATCH],
+                padding=True,
+                truncation=True,
+                max_length=256,
+                return_tensors="pt",
             )
             mask = inputs["attention_mask"][:, :, None]
             states = model(**inputs).last_hidden_state
@@ -165,7 +185,9 @@ def main() -> None:
     torch.set_num_threads(1)
     texts, tokenizer = answers(PROMPTS), make_tokenizer(Path("word_lists").glob("*/*.txt"))
     back_end = engine_of(TextVectors, encoder(), tokenizer, EncoderChoices(256), "float32")
-    once: dict[str, Way] = {name: partial(each_once, name) for name in ("rouge-l", "bleu", "neutralising", "sentiment")}
+    once: dict[str, Way] = {
+        name: partial(each_once, name) for name in ("rouge-l", "bleu", "neutralising", "sentiment")
+    }
     once["cosine"] = partial(encode_once, back_end)
     ours = {}
     for name, way in once.items():
@@ -176,15 +198,27 @@ def main() -> None:
 
     model, rows = encoder(), []
     some = texts[:GROUPS], pairs_of(1)
-    np.testing.assert_allclose(encode_once(back_end, *some), encode_pairs(model, tokenizer, *some), atol=1e-4)
+    np.testing.assert_allclose(
+        encode_once(back_end, *some), encode_pairs(model, tokenizer, *some), atol=1e-4
+    )
     for name in once:
         pairs = pairs_of(ENCODED if name == "cosine" else TIMED)
-        way = partial(encode_pairs, model, tokenizer) if name == "cosine" else partial(pair_by_pair, name)
-        theirs = seconds(lambda way=way, pairs=pairs: way(texts, pairs)) * PROMPTS * PAIRS / len(pairs)  # type: ignore[misc]
+        way = (
+            partial(encode_pairs, model, tokenizer)
+            if name == "cosine"
+            else partial(pair_by_pair, name)
+        )
+        theirs = (
+            seconds(lambda way=way, pairs=pairs: way(texts, pairs)) * PROMPTS * PAIRS / len(pairs)
+        )  # type: ignore[misc]
         taken = ours[name], theirs
         rates = (f"{PROMPTS * PAIRS / each:,.0f}" for each in taken)
-        rows.append((name, *(f"{each:,.2f}" for each in taken), *rates, f"{ours[name] / theirs:.3f}"))
-    print_table(("what", "s, each once", "s, pair by pair", "pairs/s", "pairs/s", "share of the time"), rows)
+        rows.append(
+            (name, *(f"{each:,.2f}" for each in taken), *rates, f"{ours[name] / theirs:.3f}")
+        )
+    print_table(
+        ("what", "s, each once", "s, pair by pair", "pairs/s", "pairs/s", "share of the time"), rows
+    )
     print(f"peak memory, each once: {peak:,.0f} MB")
 
 

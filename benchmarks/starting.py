@@ -21,7 +21,13 @@ import psutil
 from stopwatch import print_table, seconds_of
 
 from biasgrid.jobs.fork_server import start_fork_server
-from biasgrid.jobs.start import FIGURE_MODULES, MODEL_MODULES, STATISTICS_MODULES, TABLE_MODULES, TRAINING_MODULES
+from biasgrid.jobs.start import (
+    FIGURE_MODULES,
+    MODEL_MODULES,
+    STATISTICS_MODULES,
+    TABLE_MODULES,
+    TRAINING_MODULES,
+)
 
 ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
@@ -29,7 +35,10 @@ JOBS = {
     "measure": (TABLE_MODULES, "biasgrid.families.cell"),
     "statistics": (STATISTICS_MODULES, "biasgrid.families.estimates"),
     "plot": (FIGURE_MODULES, "biasgrid.report.figures.drawing.context"),
-    "predict": (MODEL_MODULES, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
+    "predict": (
+        MODEL_MODULES,
+        "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert",
+    ),
     "train": (TRAINING_MODULES, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
 }
 """What jobs import, and what of it the fork server has imported before."""
@@ -44,7 +53,14 @@ import {modules}
 def seconds_of_processor(command: list[str], folder: Path, environment: dict[str, str]) -> float:
     """Returns the seconds of the processor of a command and all that it starts and waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if run.returncode:
         raise RuntimeError(run.stdout + run.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -73,7 +89,9 @@ def print_starts() -> None:
             before = seconds_of_copies(fork_server)
             handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(REPEATS))
             copied = handing_over + (seconds_of_copies(fork_server) - before) / REPEATS
-            rows.append([f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"])
+            rows.append(
+                [f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"]
+            )
             print(*rows[-1], file=sys.stderr)
     print_table(["imports and end of", "by itself, s", "as a copy, s", "ratio"], rows)
 
@@ -88,11 +106,20 @@ def print_demo(other: Path) -> None:
             shutil.rmtree(folder / "results/demo-full", ignore_errors=True)
             processor: list[float] = []
             environment = {"PYTHONPATH": str(folder / "src"), "BIASGRID_FORK_SERVER": ""}
-            clock = seconds_of(lambda: processor.append(seconds_of_processor(command, folder, environment)))
+            clock = seconds_of(
+                lambda: processor.append(seconds_of_processor(command, folder, environment))
+            )
             runs.append((clock, processor[0]))
-    before, after = ([median(column) for column in zip(*runs, strict=True)] for runs in taken.values())
+    before, after = (
+        [median(column) for column in zip(*runs, strict=True)] for runs in taken.values()
+    )
     rows = [
-        [what, f"{before[number]:.1f}", f"{after[number]:.1f}", f"{after[number] / before[number]:.2f}"]
+        [
+            what,
+            f"{before[number]:.1f}",
+            f"{after[number]:.1f}",
+            f"{after[number] / before[number]:.2f}",
+        ]
         for number, what in enumerate(["by the clock", "of the processor"])
     ]
     print_table(["the demo, seconds", "before", "after", "ratio"], rows)

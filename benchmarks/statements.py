@@ -21,10 +21,28 @@ from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.statement.reading import read
 
 PEOPLE, JOBS = 70, 90
-COLUMNS = ("template_id", "template_text", "param_1", "param_2", "param_3", "constraints", "label", "negation_of")
+COLUMNS = (
+    "template_id",
+    "template_text",
+    "param_1",
+    "param_2",
+    "param_3",
+    "constraints",
+    "label",
+    "negation_of",
+)
 TEMPLATES = (
     ("better", "#1 are better #2 than #3.", "people", "jobs", "people", "neq(#1, #3)", "No", ""),
-    ("not-better", "#1 are not better #2 than #3.", "people", "jobs", "people", "neq(#1, #3)", "Yes", "better"),
+    (
+        "not-better",
+        "#1 are not better #2 than #3.",
+        "people",
+        "jobs",
+        "people",
+        "neq(#1, #3)",
+        "Yes",
+        "better",
+    ),
 )
 FILL = ("#1", "#2", "#3")
 
@@ -66,13 +84,19 @@ def statements(values: Sequence[Sequence[dict[str, str]]]) -> Iterator[dict[str,
             row, prompt = {"template_id": identifier}, text
             for place, (slot, value) in enumerate(zip(FILL, combination, strict=True), start=1):
                 prompt = prompt.replace(slot, value["name"])
-                row |= {f"param_{place}_name": value["name"], f"param_{place}_class": value["class"]}
+                row |= {
+                    f"param_{place}_name": value["name"],
+                    f"param_{place}_class": value["class"],
+                }
             yield row | {"prompt": f"{prompt} Yes or No?", "label": label}
 
 
 def loop(people: int = PEOPLE) -> float:
     values = [
-        [{"name": f"{domain} number {value}", "class": f"class {value % 7}"} for value in range(count)]
+        [
+            {"name": f"{domain} number {value}", "class": f"class {value % 7}"}
+            for value in range(count)
+        ]
         for domain, count in (("people", people), ("jobs", JOBS))
     ]
     start = time.process_time()
@@ -108,7 +132,10 @@ def main() -> None:
         ]
         for way, (seconds, megabytes) in found.items()
     ]
-    print_table(["way", "statements", "seconds", "statements/s", "MB", "times as fast", "of the memory"], table)
+    print_table(
+        ["way", "statements", "seconds", "statements/s", "MB", "times as fast", "of the memory"],
+        table,
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ def timed(send: Any, dataset: str) -> None:
     groups, clusters = observed(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     seconds = {name: processor_seconds(part) for name, part in parts_of(groups, clusters).items()}
-    send.send((len(groups), seconds, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+    send.send(
+        (len(groups), seconds, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+    )
 
 
 def processor_seconds(work: Callable[[], Any]) -> float:
@@ -35,7 +37,11 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
     from biasgrid.config import parse_config, read_config
     from biasgrid.families.underspecified.expand import expand
-    from biasgrid.families.underspecified.observe import SWAP_GROUP_COLUMNS, SWAP_GROUP_KEYS, compare_subjects
+    from biasgrid.families.underspecified.observe import (
+        SWAP_GROUP_COLUMNS,
+        SWAP_GROUP_KEYS,
+        compare_subjects,
+    )
     from biasgrid.families.underspecified.reading import read
     from biasgrid.stats.clusters import clusters_from_texts
 
@@ -43,11 +49,17 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     lists, faults = read(config.files(dataset, "qa"))
     assert not faults
     instances = pl.concat(
-        part.select("instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS) for part in expand(lists).parts
+        part.select("instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS)
+        for part in expand(lists).parts
     )
     random = np.random.default_rng(1)
-    ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
-    predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})
+    ends = {
+        name: pl.Series(random.random((len(instances), 2), dtype=np.float32))
+        for name in ("starts", "ends")
+    }
+    predictions = instances.select(
+        "instance", **{name: each.arr.to_list() for name, each in ends.items()}
+    )
     return compare_subjects(instances, predictions, "exact"), clusters_from_texts(
         [each.text for each in lists.templates], "auto"
     )
@@ -75,7 +87,9 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
         "sums": keep("sums", lambda: list(stages.measure(observations, options))),
         "table": keep("table", lambda: sums_table(made["sums"])),
         "read": keep("parts", lambda: read_cell_sums(family, made["table"], options)[0]),
-        "intervals": keep("estimates", lambda: with_estimate_columns(estimate(made["parts"], settings))),
+        "intervals": keep(
+            "estimates", lambda: with_estimate_columns(estimate(made["parts"], settings))
+        ),
         "derived": lambda: stages.derive(made["estimates"], made["parts"], options, settings),
     }
 
@@ -94,7 +108,9 @@ def main() -> None:
         names = list(seconds)
         times = [f"{each:.2f}" for each in (*seconds.values(), sum(seconds.values()))]
         table.append([dataset, f"{groups:,}", *times, f"{peak:,.0f}", f"{before:,.0f}"])
-    print_table(["dataset", "swap groups", *names, "seconds in all", "peak MB", "before, MB"], table)
+    print_table(
+        ["dataset", "swap groups", *names, "seconds in all", "peak MB", "before, MB"], table
+    )
 
 
 if __name__ == "__main__":

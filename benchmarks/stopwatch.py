@@ -65,12 +65,17 @@ def medians_in_turns(
         for name, way in ways.items():
             taken[name].append(way())
             print(name, *taken[name][-1], file=sys.stderr, flush=True)
-    return {name: [median(numbers) for numbers in zip(*runs[uncounted:], strict=True)] for name, runs in taken.items()}
+    return {
+        name: [median(numbers) for numbers in zip(*runs[uncounted:], strict=True)]
+        for name, runs in taken.items()
+    }
 
 
 def processor() -> str:
     """Names the processor by its model and its instructions for matrix products, as Linux lists them."""
-    facts = dict(re.findall(r"^(.+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE))
+    facts = dict(
+        re.findall(r"^(.+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+    )
     flags = [name for name in INSTRUCTIONS if name in facts["flags"].split()]
     model = f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
     return f"{model} ({', '.join(flags)}), {os.cpu_count()} cores"
@@ -89,7 +94,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(*([] if _tables else [measured, ""]), *lines, sep="\n", flush=True)
     _tables.append("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{Path(sys.argv[0]).stem}.txt").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")
+    (RESULTS / f"{Path(sys.argv[0]).stem}.txt").write_text(
+        "\n\n".join([measured, *_tables]) + "\n", encoding="utf-8"
+    )
 
 
 def print_growth(sizes: Sequence[str], found: Mapping[str, Sequence[Mapping[str, float]]]) -> None:

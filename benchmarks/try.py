@@ -26,7 +26,12 @@ from stopwatch import medians_in_turns, print_table, seconds_of
 HEADS = {"question-answering": "BertForQuestionAnswering", "fill-mask": "BertForMaskedLM"}
 SIZES: dict[str, dict[str, int]] = {
     "base": {},
-    "tiny": {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2},
+    "tiny": {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    },
 }
 """The size of bert-base, and that of the models of tests."""
 WORDS = Path("word_lists")
@@ -38,7 +43,9 @@ def save_model(folder: Path, task: str, size: str) -> None:
     import transformers
 
     tokenizer = make_tokenizer(sorted(WORDS.glob("*/*.txt")))
-    config = transformers.BertConfig(vocab_size=30_522, pad_token_id=tokenizer.pad_token_id, **SIZES[size])
+    config = transformers.BertConfig(
+        vocab_size=30_522, pad_token_id=tokenizer.pad_token_id, **SIZES[size]
+    )
     getattr(transformers, HEADS[task])(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -55,7 +62,9 @@ def run(command: list[str], folder: Path, source: str = str(SOURCE)) -> tuple[fl
     whole = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
     # Python keeps what it compiles, as it does where biasgrid is installed.
     environment = {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": ""}
-    return seconds_of(lambda: processor.append(seconds_of_processor(whole, folder, environment))), processor[0]
+    return seconds_of(
+        lambda: processor.append(seconds_of_processor(whole, folder, environment))
+    ), processor[0]
 
 
 def print_against(before: str, command: list[str], folder: Path, rounds: int) -> None:
@@ -66,7 +75,9 @@ def print_against(before: str, command: list[str], folder: Path, rounds: int) ->
         return run(command, folder, source)
 
     sources = {"before": before, "now": str(SOURCE)}
-    medians = medians_in_turns({name: partial(run_anew, each) for name, each in sources.items()}, rounds, uncounted=1)
+    medians = medians_in_turns(
+        {name: partial(run_anew, each) for name, each in sources.items()}, rounds, uncounted=1
+    )
     rows = [
         [name, f"{clock:.1f}", f"{processor:.1f}", f"{processor / medians['before'][1]:.2f}"]
         for name, (clock, processor) in medians.items()
@@ -75,7 +86,9 @@ def print_against(before: str, command: list[str], folder: Path, rounds: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=2)
     parser.add_argument("--task", choices=HEADS, default="question-answering")
     parser.add_argument("--size", choices=SIZES, default="base")
@@ -86,21 +99,40 @@ def main() -> None:
         folder = Path(name)
         model = folder / "base"
         save_model(model, arguments.task, arguments.size)
-        command = ["biasgrid", "try", str(model), "--on", "gender", "--minutes", f"{arguments.minutes}"]
+        command = [
+            "biasgrid",
+            "try",
+            str(model),
+            "--on",
+            "gender",
+            "--minutes",
+            f"{arguments.minutes}",
+        ]
         if arguments.against:
             print_against(arguments.against, command, folder, arguments.rounds)
             return
         first = run(command, folder)
         results = folder / "results/try-base"
         made_instances = sum(
-            cell["instances_made"] for cell in json.loads((results / "manifest.json").read_text())["cells"]
+            cell["instances_made"]
+            for cell in json.loads((results / "manifest.json").read_text())["cells"]
         )
-        timings = [json.loads(path.read_text())["seconds"] for path in results.glob("timings/**/*.json")]
+        timings = [
+            json.loads(path.read_text())["seconds"] for path in results.glob("timings/**/*.json")
+        ]
         for made in results.iterdir():
             if made.name != ".answers":
                 shutil.rmtree(made) if made.is_dir() else made.unlink()
         snakefile = str(Path("Snakefile").absolute())
-        workflow = ["snakemake", "--snakefile", snakefile, "--cores", "all", "--configfile", "try-base.yaml"]
+        workflow = [
+            "snakemake",
+            "--snakefile",
+            snakefile,
+            "--cores",
+            "all",
+            "--configfile",
+            "try-base.yaml",
+        ]
         again = run(workflow, folder)
     rows = [
         ["the command", *(f"{seconds:.0f}" for seconds in first)],
@@ -111,7 +143,14 @@ def main() -> None:
             "",
         ],
     ]
-    print_table([f"`--minutes {arguments.minutes:g}`, {os.cpu_count()} cores; seconds", "clock", "processor"], rows)
+    print_table(
+        [
+            f"`--minutes {arguments.minutes:g}`, {os.cpu_count()} cores; seconds",
+            "clock",
+            "processor",
+        ],
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ MARKED = re.compile(r"(<!-- (\w+): ([^>/]+) / ([^>/]+) -->)\S+")
 
 def benchmark_tables() -> Makers:
     """Returns the tables of benchmarks by the name of their script."""
-    return {f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8") for path in RESULTS.glob("*.txt")}
+    return {
+        f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8")
+        for path in RESULTS.glob("*.txt")
+    }
 
 
 def rows_of(benchmark: str) -> Iterator[dict[str, str]]:
@@ -44,7 +47,9 @@ def number(benchmark: str, row: str, column: str) -> str:
     for cells in rows_of(benchmark):
         if ", ".join(cells.values()).startswith(f"{row},") and column in cells:
             return cells[column]
-    raise ValueError(f"benchmarks/results/{benchmark}.txt has no row that begins with {row!r} and has {column!r}")
+    raise ValueError(
+        f"benchmarks/results/{benchmark}.txt has no row that begins with {row!r} and has {column!r}"
+    )
 
 
 def with_numbers(text: str) -> str:

@@ -85,7 +85,9 @@ def texts_of(module: ast.Module) -> Iterator[tuple[int, str]]:
             yield (
                 node.lineno,
                 "".join(
-                    str(part.value) if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"
+                    str(part.value)
+                    if isinstance(part, ast.Constant)
+                    else f"{{{ast.unparse(part.value)}}}"
                     for part in node.values
                     if isinstance(part, ast.Constant | ast.FormattedValue)
                 ),
@@ -94,17 +96,27 @@ def texts_of(module: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-SOURCES = {"guides": guide_sentences, "messages": message_sentences, "reference": reference_sentences}
+SOURCES = {
+    "guides": guide_sentences,
+    "messages": message_sentences,
+    "reference": reference_sentences,
+}
 
 
 def main() -> None:
     """Prints a sample."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--from", dest="source", choices=SOURCES, default="guides", help="what is drawn from")
+    parser.add_argument(
+        "--from", dest="source", choices=SOURCES, default="guides", help="what is drawn from"
+    )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=200)
     arguments = parser.parse_args()
-    found = [f"{place}: {text}" for place, text in SOURCES[arguments.source]() if len(text.split()) >= FEWEST_WORDS]
+    found = [
+        f"{place}: {text}"
+        for place, text in SOURCES[arguments.source]()
+        if len(text.split()) >= FEWEST_WORDS
+    ]
     print(*random.Random(arguments.seed).sample(found, arguments.count), sep="\n")
 
 

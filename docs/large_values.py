@@ -20,7 +20,14 @@ from biasgrid.training.strength import read_strength, total_strength
 
 ROOT = Path(__file__).parents[1]
 NAME = "large values"
-HEADER = ("measured", "clusters", "μ", "μ corrected for noise", "strength", "associations significant")
+HEADER = (
+    "measured",
+    "clusters",
+    "μ",
+    "μ corrected for noise",
+    "strength",
+    "associations significant",
+)
 KINDS = {
     "NewsQA": "published, NewsQA models (Li et al., 2020)",
     "SQuAD": "published, SQuAD models",
@@ -46,15 +53,20 @@ def demo_rows(summary: pl.DataFrame, strengths: dict[str, Any]) -> Iterator[tupl
         strengths: the largest synthetic differences, by name, or the parts of which they are the sums.
     """
     cells = summary.filter(measure="mu").drop_nulls("value").select("model", "dataset")
-    rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(pl.col("bias_type").is_null())
+    rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(
+        pl.col("bias_type").is_null()
+    )
     for name, written in strengths.items():
         strength = total_strength(read_strength(written))
         own = rows.filter(pl.col("model").cast(pl.String).str.starts_with(f"{name}-"))
         of = {
-            measure: own.filter(measure=measure) for measure in ("mu", "mu_corrected", "strength", "significant_tests")
+            measure: own.filter(measure=measure)
+            for measure in ("mu", "mu_corrected", "strength", "significant_tests")
         }
         clusters = [str(each) for each in sorted(of["mu"]["clusters"].drop_nulls().unique())]
-        synthetic = f"differences of at most {strength:g} were put in" if strength else "nothing was put in"
+        synthetic = (
+            f"differences of at most {strength:g} were put in" if strength else "nothing was put in"
+        )
         tests = of["significant_tests"].drop_nulls("value")
         yield (
             f"demo, {name}: {synthetic}",
@@ -79,6 +91,8 @@ def table(results: Path) -> str:
     demo = yaml.safe_load((ROOT / "config/demo-full.yaml").read_text())
     strengths = demo["synthetic"]["strengths"]
     controls = [name for name, dataset in demo["datasets"].items() if "control_of" in dataset]
-    summary = read_table(results / "summary.parquet", SUMMARY).filter(~pl.col("dataset").is_in(controls))
+    summary = read_table(results / "summary.parquet", SUMMARY).filter(
+        ~pl.col("dataset").is_in(controls)
+    )
     published = read_published(ROOT / "reference/unqover_published.json")
     return markdown_table(HEADER, [*demo_rows(summary, strengths), *published_rows(published)])

@@ -46,7 +46,9 @@ def write_tables(path: Path, makers: Makers) -> None:
 def main() -> None:
     """Writes all of them."""
     write_tables(ROOT / "README.md", {"findings of the demo": partial(demo_findings, DEMO)})
-    write_tables(ROOT / "docs/statistics.md", {large_values.NAME: partial(large_values.table, FULL_DEMO)})
+    write_tables(
+        ROOT / "docs/statistics.md", {large_values.NAME: partial(large_values.table, FULL_DEMO)}
+    )
     write_tables(ROOT / "docs/benchmarks.md", benchmark_tables())
     PAPER.write_text(with_numbers(PAPER.read_text(encoding="utf-8")), encoding="utf-8")
     sys.path.insert(0, str(ROOT / "tests/helpers"))

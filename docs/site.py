@@ -16,9 +16,19 @@ LINK = re.compile(r"\]\(([^)#:\s]+)")
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Replaces the files of `docs/` by those of the repository, so that links lead where they lead there."""
     root = Path(config.config_file_path).parent
-    documents = [*root.glob("*.md"), *(path for folder in FOLDERS for path in root.glob(f"{folder}/**/*.md"))]
-    linked = {(path.parent / link).resolve() for path in documents for link in LINK.findall(path.read_text())}
+    documents = [
+        *root.glob("*.md"),
+        *(path for folder in FOLDERS for path in root.glob(f"{folder}/**/*.md")),
+    ]
+    linked = {
+        (path.parent / link).resolve()
+        for path in documents
+        for link in LINK.findall(path.read_text())
+    }
     shown = {*documents, *(path for path in linked if path.is_file() and path.is_relative_to(root))}
     of_theme = [file for file in files if not str(file.abs_src_path).startswith(config.docs_dir)]
-    own = [File.generated(config, str(path.relative_to(root)), abs_src_path=str(path)) for path in sorted(shown)]
+    own = [
+        File.generated(config, str(path.relative_to(root)), abs_src_path=str(path))
+        for path in sorted(shown)
+    ]
     return Files([*of_theme, *own])

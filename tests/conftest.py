@@ -88,7 +88,9 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 
     @cache
     def make(architecture: str, task: str) -> Path:
-        return made_once(tmp_path_factory, f"{architecture}-{task}", partial(save_checkpoint, architecture, task))
+        return made_once(
+            tmp_path_factory, f"{architecture}-{task}", partial(save_checkpoint, architecture, task)
+        )
 
     return make
 

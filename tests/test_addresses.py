@@ -23,7 +23,9 @@ WRITTEN: dict[str, Callable[[str], str]] = {
     "base64 in an address": lambda text: quote(b64encode(text.encode()).decode(), safe=""),
     "in an address": lambda text: quote(text, safe=""),
     "in a query": quote_plus,
-    "in an address, small letters": lambda text: quote(text, safe="").lower().replace("sk-ab", "sk-Ab"),
+    "in an address, small letters": lambda text: (
+        quote(text, safe="").lower().replace("sk-ab", "sk-Ab")
+    ),
     "all of it in an address": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "JSON": lambda text: json.dumps(text)[1:-1],
     "JSON with letters as they are": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
@@ -47,7 +49,11 @@ def test_a_key_is_starred_however_it_is_written(way: str, before: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(st.characters(codec="utf-8"), min_size=6, max_size=40), st.sampled_from([*WRITTEN]), st.text(max_size=5))
+@given(
+    st.text(st.characters(codec="utf-8"), min_size=6, max_size=40),
+    st.sampled_from([*WRITTEN]),
+    st.text(max_size=5),
+)
 def test_no_key_is_left(key: str, way: str, before: str) -> None:
     if way == "in an address, small letters":
         return
@@ -58,7 +64,15 @@ def test_no_key_is_left(key: str, way: str, before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "A nurse.", "The key sk-Ab is short. c2std2E=", "EMPTY and so on", "*** " * 3, "deadbeef" * 5]
+    "text",
+    [
+        "",
+        "A nurse.",
+        "The key sk-Ab is short. c2std2E=",
+        "EMPTY and so on",
+        "*** " * 3,
+        "deadbeef" * 5,
+    ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert without_secret(text, [KEY, "EMPTY", "", "so on"]) == text

@@ -15,7 +15,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILES = (
-    *("Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"),
+    *(
+        "Snakefile",
+        "rules",
+        "workflow",
+        "profiles",
+        "envs",
+        "word_lists",
+        "reference",
+        "src",
+        "config",
+    ),
     *("docs", "tests", "pyproject.toml", "README.md", "CHANGELOG.md"),
 )
 FINDING = ("cli", "config", "families", "report", "runs", "stats")
@@ -39,18 +49,30 @@ def core_modules(rooms: Sequence[str] = ROOMS) -> list[Path]:
 
 def asks_families(module: Path) -> bool:
     """Says whether all tests of a module ask built-in families, so that it may import one: it has the mark itself."""
-    marks = [node for node in ast.parse((ROOT / module).read_text()).body if isinstance(node, ast.Assign)]
-    return any("pytestmark" in ast.unparse(node.targets[0]) and "mark.family(" in ast.unparse(node) for node in marks)
+    marks = [
+        node for node in ast.parse((ROOT / module).read_text()).body if isinstance(node, ast.Assign)
+    ]
+    return any(
+        "pytestmark" in ast.unparse(node.targets[0]) and "mark.family(" in ast.unparse(node)
+        for node in marks
+    )
 
 
 def unmarked_tests(module: Path) -> list[str]:
     """Returns the tests of a module that write a grid of a built-in family, by themselves or through others of the
     module, without the mark."""
-    functions = {each.name: each for each in ast.parse((ROOT / module).read_text()).body if isinstance(each, FUNCTION)}
-    names = {
-        name: {part.id for part in ast.walk(each) if isinstance(part, ast.Name)} for name, each in functions.items()
+    functions = {
+        each.name: each
+        for each in ast.parse((ROOT / module).read_text()).body
+        if isinstance(each, FUNCTION)
     }
-    fixtures = {name: {argument.arg for argument in each.args.args} for name, each in functions.items()}
+    names = {
+        name: {part.id for part in ast.walk(each) if isinstance(part, ast.Name)}
+        for name, each in functions.items()
+    }
+    fixtures = {
+        name: {argument.arg for argument in each.args.args} for name, each in functions.items()
+    }
 
     def writes(name: str) -> bool:
         used = (names[name] | fixtures[name]) - {name}
@@ -60,7 +82,9 @@ def unmarked_tests(module: Path) -> list[str]:
         name: any("mark.family(" in ast.unparse(mark) for mark in each.decorator_list)
         for name, each in functions.items()
     }
-    return [name for name in functions if name.startswith("test_") and writes(name) and not marks[name]]
+    return [
+        name for name in functions if name.startswith("test_") and writes(name) and not marks[name]
+    ]
 
 
 def write_core(folder: Path) -> None:
@@ -74,12 +98,16 @@ def write_core(folder: Path) -> None:
     for built_in in (path for path in families.iterdir() if (path / "family.py").exists()):
         shutil.rmtree(built_in)
     # Files of other projects are read and written for the families, but for logs of harnesses, which may be of any.
-    for format_folder in (path for path in (folder / "src/biasgrid/formats").iterdir() if path.is_dir()):
+    for format_folder in (
+        path for path in (folder / "src/biasgrid/formats").iterdir() if path.is_dir()
+    ):
         if format_folder.name != "logs":
             shutil.rmtree(format_folder)
     (folder / "workflow/scripts/fetch_predictions.py").unlink()
     # Tests of plugins add the page's family by its own name.
-    (families / "example.py").write_text(code()["greetings"].replace('name = "greetings"', 'name = "example"'))
+    (families / "example.py").write_text(
+        code()["greetings"].replace('name = "greetings"', 'name = "example"')
+    )
     project = folder / "pyproject.toml"
     text, count = ENTRY_POINTS.subn('example = "biasgrid.families.example"\n', project.read_text())
     assert count == 1
@@ -91,8 +119,18 @@ def run_core(folder: Path, marks: str, rooms: Sequence[str] = ROOMS) -> None:
     write_core(folder)
     modules = [str(module) for module in core_modules(rooms) if not asks_families(module)]
     # Those of the run that this test is part of are not the copy's.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short", "-m", f"{marks} and not family"]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
+    }
+    options = [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--tb=short",
+        "-m",
+        f"{marks} and not family",
+    ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *modules],
         cwd=folder,
@@ -111,7 +149,9 @@ def test_the_core_passes_its_own_tests_without_the_built_in_families(tmp_path: P
 
 @pytest.mark.long
 @pytest.mark.parametrize("marks", ["not slow", "slow"])
-def test_the_core_passes_all_its_tests_without_the_built_in_families(tmp_path: Path, marks: str) -> None:
+def test_the_core_passes_all_its_tests_without_the_built_in_families(
+    tmp_path: Path, marks: str
+) -> None:
     run_core(tmp_path, f"{marks} and not long")
 
 

@@ -38,8 +38,15 @@ from biasgrid.tables.docs import with_tables
 from biasgrid.tables.measures import SUMMARY
 
 OWN_DATA, MEASURES = read_document("docs/guide/own-data.md"), read_document("docs/measures.md")
-STATISTICS, CERTAINTY = read_document("docs/statistics.md"), read_document("docs/guide/statistics.md")
-TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
+STATISTICS, CERTAINTY = (
+    read_document("docs/statistics.md"),
+    read_document("docs/guide/statistics.md"),
+)
+TEMPLATES, GROUPS, CONFIG = (
+    "word_lists/moods/templates.json",
+    "word_lists/moods/groups.json",
+    "config/moods.yaml",
+)
 MISTAKES = [
     (
         (TEMPLATES, "<glad>", "<gald>"),
@@ -86,7 +93,9 @@ MISTAKES = [
     ),
 ]
 """In which file of the worked example something stands in place of something else, and what is said of it."""
-EXCERPT = re.compile(r"^```(?:python|javascript|text)\n(?:#|//) (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+EXCERPT = re.compile(
+    r"^```(?:python|javascript|text)\n(?:#|//) (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL
+)
 """A file named in a comment, and what is shown of it; a line of dots is between parts of it."""
 
 
@@ -102,18 +111,36 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
     for row in script["published_rows"](published):
         assert f"| {' | '.join(row)} |" in STATISTICS
     assert STATISTICS.count("| demo, ") == 3
-    shared = {"dataset": "faith", "kind": "QA", "options": "", "left_out": 0, "headline": True, "clusters": 4}
+    shared = {
+        "dataset": "faith",
+        "kind": "QA",
+        "options": "",
+        "left_out": 0,
+        "headline": True,
+        "clusters": 4,
+    }
     shared |= {"verdict": "nothing found"}
     cells = [("none-qa", 0.0021, 0.0), ("weak-qa", 0.1, 7.0), ("weak-lm", 0.2, 8.0)]
     rows = [
         {"model": model, "label": "tiny", "measure": measure, "value": value, "n": n}
         for model, mu, found in cells
-        for measure, value, n in (("mu", mu, 4), ("strength", -0.0001, 4), ("significant_tests", found, 10))
+        for measure, value, n in (
+            ("mu", mu, 4),
+            ("strength", -0.0001, 4),
+            ("significant_tests", found, 10),
+        )
     ]
     made = list(script["demo_rows"](table_of(SUMMARY, rows, **shared), {"none": 0.0, "weak": 0.4}))
     assert made == [
         ("demo, none: nothing was put in", "4", "0.002", "", "0.000", "0 of 10"),
-        ("demo, weak: differences of at most 0.4 were put in", "4", "0.100 to 0.200", "", "0.000", "15 of 20"),
+        (
+            "demo, weak: differences of at most 0.4 were put in",
+            "4",
+            "0.100 to 0.200",
+            "",
+            "0.000",
+            "15 of 20",
+        ),
     ]
 
 
@@ -136,7 +163,9 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
     variance, units = jackknife(leave_one_out(sums, sums.sum(axis=1), mean))
     half = half_width([VarianceSource(variance, units - 1.0)], 0.05)
     low, high = clusters.mean() - half[0], clusters.mean() + half[0]
-    assert f"{clusters.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["clusters"])
+    assert f"{clusters.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](
+        names["clusters"]
+    )
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
@@ -166,7 +195,9 @@ def test_an_impossible_measure_gives_the_message_that_is_shown() -> None:
     for row in table_with(MEASURES, "measure", "message"):
         with pytest.raises(InputError) as caught:
             parse_config(with_measures([yaml.safe_load(row["measure"])], {}), CONFIG)
-        assert str(caught.value.faults[0]) == f"{CONFIG}, datasets.moods.measures[0]: {row['message']}"
+        assert (
+            str(caught.value.faults[0]) == f"{CONFIG}, datasets.moods.measures[0]: {row['message']}"
+        )
 
 
 def test_the_measures_that_are_shown_are_possible() -> None:
@@ -196,8 +227,13 @@ def test_every_measure_has_its_formula() -> None:
     }
     for what, (registry, rows) in described.items():
         assert sorted(row[what] for row in rows) == sorted(registry)
-    main = {row["records"]: row["main score"] for row in table_with(MEASURES, "records", "main score")}
-    assert all(main[sort].startswith(f"{score}`") or main[sort] == score for sort, score in MAIN_SCORES.items())
+    main = {
+        row["records"]: row["main score"] for row in table_with(MEASURES, "records", "main score")
+    }
+    assert all(
+        main[sort].startswith(f"{score}`") or main[sort] == score
+        for sort, score in MAIN_SCORES.items()
+    )
     assert f"a curve of {len(CURVE)} thresholds" in " ".join(MEASURES.split())
 
 
@@ -234,15 +270,30 @@ def test_sums_in_place_of_a_table_give_the_same_numbers() -> None:
             "warmth": [0.5, 0.3, 0.0, 0.25, 0.1],
         }
     )
-    settings = StatisticsSettings(clusters=[0, 1, 2], units={"warmth": "probability", "gap": "distance"})
-    columns = ["group", "value", "low", "high", "se", "df", "n", "left_out", "generalises_to", "clusters", "method"]
+    settings = StatisticsSettings(
+        clusters=[0, 1, 2], units={"warmth": "probability", "gap": "distance"}
+    )
+    columns = [
+        "group",
+        "value",
+        "low",
+        "high",
+        "se",
+        "df",
+        "n",
+        "left_out",
+        "generalises_to",
+        "clusters",
+        "method",
+    ]
     again, once = (
         estimate([part for part in parts if isinstance(part, Sums)], settings)
         .filter(measure="warmth")
         .sort("group")
         .select(columns)
         for parts in (
-            parts_of(measure, observations, {}, settings) for measure in (family["measure"], names["measure"])
+            parts_of(measure, observations, {}, settings)
+            for measure in (family["measure"], names["measure"])
         )
     )
     assert_frame_equal(again, once, check_dtypes=False)

@@ -18,12 +18,18 @@ def rows() -> list[dict[str, str]]:
 def functions_of(file: str) -> set[str]:
     """Names of a file's functions, read without importing it; none, where there is no such file."""
     path = ROOT / file
-    return {node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")} if path.exists() else set()
+    return (
+        {node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")}
+        if path.exists()
+        else set()
+    )
 
 
 def test_each_fault_has_a_test() -> None:
     named = [row["test"].partition("::") for row in rows()]
-    assert ["::".join((file, name)) for file, _, name in named if name not in functions_of(file)] == []
+    assert [
+        "::".join((file, name)) for file, _, name in named if name not in functions_of(file)
+    ] == []
     assert all(name.startswith("test_") for _, _, name in named)
 
 

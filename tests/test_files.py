@@ -36,11 +36,15 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_what_is_no_file_is_not_replaced_by_one(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     path = tmp_path / "taken"
     make(path)
     before = path.stat().st_mode
-    with pytest.raises(UserError, match="taken: is a folder, pipe or device; expected a file that can be written"):
+    with pytest.raises(
+        UserError, match="taken: is a folder, pipe or device; expected a file that can be written"
+    ):
         write_text(path, "new")
     assert path.stat().st_mode == before
     assert names(tmp_path) == ["taken"]
@@ -82,11 +86,15 @@ except UserError as error:
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "file.txt"])
-def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else(tmp_path: Path, name: str) -> None:
+def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, name: str
+) -> None:
     """A limit on the size of files stands for a full disk, which test_faults.py fills in earnest."""
     path = tmp_path / name
     write_text(path, "old")
-    run = subprocess.run([sys.executable, "-c", TOO_LARGE, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", TOO_LARGE, str(path)], capture_output=True, text=True, check=True
+    )
     assert run.stdout == f"{path}: cannot be written (File too large); fix that and run again\n"
     assert path.read_text() == "old"
     assert names(tmp_path) == [name]

@@ -48,7 +48,9 @@ def test_rows_are_found_whatever_their_order_and_those_that_are_gone_are_seen() 
 
 
 def test_moves_are_told_before_and_after_the_largest_first() -> None:
-    changed = TABLE.with_columns(value=pl.Series([0.75, None, 0.125]), flag=pl.Series([None, None, "new"]))
+    changed = TABLE.with_columns(
+        value=pl.Series([0.75, None, 0.125]), flag=pl.Series([None, None, "new"])
+    )
     lines = [*compare(values_of(TABLE), values_of(changed)).lines("measures")]
     assert lines == [
         "measures: 2 values moved, 1 missing, 1 added; largest move 0.25",

@@ -137,7 +137,9 @@ def test_refusals_are_recognised(language: str, text: str, expected: bool) -> No
     ],
 )
 def test_answers_to_statements_are_read(language: str, text: str, says_yes: bool | None) -> None:
-    answers = read_answers(pl.DataFrame({"status": ["stop"], "response": [text]}), language_words(language))
+    answers = read_answers(
+        pl.DataFrame({"status": ["stop"], "response": [text]}), language_words(language)
+    )
     assert answers["says_yes"].to_list() == [says_yes]
 
 
@@ -161,7 +163,9 @@ def test_a_probe_asks_for_yes_and_no_in_its_language(tmp_path: Path) -> None:
         assert requests is not None
         assert faults == []
         (part,) = expand(requests).parts
-        assert part.select(pl.col("candidate1", "candidate2").cast(pl.String)).unique().rows() == [tuple(words)]
+        assert part.select(pl.col("candidate1", "candidate2").cast(pl.String)).unique().rows() == [
+            tuple(words)
+        ]
         digests.add(requests.digest())
     assert len(digests) == 3
     _, faults = read(ProbeFiles(probe, SCORED, 1, None, "fr"))
@@ -171,9 +175,17 @@ def test_a_probe_asks_for_yes_and_no_in_its_language(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "said", "expected"),
     [
-        ("de", ["Ja.", "NEIN", "Ja und nein", "Das kann ich nicht sagen."], ["yes", "no", None, None]),
+        (
+            "de",
+            ["Ja.", "NEIN", "Ja und nein", "Das kann ich nicht sagen."],
+            ["yes", "no", None, None],
+        ),
         # "No" is "not" as well: only one that a mark ends is an answer.
-        ("es", ["Sí.", "no", "Sí, no hay problema", "No puedo decirlo."], ["yes", "no", "yes", None]),
+        (
+            "es",
+            ["Sí.", "no", "Sí, no hay problema", "No puedo decirlo."],
+            ["yes", "no", "yes", None],
+        ),
     ],
 )
 def test_what_a_probe_finds_in_answers(
@@ -184,8 +196,12 @@ def test_what_a_probe_finds_in_answers(
     requests, _ = read(ProbeFiles(probe, WRITTEN, 1, None, language))
     assert requests is not None
     (part,) = expand(requests).parts
-    answers = pl.DataFrame({"instance": part["instance"][:4], "status": ["stop"] * 4, "response": said})
-    found = observe(part.head(4), answers, {"probe": str(probe), "mode": None, "language": language})
+    answers = pl.DataFrame(
+        {"instance": part["instance"][:4], "status": ["stop"] * 4, "response": said}
+    )
+    found = observe(
+        part.head(4), answers, {"probe": str(probe), "mode": None, "language": language}
+    )
     assert found["label"].cast(pl.String).to_list() == expected
     if language == "de":
         assert found["outcome"].to_list() == ["answered", "answered", "several", "refused"]
@@ -197,7 +213,9 @@ def test_statements_are_answered_in_their_language(tmp_path: Path) -> None:
         pack, faults = read_statements(replace(files, language=language))
         assert faults == []
         instances = whole(expand_statements(pack))
-        assert instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).unique().rows() == [words]
+        assert instances.select(
+            pl.col("candidate1", "candidate2").cast(pl.String)
+        ).unique().rows() == [words]
         # What is right has one name in every language.
         assert set(instances["label"].cast(pl.String)) <= {"Yes", "No"}
         digests.add(pack.digest())

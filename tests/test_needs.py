@@ -41,19 +41,32 @@ def test_expected_to_fail():
 def test_plain(): ...
 """
 WHOLE_MODULE = "import pytest\npytest.skip('needs a unicorn', allow_module_level=True)\n"
-WITHOUT_CASES = (
-    "import pytest\n@pytest.mark.parametrize('case', [])\ndef test_of_cases(case): ...\ndef test_plain(): ...\n"
-)
+WITHOUT_CASES = "import pytest\n@pytest.mark.parametrize('case', [])\ndef test_of_cases(case): ...\ndef test_plain(): ...\n"
 
 
 def run_pytest(file: Path, **environment: str) -> str:
     """What pytest prints of a file in a folder of its own, with our conftest as a plugin and our settings."""
     paths = os.pathsep.join([str(TESTS), str(TESTS / "helpers")])
-    known = {name: value for name, value in os.environ.items() if name not in (needs.REQUIRE_ALL, "PYTEST_ADDOPTS")}
-    line = [sys.executable, "-m", "pytest", "-c", str(TESTS.parent / "pyproject.toml"), f"--rootdir={file.parent}"]
+    known = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (needs.REQUIRE_ALL, "PYTEST_ADDOPTS")
+    }
+    line = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        str(TESTS.parent / "pyproject.toml"),
+        f"--rootdir={file.parent}",
+    ]
     line += ["-p", "conftest", "-p", "no:cacheprovider", "-rsf", "--no-header", str(file)]
     run = subprocess.run(
-        line, cwd=file.parent, env=known | {"PYTHONPATH": paths} | environment, capture_output=True, text=True
+        line,
+        cwd=file.parent,
+        env=known | {"PYTHONPATH": paths} | environment,
+        capture_output=True,
+        text=True,
     )
     return run.stdout + run.stderr
 
@@ -79,7 +92,10 @@ def test_where_everything_is_required_a_skip_fails_unless_it_is_allowed(skipping
     # A skip before a test begins is an error, one within it a failure.
     assert "1 failed, 1 passed, 1 skipped, 1 xfailed, 2 errors" in said
     for name in ("test_marked", "test_required", "test_of_a_fixture"):
-        assert f"BIASGRID_REQUIRE_ALL=1, but test_skipping.py::{name} was skipped: needs a unicorn" in said
+        assert (
+            f"BIASGRID_REQUIRE_ALL=1, but test_skipping.py::{name} was skipped: needs a unicorn"
+            in said
+        )
 
 
 @pytest.mark.slow
@@ -102,14 +118,20 @@ def test_a_parametrised_test_without_cases_fails(tmp_path: Path) -> None:
 def test_tests_are_skipped_by_needs_alone() -> None:
     own = {TESTS / "helpers/needs.py", Path(__file__)}
     files = [file for file in TESTS.rglob("*.py") if file not in own]
-    found = {str(file.relative_to(TESTS)) for file in files if SKIPS.search(file.read_text(encoding="utf-8"))}
+    found = {
+        str(file.relative_to(TESTS))
+        for file in files
+        if SKIPS.search(file.read_text(encoding="utf-8"))
+    }
     assert found == set()
     assert len(files) > 300
 
 
 def test_only_files_of_others_may_be_missing_where_everything_is_required() -> None:
     allowed = {need.what for need in needs.NEEDS if need.absence}
-    assert allowed == {need.what for need in (needs.apes, needs.bbq, needs.crows_pairs, needs.langfair_tests)}
+    assert allowed == {
+        need.what for need in (needs.apes, needs.bbq, needs.crows_pairs, needs.langfair_tests)
+    }
     assert needs.is_allowed(f"{needs.bbq.reason} (no data/Age.jsonl)")
     assert not needs.is_allowed(needs.chromium.reason)
     assert len({need.reason for need in needs.NEEDS}) == len(needs.NEEDS) > 10

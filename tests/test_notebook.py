@@ -21,7 +21,9 @@ def test_its_cells_are_the_commands_and_texts_of_the_page() -> None:
     page = read_document("docs/guide/try.md")
     commands = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert len(commands) == page.count("```sh\n")
-    assert all(source.startswith("%%sh\n") and source[len("%%sh\n") :] in page for source in commands)
+    assert all(
+        source.startswith("%%sh\n") and source[len("%%sh\n") :] in page for source in commands
+    )
     texts = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert "Content warning" in texts
     assert "```sh" not in texts

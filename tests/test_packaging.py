@@ -16,7 +16,9 @@ import yaml
 from project import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+PINS = dict(
+    line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
+)
 OTHER_NAMES = {"torch": "pytorch", "vaderSentiment": "vadersentiment", "pandera[polars]": "pandera"}
 """Packages whose conda packages have another name."""
 IMAGES = ("Dockerfile", "biasgrid.def")
@@ -60,15 +62,23 @@ def installs(image: str) -> str:
     if image == "Dockerfile":
         lines = [rest for name, rest in steps_of_dockerfile() if name == "RUN"]
     else:
-        lines = [line for line in sections_of_definition()["post"].splitlines() if line and not line.startswith("cd ")]
+        lines = [
+            line
+            for line in sections_of_definition()["post"].splitlines()
+            if line and not line.startswith("cd ")
+        ]
     assert len(lines) == 1
     return lines[0]
 
 
 @pytest.mark.parametrize("image", IMAGES)
 def test_what_an_image_copies_is_there_and_all_that_the_package_needs(image: str) -> None:
-    assert all(source == target and (ROOT / source).exists() for source, target in copied(image).items())
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert all(
+        source == target and (ROOT / source).exists() for source, target in copied(image).items()
+    )
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]
     needed = {path.split("/")[0] for path in wheel["only-include"]} | set(wheel["force-include"])
     needed |= {"pyproject.toml", "constraints.txt", PROJECT["readme"], *PROJECT["license-files"]}
     assert set(copied(image)) == needed
@@ -81,17 +91,23 @@ def test_an_image_installs_pinned_packages_and_extras_that_there_are(image: str)
     assert "--constraint constraints.txt" in line
     (extras,) = re.findall(r"'\.\[(.*)\]'", line)
     wanted = [PROJECT["optional-dependencies"][extra] for extra in extras.split(",")]
-    assert all(re.split(r"[<>=\[]", package)[0] in PINS for packages in wanted for package in packages)
+    assert all(
+        re.split(r"[<>=\[]", package)[0] in PINS for packages in wanted for package in packages
+    )
     assert "torch" in PINS
 
 
 def test_the_base_images_have_a_python_that_is_tested() -> None:
     (docker,) = [rest for name, rest in steps_of_dockerfile() if name == "FROM"]
-    header = dict(line.split(": ") for line in sections_of_definition()["header"].splitlines() if line)
+    header = dict(
+        line.split(": ") for line in sections_of_definition()["header"].splitlines() if line
+    )
     assert header == {"Bootstrap": "docker", "From": docker}
     version = re.fullmatch(r"python:(3\.\d+)-slim", docker)[1]
     assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
-    labels = dict(line.split(" ") for line in sections_of_definition()["labels"].splitlines() if line)
+    labels = dict(
+        line.split(" ") for line in sections_of_definition()["labels"].splitlines() if line
+    )
     assert labels == {"License": PROJECT["license"]}
 
 
@@ -106,7 +122,15 @@ def test_a_wheel_can_be_built_of_what_an_image_copies(tmp_path: Path) -> None:
     for source in copied("Dockerfile"):
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
         copy(ROOT / source, tmp_path / source)
-    build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path / "made"), "."]
+    build = [
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(tmp_path / "made"),
+        ".",
+    ]
     subprocess.run([sys.executable, "-m", "pip", *build], cwd=tmp_path, check=True)
     (wheel,) = (tmp_path / "made").glob("*.whl")
     assert "biasgrid/shipped/workflow/Snakefile" in zipfile.ZipFile(wheel).namelist()
@@ -114,9 +138,13 @@ def test_a_wheel_can_be_built_of_what_an_image_copies(tmp_path: Path) -> None:
 
 def test_no_image_is_named_before_one_is_published() -> None:
     assert not [
-        file for file in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")] if "container" in file.read_text()
+        file
+        for file in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]
+        if "container" in file.read_text()
     ]
-    (line,) = re.findall(r"^containerized: .*$", (ROOT / "docs/slurm.md").read_text(), flags=re.MULTILINE)
+    (line,) = re.findall(
+        r"^containerized: .*$", (ROOT / "docs/slurm.md").read_text(), flags=re.MULTILINE
+    )
     assert line == 'containerized: "docker://OWNER/biasgrid:VERSION"'
 
 
@@ -131,7 +159,10 @@ def test_the_recipe_asks_for_what_the_package_asks_for() -> None:
     assert (ROOT / "packaging" / recipe["source"]["path"]).samefile(ROOT)
     python, *packages = recipe["requirements"]["run"]
     assert python == "python >=${{ python_min }}"
-    named = [re.fullmatch(r"([\w-]+(?:\[\w+\])?)(.*)", package).groups() for package in PROJECT["dependencies"]]
+    named = [
+        re.fullmatch(r"([\w-]+(?:\[\w+\])?)(.*)", package).groups()
+        for package in PROJECT["dependencies"]
+    ]
     assert [package.partition(" ")[::2] for package in packages] == [
         (OTHER_NAMES.get(name, name), bounds) for name, bounds in named
     ]
@@ -159,8 +190,14 @@ def test_the_catalog_of_snakemake_workflows_finds_what_it_asks_for() -> None:
     readme = (ROOT / "README.md").read_text().lower()
     assert "snakemake" in readme
     assert "workflow" in readme
-    headings = re.findall(r"^##+ (.*)$", (ROOT / "config/README.md").read_text(), flags=re.MULTILINE)
-    assert [one for one in headings if one in ("Workflow overview", "Running the workflow", "Parameters")] == [
+    headings = re.findall(
+        r"^##+ (.*)$", (ROOT / "config/README.md").read_text(), flags=re.MULTILINE
+    )
+    assert [
+        one
+        for one in headings
+        if one in ("Workflow overview", "Running the workflow", "Parameters")
+    ] == [
         "Workflow overview",
         "Running the workflow",
         "Parameters",

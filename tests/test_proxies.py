@@ -20,7 +20,9 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def test_each_host_has_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_host_has_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://me:secret@proxy:3128")
     report_proxies(ADDRESSES)
     line = "requests to api.example.org go through the proxy http://proxy:3128 (HTTPS_PROXY)\n"
@@ -32,13 +34,17 @@ def test_without_a_proxy_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err == ""
 
 
-def test_variables_that_make_no_address_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_that_make_no_address_are_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NO_SUCH", "[half")
     with pytest.raises(InputError, match="is not an address; expected one such as https://host/v1"):
         report_proxies(ADDRESSES)
 
 
-def test_a_proxy_that_is_none_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_is_none_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("ALL_PROXY", "::::")
     with pytest.raises(InputError, match="ALL_PROXY: does not name a usable proxy"):
         report_proxies(ADDRESSES)

@@ -44,7 +44,10 @@ FLOORS = [
 @cache
 def modules() -> dict[str, Path]:
     """Returns the files of all modules, by names such as `tables.files`; of folders and the package `__init__`."""
-    return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+    }
 
 
 @cache
@@ -57,7 +60,12 @@ def imports_of(module: str) -> set[str]:
     """Returns the modules of the package that one imports, whether at its top or within a function."""
     statements = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ImportFrom)]
     own = [node for node in statements if node.module and node.module.split(".")[0] == "biasgrid"]
-    names = {(*node.module.split(".")[1:], alias.name) for node in own if node.module for alias in node.names}
+    names = {
+        (*node.module.split(".")[1:], alias.name)
+        for node in own
+        if node.module
+        for alias in node.names
+    }
     return {found for name in names if (found := module_named(name)) not in (None, module)}
 
 
@@ -109,13 +117,19 @@ def test_no_code_stands_in_a_package_file() -> None:
     for module in modules():
         # What notebooks import, so that `import biasgrid` takes no time.
         if module.endswith(".__init__"):
-            defined = [node.name for node in tree_of(module).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            defined = [
+                node.name
+                for node in tree_of(module).body
+                if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            ]
             assert defined == [], module
 
 
 def test_no_module_imports_itself_over_others() -> None:
     # A circle would be raised as a CycleError, which names it.
-    order = list(TopologicalSorter({module: imports_of(module) for module in modules()}).static_order())
+    order = list(
+        TopologicalSorter({module: imports_of(module) for module in modules()}).static_order()
+    )
     assert len(order) == len(modules()) > 100
 
 
@@ -127,7 +141,11 @@ def test_every_room_has_one_floor() -> None:
 
 def test_no_import_runs_up_or_along_a_floor() -> None:
     floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-    wrong = [f"{one} -> {other}" for one, other in imports_between_rooms() if floor[room(one)] <= floor[room(other)]]
+    wrong = [
+        f"{one} -> {other}"
+        for one, other in imports_between_rooms()
+        if floor[room(one)] <= floor[room(other)]
+    ]
     assert wrong == []
 
 
@@ -136,7 +154,9 @@ def test_imports_are_written_in_one_way() -> None:
     for module in modules():
         for node in ast.walk(tree_of(module)):
             if isinstance(node, ast.Import):
-                assert not [alias.name for alias in node.names if alias.name.startswith("biasgrid.")], module
+                assert not [
+                    alias.name for alias in node.names if alias.name.startswith("biasgrid.")
+                ], module
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 0, module
 
@@ -144,10 +164,21 @@ def test_imports_are_written_in_one_way() -> None:
 def lines_that_name(words: tuple[str, ...], *rooms: str) -> list[str]:
     """Lines of code outside of some rooms that hold one of some words; imports and comments do not count."""
     root = PACKAGE.parents[1]
-    files = [*PACKAGE.rglob("*.py"), *root.glob("rules/*.smk"), *root.glob("workflow/scripts/*.py"), root / "Snakefile"]
+    files = [
+        *PACKAGE.rglob("*.py"),
+        *root.glob("rules/*.smk"),
+        *root.glob("workflow/scripts/*.py"),
+        root / "Snakefile",
+    ]
     outside = [file for file in files if not {*file.relative_to(root).parts} & set(rooms)]
-    lines = [f"{file.relative_to(root)}: {line.strip()}" for file in outside for line in file.read_text().splitlines()]
-    told = [line for line in lines if not line.split(": ", 1)[1].startswith(("#", "from ", "import "))]
+    lines = [
+        f"{file.relative_to(root)}: {line.strip()}"
+        for file in outside
+        for line in file.read_text().splitlines()
+    ]
+    told = [
+        line for line in lines if not line.split(": ", 1)[1].startswith(("#", "from ", "import "))
+    ]
     return [line for line in told if any(word in line for word in words)]
 
 
@@ -156,15 +187,25 @@ def texts_of(module: str) -> list[str]:
     statements = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Expr)]
     docstrings = {id(node.value) for node in statements}
     constants = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Constant)]
-    return [node.value for node in constants if isinstance(node.value, str) and id(node) not in docstrings]
+    return [
+        node.value
+        for node in constants
+        if isinstance(node.value, str) and id(node) not in docstrings
+    ]
 
 
 def test_the_core_imports_and_names_no_family() -> None:
-    names = {module.split(".")[1] for module in modules() if re.fullmatch(r"families\.\w+\.family", module)}
+    names = {
+        module.split(".")[1]
+        for module in modules()
+        if re.fullmatch(r"families\.\w+\.family", module)
+    }
     assert len(names) == 8
     core = [module for module in modules() if room(module) not in ("families", "formats")]
     folders = tuple(f"families.{name}" for name in names)
-    assert [module for module in core if any(other.startswith(folders) for other in imports_of(module))] == []
+    assert [
+        module for module in core if any(other.startswith(folders) for other in imports_of(module))
+    ] == []
     # By itself, in a reference or a path, or at the head of what is said of it alone.
     one = "|".join(names)
     named = re.compile(rf"^({one})$|families[./]({one})\b|(^|; )({one}): ")
@@ -175,16 +216,29 @@ def test_the_core_imports_and_names_no_family() -> None:
     assert found == {("groups.records", "counterfactual"), *pairs}
     root = PACKAGE.parents[1]
     workflow = [*root.glob("rules/*.smk"), *root.glob("workflow/scripts/*.py"), root / "Snakefile"]
-    assert [path.name for path in workflow if re.search(rf"families\.({one})|\"({one})\"", path.read_text())] == []
+    assert [
+        path.name
+        for path in workflow
+        if re.search(rf"families\.({one})|\"({one})\"", path.read_text())
+    ] == []
 
 
 def test_nobody_else_names_a_task() -> None:
     tasks = ("fill-mask", "question-answering", "text-classification", "text-generation")
-    assert len(lines_that_name(tasks, "families", "models", "training", "unqover", "quickstart")) <= 10
+    assert (
+        len(lines_that_name(tasks, "families", "models", "training", "unqover", "quickstart")) <= 10
+    )
 
 
 def test_nobody_else_names_a_source_of_models() -> None:
-    names = ('"endpoint"', '"serve"', ".source ==", ".source.name ==", ".predictions else", ".predictions:")
+    names = (
+        '"endpoint"',
+        '"serve"',
+        ".source ==",
+        ".source.name ==",
+        ".predictions else",
+        ".predictions:",
+    )
     assert len(lines_that_name(names, "sources", "servers")) <= 3
 
 
@@ -194,4 +248,8 @@ def test_statements_and_generative_models_are_found_by_their_names() -> None:
     own["inference.models.generation"] = ("inference.models.",)
     for room_of, insiders in own.items():
         outside = [module for module in modules() if not module.startswith(insiders)]
-        assert [module for module in outside if any(name.startswith(room_of) for name in imports_of(module))] == []
+        assert [
+            module
+            for module in outside
+            if any(name.startswith(room_of) for name in imports_of(module))
+        ] == []

@@ -33,7 +33,9 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_python(folder: Path, version: str = "3.12", is_old: int = 0, lacks_ensurepip: int = 0) -> Path:
+def write_python(
+    folder: Path, version: str = "3.12", is_old: int = 0, lacks_ensurepip: int = 0
+) -> Path:
     """Writes a stand-in for Python."""
     path = folder / "a-python"
     path.write_text(PYTHON.format(version=version, is_old=is_old, lacks_ensurepip=lacks_ensurepip))
@@ -43,7 +45,11 @@ def write_python(folder: Path, version: str = "3.12", is_old: int = 0, lacks_ens
 
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["make", "setup", *arguments], cwd=checkout, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+        ["make", "setup", *arguments],
+        cwd=checkout,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
     )
 
 
@@ -66,13 +72,18 @@ def test_an_old_python_is_named_with_a_newer_package(checkout: Path) -> None:
 def test_a_python_without_ensurepip_is_named_with_debians_package(checkout: Path) -> None:
     run = make(checkout, f"PYTHON={write_python(checkout, lacks_ensurepip=1)}")
     assert run.returncode != 0
-    assert "(Python 3.12) cannot make virtual environments: its module ensurepip is missing." in run.stderr
+    assert (
+        "(Python 3.12) cannot make virtual environments: its module ensurepip is missing."
+        in run.stderr
+    )
     assert "apt install python3.12-venv" in run.stderr
     assert not (checkout / ".venv").exists()
 
 
 @pytest.mark.parametrize("index", ["", CPU])
-def test_what_is_downloaded_is_said_before_and_where_torch_is_from(checkout: Path, index: str) -> None:
+def test_what_is_downloaded_is_said_before_and_where_torch_is_from(
+    checkout: Path, index: str
+) -> None:
     run = make(checkout, f"PYTHON={write_python(checkout)}", f"TORCH_INDEX={index}")
     assert run.returncode == 0, run.stderr
     first = run.stdout.splitlines()[0]
@@ -112,10 +123,19 @@ def test_an_update_keeps_the_environment_and_its_interruption_does_not(checkout:
 
 
 def test_torch_is_installed_from_one_option_everywhere() -> None:
-    files = ["Makefile", "packaging/Dockerfile", "packaging/biasgrid.def", "envs/biasgrid.post-deploy.sh"]
+    files = [
+        "Makefile",
+        "packaging/Dockerfile",
+        "packaging/biasgrid.def",
+        "envs/biasgrid.post-deploy.sh",
+    ]
     for name in files:
         text = re.sub(r"\\\n\s*", "", (ROOT / name).read_text())
-        lines = [line for line in text.splitlines() if "pip install" in line and not line.startswith(("#", "\t#"))]
+        lines = [
+            line
+            for line in text.splitlines()
+            if "pip install" in line and not line.startswith(("#", "\t#"))
+        ]
         assert len(lines) == 1, name
         assert "TORCH_INDEX" in lines[0], name
         assert "--extra-index-url" in lines[0], name

@@ -27,7 +27,12 @@ def test_files_that_other_programs_read_repeat_it() -> None:
 
 
 def test_no_code_repeats_it() -> None:
-    files = [path for folder in ("src", "rules", "workflow") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files = [
+        path
+        for folder in ("src", "rules", "workflow")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+    ]
     texts = {path: path.read_text() for path in files if path.suffix in (".py", ".smk")}
     assert len(texts) > 300
     assert [path for path, text in texts.items() if WRITTEN in text] == []

@@ -18,7 +18,20 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(biasgrid.__file__).parent
 FOLDERS = ("src", "rules", "workflow", "config", "profiles", "docs", "tests", "benchmarks")
 FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml")
-SUFFIXES = {".py", ".smk", ".md", ".yaml", ".yml", ".js", ".html", ".css", ".json", ".rst", ".toml", ""}
+SUFFIXES = {
+    ".py",
+    ".smk",
+    ".md",
+    ".yaml",
+    ".yml",
+    ".js",
+    ".html",
+    ".css",
+    ".json",
+    ".rst",
+    ".toml",
+    "",
+}
 HOLD_OLD_WORDS = {
     *("tests/test_words.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
     "tests/formats/logs/schemas/LICENSE",
@@ -48,8 +61,35 @@ COINED = {
 }
 """Words that only this project knew, and what the field says."""
 EVERYDAY = {
-    *("able", "cut", "cuts", "desk", "excess", "fit", "fits", "floor", "floors", "frame", "frames", "kind", "kinds"),
-    *("narrow", "over", "pieces", "planted", "products", "promise", "round", "rounds", "say", "sort", "sorts", "spent"),
+    *(
+        "able",
+        "cut",
+        "cuts",
+        "desk",
+        "excess",
+        "fit",
+        "fits",
+        "floor",
+        "floors",
+        "frame",
+        "frames",
+        "kind",
+        "kinds",
+    ),
+    *(
+        "narrow",
+        "over",
+        "pieces",
+        "planted",
+        "products",
+        "promise",
+        "round",
+        "rounds",
+        "say",
+        "sort",
+        "sorts",
+        "spent",
+    ),
     *("starter", "tell", "told", "turn", "turns", "unread", "way", "ways"),
 }
 """Words that may be used in sentences, and not as a name: nobody would search for them."""
@@ -70,7 +110,17 @@ FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
-    *("section_of", "read", "expand", "observe", "measure", "derive", "evidence", "validity", "cell_payload"),
+    *(
+        "section_of",
+        "read",
+        "expand",
+        "observe",
+        "measure",
+        "derive",
+        "evidence",
+        "validity",
+        "cell_payload",
+    ),
     *("known_effects", "corpus"),
 }
 """Names that families, figures and stages have because they are asked for them by name."""
@@ -79,15 +129,26 @@ PROTOCOLS = {
 @cache
 def texts() -> dict[str, str]:
     """Returns the text files of the repository, by path."""
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")] + [ROOT / name for name in FILES]
-    texts = {str(path.relative_to(ROOT)): path for path in paths if path.suffix in SUFFIXES and path.is_file()}
-    return {name: path.read_text() for name, path in texts.items() if not name.startswith(KEPT_FOLDERS)}
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")] + [
+        ROOT / name for name in FILES
+    ]
+    texts = {
+        str(path.relative_to(ROOT)): path
+        for path in paths
+        if path.suffix in SUFFIXES and path.is_file()
+    }
+    return {
+        name: path.read_text() for name, path in texts.items() if not name.startswith(KEPT_FOLDERS)
+    }
 
 
 @cache
 def trees() -> dict[str, ast.Module]:
     """Returns the modules of the package, by dotted names."""
-    paths = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    paths = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+    }
     return {name: ast.parse(path.read_text()) for name, path in paths.items()}
 
 
@@ -111,21 +172,35 @@ def test_no_file_has_a_coined_word() -> None:
 
 def test_no_module_function_or_class_is_called_by_an_everyday_word() -> None:
     modules = {f"{module} (module)": module.split(".")[-1] for module in trees()}
-    inside = {f"{module}: {name}": name.lower() for module, tree in trees().items() for name in definitions(tree)}
+    inside = {
+        f"{module}: {name}": name.lower()
+        for module, tree in trees().items()
+        for name in definitions(tree)
+    }
     assert [where for where, name in (modules | inside).items() if name in EVERYDAY] == []
 
 
 def test_no_key_column_or_rule_is_called_by_an_everyday_word() -> None:
     schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text())
-    keys = {key for section in (schema, *schema["$defs"].values()) for key in section.get("properties", {})}
-    rules = {name for path in ROOT.glob("rules/*.smk") for name in re.findall(r"^rule (\w+):", path.read_text(), re.M)}
+    keys = {
+        key
+        for section in (schema, *schema["$defs"].values())
+        for key in section.get("properties", {})
+    }
+    rules = {
+        name
+        for path in ROOT.glob("rules/*.smk")
+        for name in re.findall(r"^rule (\w+):", path.read_text(), re.M)
+    }
     columns = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/outputs.md").read_text(), re.M))
     assert (keys | rules | columns) & (EVERYDAY - KEYS_THAT_STAY) == set()
 
 
 def test_public_names_are_no_bare_participles() -> None:
     names = [(name, module) for module, tree in trees().items() for name in definitions(tree)]
-    found = [pair for pair in names if PARTICIPLE.fullmatch(pair[0]) and pair[0] not in NOUNS_AND_VERBS]
+    found = [
+        pair for pair in names if PARTICIPLE.fullmatch(pair[0]) and pair[0] not in NOUNS_AND_VERBS
+    ]
     assert len(found) <= MOST_PARTICIPLES, found
 
 
@@ -133,7 +208,9 @@ def test_a_public_name_has_one_home() -> None:
     homes = defaultdict(set)
     for module, tree in trees().items():
         assigned = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
-        constants = [target.id for targets in assigned for target in targets if isinstance(target, ast.Name)]
+        constants = [
+            target.id for targets in assigned for target in targets if isinstance(target, ast.Name)
+        ]
         for name in {*definitions(tree), *constants} - PROTOCOLS:
             homes[name].add(module)
     several = {name: sorted(modules) for name, modules in homes.items() if len(modules) > 1}
@@ -155,4 +232,9 @@ def test_the_sentences_of_guides_are_short_and_plain() -> None:
 def test_sentences_are_those_of_prose() -> None:
     prose = "One `a. B` is\n[here](x.md). Two (e.g. this) has 0.29.\n\n- Three.\n- Four\n  goes on."
     page = f"# A title. B\n\n```sh\nCode. Code\n```\n\n| A. B | c |\n\n{prose}\n"
-    assert [*sentences(page)] == ["One CODE is here.", "Two (e.g. this) has 0.29.", "Three.", "Four goes on."]
+    assert [*sentences(page)] == [
+        "One CODE is here.",
+        "Two (e.g. this) has 0.29.",
+        "Three.",
+        "Four goes on.",
+    ]

@@ -33,12 +33,16 @@ def take(results: Path, folder: Path) -> None:
     report = (results / "report/index.html").resolve()
     with browser() as started:
         for name, (address, height, texts) in PAGES.items():
-            shown = Shown(started, report, address, viewport={"width": WIDTH, "height": height}).drawn()
+            shown = Shown(
+                started, report, address, viewport={"width": WIDTH, "height": height}
+            ).drawn()
             if texts:
                 shown.press("t")
             if "names nothing in this report" in shown.text:
                 sys.exit(f"{report} has no page {address}")
-            shown.page.evaluate("document.querySelector('#grid:not([hidden]), #app').scrollIntoView()")
+            shown.page.evaluate(
+                "document.querySelector('#grid:not([hidden]), #app').scrollIntoView()"
+            )
             save(Image.open(io.BytesIO(shown.page.screenshot())), folder / f"report-{name}.png")
             shown.page.close()
     save(Image.open(results / "plots/grid/synthetic.png"), folder / "synthetic.png")

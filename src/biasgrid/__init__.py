@@ -34,7 +34,9 @@ def open(results: str | Path) -> Results:
     return Results(results)
 
 
-def run(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:
+def run(
+    config: str | Path, cores: int | None = None, snakefile: str | Path | None = None
+) -> Results:
     """Runs a config to the end and opens its results; see `runs.workflow.run_config`.
 
     Raises:

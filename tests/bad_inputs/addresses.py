@@ -27,9 +27,7 @@ def bad(address: str, *says: str, **does: Any) -> BadAddress:
 
 
 DUMP, ELSEWHERE = "SERVER/dump.json", "SERVER/elsewhere"
-REACHED = (
-    "expected a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
-)
+REACHED = "expected a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
 ADDRESSES = [
     bad("SERVER/none.json", "the server says 404 Not Found; expected the dump"),
     *(bad(DUMP, f"the server says {status}", "expected the dump", statuses=[status])

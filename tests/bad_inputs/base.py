@@ -81,10 +81,22 @@ def config() -> dict[str, Any]:
         "synthetic": {"strengths": {"strong": 0.4}, "repeats": 4, "seed": 1},
         "models": {
             "masked": model | {"task": "fill-mask", "variant": "lm-tiny", "label": "Masked"},
-            "answering": model | {"task": "question-answering", "variant": "qa", "label": "Answering"},
-            "moody": model | {"task": "text-classification", "label": "Moody", "labels": {"bad": "NEG", "good": "POS"}},
-            "nice": model | {"task": "text-classification", "label": "Nice", "scorer": {"labels": ["pos"]}},
-            "chance": {"kind": "LM", "task": "text-generation", "label": "Chance", "random": {"seed": 1}},
+            "answering": model
+            | {"task": "question-answering", "variant": "qa", "label": "Answering"},
+            "moody": model
+            | {
+                "task": "text-classification",
+                "label": "Moody",
+                "labels": {"bad": "NEG", "good": "POS"},
+            },
+            "nice": model
+            | {"task": "text-classification", "label": "Nice", "scorer": {"labels": ["pos"]}},
+            "chance": {
+                "kind": "LM",
+                "task": "text-generation",
+                "label": "Chance",
+                "random": {"seed": 1},
+            },
             "published": {
                 "kind": "SQuAD",
                 "task": "question-answering",
@@ -97,7 +109,10 @@ def config() -> dict[str, Any]:
                 "task": "question-answering",
                 "variant": "qa",
                 "label": "Taught",
-                "train": {"synthetic": "strong", "hyperparameters": {"epochs": 2, "learning_rate": 0.001}},
+                "train": {
+                    "synthetic": "strong",
+                    "hyperparameters": {"epochs": 2, "learning_rate": 0.001},
+                },
             },
         },
         "datasets": {
@@ -125,7 +140,12 @@ def config() -> dict[str, Any]:
                 "groups": "pack/groups.json",
                 "failure_threshold": 0.2,
                 "measures": [
-                    {"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pairwise"},
+                    {
+                        "score": "f1",
+                        "argument": "macro",
+                        "distance": "absolute",
+                        "comparison": "pairwise",
+                    },
                 ],
             },
             "probe": {"family": "probe", "title": "Probe", "probe": "probes/probe.yaml"},
@@ -147,7 +167,9 @@ def config() -> dict[str, Any]:
 
 def write_config(folder: Path, content: dict[str, Any]) -> None:
     """Writes a config, by libyaml: over 500 are written."""
-    (folder / "config.yaml").write_text(yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False))
+    (folder / "config.yaml").write_text(
+        yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False)
+    )
 
 
 def write(folder: Path) -> None:
@@ -163,9 +185,15 @@ def write(folder: Path) -> None:
     put(folder / "word_lists/probes/tone.yaml", TONE)
     put(folder / "word_lists/letters/prompts.jsonl", PROMPTS)
     put(folder / "word_lists/letters/groups.yaml", GROUPS)
-    put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}))
+    put(
+        folder / "models/tiny/config.json",
+        json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}),
+    )
     save_file({"weight": np.zeros((2, 2), np.float32)}, folder / "models/tiny/model.safetensors")
-    put(folder / "models/tiny/tokenizer_config.json", json.dumps({"mask_token": {"content": "[MASK]"}}))
+    put(
+        folder / "models/tiny/tokenizer_config.json",
+        json.dumps({"mask_token": {"content": "[MASK]"}}),
+    )
     put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
     put(folder / "dumps/people.json", json.dumps(span_entries()))
 

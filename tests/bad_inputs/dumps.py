@@ -14,7 +14,11 @@ from typing import Any, NamedTuple
 from changes import GONE, swap
 from unqover_entries import BEA_ANN, Entries, mask_entries, source_entries, span_entries
 
-FILES: dict[str, Callable[[], Entries]] = {"source": source_entries, "spans": span_entries, "masks": mask_entries}
+FILES: dict[str, Callable[[], Entries]] = {
+    "source": source_entries,
+    "spans": span_entries,
+    "masks": mask_entries,
+}
 """A `source.json`, and an `output.json` of question answering and of a masked language model."""
 KEY = "key"
 """The place of the second entry's key."""
@@ -69,7 +73,9 @@ def bad(of: str, at: str, put: Any, *says: str) -> BadDump:
 def key(**parts: str) -> str:
     """The second entry's key, with other parts."""
     names = ["group1", "group2", "subject1", "subject2", "template", "sort", "act", "negated"]
-    return "|".join(parts.get(name, part) for name, part in zip(names, BEA_ANN.split("|"), strict=True))
+    return "|".join(
+        parts.get(name, part) for name, part in zip(names, BEA_ANN.split("|"), strict=True)
+    )
 
 
 def last(old: str, new: str) -> Callable[[str], str]:
@@ -83,7 +89,10 @@ def cut(share: float) -> Callable[[str], str]:
 
 
 NUL, HALF, WIDTHLESS = "\0", "a\ud800", "Bea\u200b"
-OBJECT, ANSWER = "expected an object with ans0, ans1, pred, question", "expected an object with end, start, text"
+OBJECT, ANSWER = (
+    "expected an object with ans0, ans1, pred, question",
+    "expected an object with end, start, text",
+)
 EARLY = "the file ends too early"
 CUT = [
     bad(of, "", cut(share), EARLY) for of in FILES for share in (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
@@ -96,7 +105,12 @@ NO_DUMP = [
     bad("source", "", b"\0" * 100, "expected '{' at the beginning of the file"),
     bad("source", "", b"\xef\xbb\xbf{}", "'\\ufeff{}'; expected '{' at the beginning of the file"),
     bad("source", "", lambda text: text.encode("utf-16"), "after line 1: byte 0xff is not UTF-8"),
-    bad("source", "", lambda text: text.encode().replace(b"Bea", b"B\xe9a"), "byte 0xe9 is not UTF-8"),
+    bad(
+        "source",
+        "",
+        lambda text: text.encode().replace(b"Bea", b"B\xe9a"),
+        "byte 0xe9 is not UTF-8",
+    ),
     bad("spans", "", lambda text: gzip.compress(text.encode()), "is not UTF-8"),
     bad("spans", "", lambda text: f"[{text}]", "expected '{' at the beginning of the file"),
     bad("spans", "", lambda text: text + text, "after the last '}'; expected the end of the file"),
@@ -104,8 +118,18 @@ NO_DUMP = [
     bad("spans", "", last("}", ",}"), "not JSON"),
     bad("spans", "", swap('"q0"', "'q0'"), "not JSON"),
     bad("spans", "", swap("{", "{// published in 2020\n"), "not JSON"),
-    bad("spans", "", swap('"q0": {', '"q0": {"pred": "x", '), "the key 'pred' appears twice in one object"),
-    bad("spans", "", swap('"context": "', '"context": "' + "x" * 70000), "a value is too long; expected at most 65536"),
+    bad(
+        "spans",
+        "",
+        swap('"q0": {', '"q0": {"pred": "x", '),
+        "the key 'pred' appears twice in one object",
+    ),
+    bad(
+        "spans",
+        "",
+        swap('"context": "', '"context": "' + "x" * 70000),
+        "a value is too long; expected at most 65536",
+    ),
     bad("spans", "", swap('"line": 0', '"line": ' + "9" * 5000), "a number that cannot be read"),
     bad("spans", "", swap('"q0": {', '"q0": ' + "[" * 30000), "are nested too deeply"),
     bad("masks", "", lambda text: text.partition("\n")[0] + "\n}", "no entries"),

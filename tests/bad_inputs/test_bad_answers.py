@@ -22,7 +22,9 @@ LETTERS = [f"Write about {who}. (a) {one}, (b) {two}" for who in ("a cook", "a m
 GROUPS = ["cook", "cook", "man", "man"]
 
 
-def row(prompt: str, group: str = "all", repetition: int = 0, response: str | None = "Fine.") -> dict[str, Any]:
+def row(
+    prompt: str, group: str = "all", repetition: int = 0, response: str | None = "Fine."
+) -> dict[str, Any]:
     return {"prompt": prompt, "group": group, "repetition": repetition, "response": response}
 
 
@@ -31,7 +33,12 @@ def project(folder: Path, dataset: str, rows: list[dict[str, Any]], **keys: Any)
     base.write(folder)
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     config = base.config()
-    there = {"task": "text-generation", "kind": "Chat", "label": "There", "answers": "answers.jsonl"}
+    there = {
+        "task": "text-generation",
+        "kind": "Chat",
+        "label": "There",
+        "answers": "answers.jsonl",
+    }
     config["models"] = {"there": there, "nice": config["models"]["nice"]}
     config["datasets"] = {dataset: config["datasets"][dataset] | keys}
     config["run"] = {"models": ["there"], "datasets": [dataset]}
@@ -55,7 +62,9 @@ def answered(file: Path, dataset: str) -> list[str]:
     content, _ = load(stage(family, "reading")).read(config.files(*variant))
     (instances,) = load(stage(family, "expand")).expand(content).parts
     keys = {"answers": "answers.jsonl"}
-    cell = Cell(Path("cell"), "text-generation", instances.drop("item", "order"), Path(), "answers", keys)
+    cell = Cell(
+        Path("cell"), "text-generation", instances.drop("item", "order"), Path(), "answers", keys
+    )
     return cell.predict(answer=question.answer)["response"].to_list()
 
 
@@ -101,11 +110,14 @@ def test_items_of_one_text_have_one_answer(tmp_path: Path, monkeypatch: pytest.M
     assert answered(config, "tone") == ["Fine.", "Fine."]
 
 
-def test_a_model_that_gives_no_such_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_gives_no_such_answers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = project(tmp_path, "probe", [*map(row, LETTERS, GROUPS)])
     monkeypatch.chdir(tmp_path)
     told = validated(config)
     assert (
-        "answers.jsonl, line 1, probabilities: no probabilities of options, which the dataset needs; expected" in told
+        "answers.jsonl, line 1, probabilities: no probabilities of options, which the dataset needs; expected"
+        in told
     )
     assert "or `answers: written` in the dataset" in told

@@ -35,7 +35,9 @@ def change(project: Path, row: Bad) -> None:
     file = project / row.at
     if "/" in row.at or row.at == "config.yaml":
         content = row.put(file.read_text()) if callable(row.put) else row.put
-        assert callable(row.put) is False or content != file.read_text(), "the change changes nothing"
+        assert callable(row.put) is False or content != file.read_text(), (
+            "the change changes nothing"
+        )
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         return
     config = base.config()
@@ -66,7 +68,11 @@ def told(project: Path) -> str:
     assert heading.startswith(f"{len(faults)} fault"), result.stderr
     assert all("; expected " in fault for fault in faults)
     # What is missing altogether stands in no line.
-    keys = [fault for fault in faults if fault.startswith("  config.yaml, ") and ": missing; " not in fault]
+    keys = [
+        fault
+        for fault in faults
+        if fault.startswith("  config.yaml, ") and ": missing; " not in fault
+    ]
     assert all(re.match(r"  config.yaml, line \d+", fault) for fault in keys), result.stderr
     return result.stderr
 
@@ -110,7 +116,9 @@ def test_names_that_would_share_a_folder_are_refused(
 ) -> None:
     config = base.config()
     config[registry][new] = config[registry].pop(old)
-    (project / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False).replace(f"- {old}\n", f"- {new}\n"))
+    (project / "config.yaml").write_text(
+        yaml.safe_dump(config, sort_keys=False).replace(f"- {old}\n", f"- {new}\n")
+    )
     assert message in told(project)
 
 
@@ -130,7 +138,9 @@ def test_a_large_dump_is_left_to_its_job(project: Path, monkeypatch: pytest.Monk
     assert "dumps/people.json: larger than" in result.stdout
 
 
-@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"])
+@pytest.mark.parametrize(
+    "name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"]
+)
 def test_a_pipe_is_not_waited_for(project: Path, name: str) -> None:
     (project / name).unlink()
     os.mkfifo(project / name)
@@ -139,14 +149,18 @@ def test_a_pipe_is_not_waited_for(project: Path, name: str) -> None:
     assert f"{name}: is a pipe or a device; expected" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"])
+@pytest.mark.parametrize(
+    "name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"]
+)
 def test_a_device_without_end_is_not_read(project: Path, name: str) -> None:
     (project / name).unlink()
     (project / name).symlink_to("/dev/zero")
     assert f"{name}: is a pipe or a device; expected" in told(project)
 
 
-@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/fillings/food.txt"])
+@pytest.mark.parametrize(
+    "name", ["word_lists/subjects/people.txt", "word_lists/pack/fillings/food.txt"]
+)
 def test_a_folder_is_no_file(project: Path, name: str) -> None:
     (project / name).unlink()
     (project / name).mkdir()
@@ -163,9 +177,15 @@ def test_a_file_that_is_too_large_is_not_read(project: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("model.safetensors", "'models/tiny' contains no weights; expected model.safetensors or model-*.safetensors"),
+        (
+            "model.safetensors",
+            "'models/tiny' contains no weights; expected model.safetensors or model-*.safetensors",
+        ),
         ("vocab.txt", "'models/tiny' contains no tokenizer; expected one of tokenizer.json"),
-        ("config.json", "'models/tiny' contains no config.json; expected a folder with a checkpoint"),
+        (
+            "config.json",
+            "'models/tiny' contains no config.json; expected a folder with a checkpoint",
+        ),
     ],
 )
 def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: str) -> None:
@@ -175,4 +195,7 @@ def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: 
 
 def test_pickled_weights_must_be_allowed(project: Path) -> None:
     (project / "models/tiny/model.safetensors").rename(project / "models/tiny/pytorch_model.bin")
-    assert "contains weights in pickled files only (pytorch_model.bin); expected model.safetensors, or" in told(project)
+    assert (
+        "contains weights in pickled files only (pytorch_model.bin); expected model.safetensors, or"
+        in told(project)
+    )

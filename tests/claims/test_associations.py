@@ -65,12 +65,15 @@ def coverage(worlds: list[World]) -> float:
     for world in worlds:
         sums = sums_of(world.values)
         half = half_width(over_first_factor(sums).sources, 0.05)
-        hits.append((np.abs(sums.values - world.truth.ravel()) <= half)[largest_tenth(world.truth)].mean())
+        hits.append(
+            (np.abs(sums.values - world.truth.ravel()) <= half)[largest_tenth(world.truth)].mean()
+        )
     return float(np.mean(hits))
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("additive", 0.93), ("gain 0.25", 0.92), ("gain 0.5", 0.89), ("gain of subjects 0.5", 0.9)]
+    ("name", "least"),
+    [("additive", 0.93), ("gain 0.25", 0.92), ("gain 0.5", 0.89), ("gain of subjects 0.5", 0.9)],
 )
 def test_intervals_of_the_largest_associations_cover(name: str, least: float) -> None:
     assert coverage(worlds_of(name, "large", 4, FEW)) >= least - 0.03
@@ -85,7 +88,9 @@ def test_intervals_of_the_largest_associations_cover(name: str, least: float) ->
         ("gain of subjects 0.25", 0.9), ("gain of subjects 0.5", 0.9),
     ],
 )  # fmt: skip
-def test_intervals_of_the_largest_associations_cover_in_many_worlds(name: str, least: float, clusters: int) -> None:
+def test_intervals_of_the_largest_associations_cover_in_many_worlds(
+    name: str, least: float, clusters: int
+) -> None:
     assert coverage(worlds_of(name, "large", clusters, MANY)) >= least
 
 
@@ -172,7 +177,9 @@ def test_the_largest_association_is_at_least_what_is_said() -> None:
         ("unequal attributes", "weak"), ("gain 0.25", "large"),
     ],
 )  # fmt: skip
-def test_the_largest_association_is_at_least_what_is_said_in_many_worlds(name: str, size: str, clusters: int) -> None:
+def test_the_largest_association_is_at_least_what_is_said_in_many_worlds(
+    name: str, size: str, clusters: int
+) -> None:
     _, wrong = bounds_of(worlds_of(name, size, clusters, MANY))
     assert wrong <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / MANY)
 
@@ -183,8 +190,14 @@ def selected_covered(name: str, size: str, clusters: int, runs: int) -> tuple[fl
     every: list[bool] = []
     for world in worlds_of(name, size, clusters, runs):
         rows = estimates(world.values).with_columns(truth=pl.Series(world.truth.ravel()))
-        found = rows.filter(pl.col("q") <= SIGNIFICANT, pl.col("value") > 0).sort("value", descending=True)
-        holds = found.select(pl.col("truth").is_between("selected_low", "selected_high")).to_series().to_list()
+        found = rows.filter(pl.col("q") <= SIGNIFICANT, pl.col("value") > 0).sort(
+            "value", descending=True
+        )
+        holds = (
+            found.select(pl.col("truth").is_between("selected_low", "selected_high"))
+            .to_series()
+            .to_list()
+        )
         largest, every = largest + holds[:10], every + holds
     return float(np.mean(largest)), float(np.mean(every))
 
@@ -192,9 +205,16 @@ def selected_covered(name: str, size: str, clusters: int, runs: int) -> tuple[fl
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size", "clusters"),
-    [("additive", "dense", 4), ("additive", "dense", 7), ("unequal attributes", "dense", 4), ("gain 0.25", "large", 4)],
+    [
+        ("additive", "dense", 4),
+        ("additive", "dense", 7),
+        ("unequal attributes", "dense", 4),
+        ("gain 0.25", "large", 4),
+    ],
 )
-def test_selected_intervals_hold_for_all_and_somewhat_less_for_the_largest(name: str, size: str, clusters: int) -> None:
+def test_selected_intervals_hold_for_all_and_somewhat_less_for_the_largest(
+    name: str, size: str, clusters: int
+) -> None:
     largest, every = selected_covered(name, size, clusters, MANY)
     assert largest >= 0.88
     assert every >= 0.95
@@ -221,7 +241,8 @@ def test_intervals_of_sizes_of_cells_cover() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "least"), [("additive", 0.92), ("gain 0.25", 0.92), ("gain 0.5", 0.92), ("gain 1", 0.88)]
+    ("name", "least"),
+    [("additive", 0.92), ("gain 0.25", 0.92), ("gain 0.5", 0.92), ("gain 1", 0.88)],
 )
 def test_intervals_of_sizes_of_cells_cover_in_many_worlds(name: str, least: float) -> None:
     assert min(sizes_covered(name, MANY).values()) >= least
@@ -256,8 +277,13 @@ def warned(name: str, size: str, clusters: int, runs: int) -> float:
     for world in worlds_of(name, size, clusters, runs):
         noise = noise_of_clusters(world.values, np.ones_like(world.values))
         alike = likeness(noise, np.ones(noise.shape, dtype=np.bool_))
-        pairs = [(alike[pair], noise_ratio(noise)[list(pair)].max()) for pair in combinations(range(clusters), 2)]
-        found.append(any(value >= REDUNDANT_CORRELATION and ratio <= LOUD for value, ratio in pairs))
+        pairs = [
+            (alike[pair], noise_ratio(noise)[list(pair)].max())
+            for pair in combinations(range(clusters), 2)
+        ]
+        found.append(
+            any(value >= REDUNDANT_CORRELATION and ratio <= LOUD for value, ratio in pairs)
+        )
     return float(np.mean(found))
 
 
@@ -283,7 +309,8 @@ def test_wordings_of_one_template_are_told_in_many_worlds(clusters: int) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("spread", "clusters", "most"), [("0.25", 4, 0.08), ("0.25", 7, 0.02), ("0.5", 7, 0.1), ("0.5", 14, 0.02)]
+    ("spread", "clusters", "most"),
+    [("0.25", 4, 0.08), ("0.25", 7, 0.02), ("0.5", 7, 0.1), ("0.5", 14, 0.02)],
 )
 def test_gains_are_seldom_taken_for_wordings(spread: str, clusters: int, most: float) -> None:
     # Gains of 0.5 make the noise of four clusters so unequal that half of such cells are warned of: see the docs.

@@ -31,15 +31,23 @@ def values_of(name: str) -> Array:
     """The associations of a cell, shape (subjects, attributes, clusters)."""
     golden = GOLDEN[name]
     rows = inputs_of("associations").filter(cell=name).sort("subject", "attribute", "frame")
-    return rows["value"].to_numpy().reshape(golden["subjects"], golden["attributes"], golden["frames"])
+    return (
+        rows["value"].to_numpy().reshape(golden["subjects"], golden["attributes"], golden["frames"])
+    )
 
 
 def numbers_of(values: list[Any]) -> Array:
     return np.array([np.nan if value is None else float(value) for value in values])
 
 
-def assert_close(found: pl.Series | Array | list[float | None], golden: list[Any], tolerance: float = RELATIVE) -> None:
-    ours = found.fill_null(np.nan).to_numpy() if isinstance(found, pl.Series) else numbers_of(list(found))
+def assert_close(
+    found: pl.Series | Array | list[float | None], golden: list[Any], tolerance: float = RELATIVE
+) -> None:
+    ours = (
+        found.fill_null(np.nan).to_numpy()
+        if isinstance(found, pl.Series)
+        else numbers_of(list(found))
+    )
     numbers = numbers_of(golden)
     with np.errstate(invalid="ignore"):
         close = np.abs(ours - numbers) <= np.maximum(ABSOLUTE, tolerance * np.abs(numbers))
@@ -57,7 +65,10 @@ def test_variances_and_gains(name: str) -> None:
     assert over.prior.df == pytest.approx(float(golden["d0"]), rel=RELATIVE)
     assert (np.ndim(over.prior.variance) > 0) is golden["trend_used"]
     assert (over.gain is not None) is golden["gain_found"]
-    assert_close(np.zeros(len(sums.keys)) if over.gain is None else over.gain.variance, golden["gain_variance"])
+    assert_close(
+        np.zeros(len(sums.keys)) if over.gain is None else over.gain.variance,
+        golden["gain_variance"],
+    )
     flat = values.reshape(-1, values.shape[2])
     gain = gain_of(sums.along["clusters"].sums, sums.finish, crossing_of(sums.keys, flat))
     assert_close(gain.ratio[:1], [golden["gain_ratio"]])
@@ -74,7 +85,9 @@ def test_intervals_and_tests(name: str) -> None:
         assert_close(found[column], golden[column], tolerance)
     for column in ("p", "q"):
         small = numbers_of(golden[column]) < LEAST_P
-        assert_close(found[column].to_numpy()[~small], list(np.array(golden[column])[~small]), tolerance)
+        assert_close(
+            found[column].to_numpy()[~small], list(np.array(golden[column])[~small]), tolerance
+        )
         assert_close(found[column].to_numpy()[small], list(np.array(golden[column])[small]), 1e-6)
     assert found["q"].count() == golden["tests"]
     above = found.with_row_index().filter(pl.col("q") <= 0.05, pl.col("value") > 0)
@@ -113,7 +126,9 @@ def test_likeness_of_clusters(name: str) -> None:
     if GOLDEN[name]["likeness"] is None:
         assert np.isnan(found).all()
     else:
-        assert_close([found[pair] for pair in combinations(range(len(found)), 2)], GOLDEN[name]["likeness"])
+        assert_close(
+            [found[pair] for pair in combinations(range(len(found)), 2)], GOLDEN[name]["likeness"]
+        )
 
 
 @pytest.mark.parametrize("name", TESTED)
@@ -121,7 +136,9 @@ def test_sizes_of_cells(name: str) -> None:
     values = values_of(name)
     found = {
         measure: interval_row(measure, value, without, StatisticsSettings())
-        for _, (measure, value, without) in corrected_sizes({"gamma": ByCluster(values, np.ones_like(values))})
+        for _, (measure, value, without) in corrected_sizes(
+            {"gamma": ByCluster(values, np.ones_like(values))}
+        )
     }
     for measure in ("strength", "mu_corrected"):
         # The golden file has the older word.

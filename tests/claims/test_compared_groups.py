@@ -24,13 +24,20 @@ FAMILY = "biasgrid.families.counterfactual"
 
 def names_of(random: np.random.Generator) -> Array:
     """What a model says of the names of a group: a preference of its own for each in each attribute, and noise."""
-    return np.asarray(random.normal(size=(ATTRIBUTES, NAMES, 1)) + random.normal(size=(ATTRIBUTES, NAMES, CLUSTERS)))
+    return np.asarray(
+        random.normal(size=(ATTRIBUTES, NAMES, 1))
+        + random.normal(size=(ATTRIBUTES, NAMES, CLUSTERS))
+    )
 
 
 def cell_of(model: str, part: Sums) -> ComparedCell:
     parts, _ = read_sums(sums_table([part]), {})
-    numbers, units = compared_numbers(FAMILY, parts, {}, StatisticsSettings(clusters=range(CLUSTERS)))
-    return ComparedCell(model, numbers, templates="the same", units=units, over_more=claims_over_more(parts))
+    numbers, units = compared_numbers(
+        FAMILY, parts, {}, StatisticsSettings(clusters=range(CLUSTERS))
+    )
+    return ComparedCell(
+        model, numbers, templates="the same", units=units, over_more=claims_over_more(parts)
+    )
 
 
 def parts_of(random: np.random.Generator, kind: str, effect: float = 0.0) -> Sums:
@@ -75,7 +82,9 @@ def test_models_whose_names_differ_do_not_differ_in_groups_in_many_worlds(kind: 
 def test_models_that_differ_in_a_group_are_told_apart() -> None:
     random, found = np.random.default_rng(3), []
     for _ in range(10):
-        rows = compared(cell_of("a", parts_of(random, "names", EFFECT)), cell_of("b", parts_of(random, "names")))
+        rows = compared(
+            cell_of("a", parts_of(random, "names", EFFECT)), cell_of("b", parts_of(random, "names"))
+        )
         is_true = pl.col("attribute").is_in(["attribute 0", "attribute 8"])
         found.append((rows.filter(is_true)["q"] <= SIGNIFICANT).mean())
         assert rows["other_factors"].unique().to_list() == ["names"]

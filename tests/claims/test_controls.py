@@ -100,7 +100,8 @@ def test_what_is_found_against_0_stands_beside_what_is_beyond_the_control() -> N
 def test_of_several_controls_the_largest_counts() -> None:
     random = np.random.default_rng(7)
     sizes = {
-        name: control_sizes(estimates_of(theta_of(size, random), random)) for name, size in (("a", 1.0), ("b", 3.0))
+        name: control_sizes(estimates_of(theta_of(size, random), random))
+        for name, size in (("a", 1.0), ("b", 3.0))
     }
     rows = beyond_control(estimates_of(theta_of(1.0, random), random), sizes, StatisticsSettings())
     assert claims(rows)["control"].unique().to_list() == ["b"]
@@ -145,6 +146,8 @@ def test_what_is_large_is_found_in_many_worlds() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("of_control", "most"), [((3, 3), 0.14), ((6, 4), 0.1)])
-def test_small_controls_are_exceeded_somewhat_more_often(of_control: tuple[int, int], most: float) -> None:
+def test_small_controls_are_exceeded_somewhat_more_often(
+    of_control: tuple[int, int], most: float
+) -> None:
     # Sizes about as large as noise, of which so few numbers say little.
     assert any_beyond(0.6, 400, of_dataset=(11, 20), of_control=of_control) <= most

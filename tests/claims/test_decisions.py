@@ -54,17 +54,28 @@ def test_effects_of_age_and_of_a_gender_are_found_and_no_others(
 
 def additive_residuals(rows: pl.DataFrame) -> tuple[Array, int]:
     """Residuals of persons by least squares on indicators, one column after the other, and degrees of freedom."""
-    persons = rows.group_by("age", "gender", "race").agg(pl.col("log_odds").mean()).sort("age", "gender", "race")
+    persons = (
+        rows.group_by("age", "gender", "race")
+        .agg(pl.col("log_odds").mean())
+        .sort("age", "gender", "race")
+    )
     columns = [np.ones(len(persons))]
     for name in ("age", "gender", "race"):
-        columns += [(persons[name] == level).to_numpy().astype(float) for level in persons[name].unique().sort()[1:]]
+        columns += [
+            (persons[name] == level).to_numpy().astype(float)
+            for level in persons[name].unique().sort()[1:]
+        ]
     design, means = np.stack(columns, axis=1), persons["log_odds"].to_numpy()
-    return means - design @ np.linalg.lstsq(design, means, rcond=None)[0], len(persons) - len(columns)
+    return means - design @ np.linalg.lstsq(design, means, rcond=None)[0], len(persons) - len(
+        columns
+    )
 
 
 def persons_along(rows: pl.DataFrame) -> dict[str, Array]:
     """Sums over persons, by the bias type of their contrasts."""
-    sums = [part for part in measure(rows, OPTIONS) if isinstance(part, Sums) and PERSONS in part.along]
+    sums = [
+        part for part in measure(rows, OPTIONS) if isinstance(part, Sums) and PERSONS in part.along
+    ]
     return {part.keys["bias_type"][0]: part.along[PERSONS].sums for part in sums}
 
 
@@ -82,7 +93,11 @@ def test_residuals_are_those_of_age_gender_and_race_together() -> None:
 
 def test_effects_of_other_factors_are_no_noise() -> None:
     plain, with_effects = (
-        contrasts_of(DecisionWorld(12, 0.2, of_age=of_age, of_gender=of_gender).drawn(np.random.default_rng(2)))
+        contrasts_of(
+            DecisionWorld(12, 0.2, of_age=of_age, of_gender=of_gender).drawn(
+                np.random.default_rng(2)
+            )
+        )
         for of_age, of_gender in ((0, 0), (-3, 1))
     )
     widths = [(rows["high"] - rows["low"]).to_numpy() for rows in (plain, with_effects)]
@@ -94,7 +109,8 @@ def test_effects_of_other_factors_are_no_noise() -> None:
 def test_all_answers_shifted_or_scaled(seed: int, shift: float, factor: float) -> None:
     rows = DecisionWorld(5, 0.3).drawn(np.random.default_rng(seed))
     own, changed = (
-        contrasts_of(rows.with_columns(pl.col("log_odds") * times + plus)) for times, plus in ((1, 0), (factor, shift))
+        contrasts_of(rows.with_columns(pl.col("log_odds") * times + plus))
+        for times, plus in ((1, 0), (factor, shift))
     )
     for name in ("value", "low", "high"):
         assert changed[name].to_numpy() == pytest.approx(factor * own[name].to_numpy(), abs=1e-9)
@@ -103,13 +119,20 @@ def test_all_answers_shifted_or_scaled(seed: int, shift: float, factor: float) -
 
 @FEW
 @given(st.integers(0, 10_000))
-def test_the_order_of_rows_changes_nothing_and_sums_are_read_as_they_were_written(seed: int) -> None:
+def test_the_order_of_rows_changes_nothing_and_sums_are_read_as_they_were_written(
+    seed: int,
+) -> None:
     rows = DecisionWorld(5, 0.3).drawn(np.random.default_rng(seed))
-    own, shuffled = contrasts_of(rows), contrasts_of(rows.sample(fraction=1, shuffle=True, seed=seed))
+    own, shuffled = (
+        contrasts_of(rows),
+        contrasts_of(rows.sample(fraction=1, shuffle=True, seed=seed)),
+    )
     names = ["value", "low", "high", "p"]
     keys = ["measure", "bias_type", "group"]
     assert own.select(keys).rows() == shuffled.select(keys).rows()
-    assert shuffled.select(names).to_numpy() == pytest.approx(own.select(names).to_numpy(), rel=1e-9)
+    assert shuffled.select(names).to_numpy() == pytest.approx(
+        own.select(names).to_numpy(), rel=1e-9
+    )
     parts = [part for part in measure(rows, OPTIONS) if isinstance(part, Sums)]
     read, _ = read_sums(sums_table(parts), {})
     for part, again in zip(parts, read, strict=True):

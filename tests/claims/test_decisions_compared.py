@@ -27,16 +27,24 @@ RUNS = pytest.mark.parametrize("runs", [20, pytest.param(200, marks=pytest.mark.
 
 def cell_of(model: str, of_age: float, random: np.random.Generator) -> ComparedCell:
     rows = DecisionWorld(QUESTIONS, PERSONS_SD, of_age=of_age).drawn(random)
-    parts, _ = read_sums(sums_table(part for part in measure(rows, OPTIONS) if isinstance(part, Sums)), {})
-    numbers, units = compared_numbers(REFERENCE, parts, {}, StatisticsSettings(clusters=range(QUESTIONS)))
-    return ComparedCell(model, numbers, templates="the same", units=units, over_more=claims_over_more(parts))
+    parts, _ = read_sums(
+        sums_table(part for part in measure(rows, OPTIONS) if isinstance(part, Sums)), {}
+    )
+    numbers, units = compared_numbers(
+        REFERENCE, parts, {}, StatisticsSettings(clusters=range(QUESTIONS))
+    )
+    return ComparedCell(
+        model, numbers, templates="the same", units=units, over_more=claims_over_more(parts)
+    )
 
 
 def compared(slopes: Sequence[float], seed: int) -> ComparisonTables:
     """Models `a`, `b` and so on, with these slopes of age."""
     random = np.random.default_rng(seed)
     cells = [cell_of(chr(ord("a") + place), slope, random) for place, slope in enumerate(slopes)]
-    return compare_models("decisions", cells, StatisticsSettings(), fair=fair_values_of_signed(FAMILY.own_measures))
+    return compare_models(
+        "decisions", cells, StatisticsSettings(), fair=fair_values_of_signed(FAMILY.own_measures)
+    )
 
 
 def ranks(slopes: Sequence[float], seed: int = 1) -> pl.DataFrame:
@@ -53,7 +61,14 @@ def test_models_are_ranked_by_the_size_of_the_slope_whatever_its_direction() -> 
 def test_sizes_have_no_direction() -> None:
     assert fair_values_of_signed(FAMILY.own_measures) == {"decision_difference": 0, "age_slope": 0}
     of_associations = fair_values_of_signed(UNDERSPECIFIED.own_measures)
-    assert not of_associations.keys() & {"mu", "mu_corrected", "mu_held_out", "strength", "eta", "share_mu"}
+    assert not of_associations.keys() & {
+        "mu",
+        "mu_corrected",
+        "mu_held_out",
+        "strength",
+        "eta",
+        "share_mu",
+    }
     assert of_associations["stereotype_agreement"] == 0
     assert fair_values_of_signed(PAIRS.own_measures)["stereotype_share"] == 0.5
 

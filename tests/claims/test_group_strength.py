@@ -33,8 +33,13 @@ def covers(runs: int, names: int, clusters: int, effect: float, gain: float = 0.
     for _ in range(runs):
         theta = effect * random.normal(size=(30, 1, 1))
         factors = np.exp(gain * random.normal(size=clusters) - gain**2 / 2)
-        lists = [random.normal(size=(30, names, 1)) + random.normal(size=(30, names, clusters)) for _ in range(2)]
-        row = strength_row(gamma_of_groups(factors * (lists[0] + theta), factors * lists[1]), StatisticsSettings())
+        lists = [
+            random.normal(size=(30, names, 1)) + random.normal(size=(30, names, clusters))
+            for _ in range(2)
+        ]
+        row = strength_row(
+            gamma_of_groups(factors * (lists[0] + theta), factors * lists[1]), StatisticsSettings()
+        )
         hits.append(row["low"] <= np.sqrt((theta**2).mean()) / 2 <= row["high"])
     return float(np.mean(hits))
 
@@ -47,7 +52,9 @@ def test_strength_of_groups_is_held(effect: float) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("names", "clusters"), [(4, 7), (8, 4)])
 @pytest.mark.parametrize(("effect", "gain"), [(0.0, 0.0), (0.5, 0.0), (2.0, 0.0), (1.0, 0.25)])
-def test_strength_of_groups_is_held_in_most_worlds(names: int, clusters: int, effect: float, gain: float) -> None:
+def test_strength_of_groups_is_held_in_most_worlds(
+    names: int, clusters: int, effect: float, gain: float
+) -> None:
     assert covers(100, names, clusters, effect, gain) >= 0.92
 
 
@@ -55,12 +62,20 @@ def test_strength_of_groups_is_held_over_formats_and_not_over_clusters_and_names
     random, hits, alone = np.random.default_rng(5), [], []
     for _ in range(20):
         theta = 0.3 * random.normal(size=(30, 1, 1, 1))
-        own = [random.normal(size=(30, 6, 1, 1)) + random.normal(size=(30, 6, 4, 3)) for _ in range(2)]
+        own = [
+            random.normal(size=(30, 6, 1, 1)) + random.normal(size=(30, 6, 4, 3)) for _ in range(2)
+        ]
         of_format = 1.5 * random.normal(size=(30, 1, 1, 3))
-        sums = gamma_of_groups(*(each.reshape(30, 6, -1) for each in (own[0] + theta + of_format, own[1])))
+        sums = gamma_of_groups(
+            *(each.reshape(30, 6, -1) for each in (own[0] + theta + of_format, own[1]))
+        )
         units = [f"{template}/{place}" for template, place in product(range(4), range(3))]
-        several = replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}).clustered([])
-        one = replace(several, along={name: each for name, each in several.along.items() if name != FORMATS})
+        several = replace(
+            sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}
+        ).clustered([])
+        one = replace(
+            several, along={name: each for name, each in several.along.items() if name != FORMATS}
+        )
         for found, part in ((hits, several), (alone, one)):
             row = strength_row(part, StatisticsSettings())
             found.append(row["low"] <= np.sqrt((theta**2).mean()) / 2 <= row["high"])
@@ -80,9 +95,14 @@ def test_strength_without_noise_is_the_root_mean_square() -> None:
 def test_a_cluster_of_which_nothing_was_answered_changes_nothing() -> None:
     sums = gamma_of_groups(*np.random.default_rng(4).normal(size=(2, 12, 4, 5)))
     units, columns = sums.along[TEMPLATES]
-    more = Along([*units, "nothing"], np.concatenate([columns, np.zeros_like(columns[:, :1])], axis=1))
+    more = Along(
+        [*units, "nothing"], np.concatenate([columns, np.zeros_like(columns[:, :1])], axis=1)
+    )
     with_nothing = replace(sums, along={**sums.along, TEMPLATES: more})
-    row, own = strength_row(with_nothing, StatisticsSettings()), strength_row(sums, StatisticsSettings())
+    row, own = (
+        strength_row(with_nothing, StatisticsSettings()),
+        strength_row(sums, StatisticsSettings()),
+    )
     assert own["low"] is not None
     assert row == pytest.approx(own)
 
@@ -99,12 +119,22 @@ def test_two_names_of_a_group_have_a_strength_without_interval_and_one_has_none(
 
 @pytest.mark.slow
 def test_cells_with_groups_of_names_have_the_strength_of_groups_and_no_other_cells() -> None:
-    random, options = np.random.default_rng(3), {"task": "question-answering", "scoring": "exact", "measures": []}
+    random, options = (
+        np.random.default_rng(3),
+        {"task": "question-answering", "scoring": "exact", "measures": []},
+    )
     names = ["Ann", "Bea", "Carl", "Dan", "Eve", "Fay"]
     for groups in (["x"] * 3 + ["y"] * 3, [None] * 6):
         instances = expanded([Subjects({"[subj]": names}, groups)], attributes=2, templates=3)
-        observed = observe(instances, spans(instances, *random.random((2, len(instances)))), options)
-        rows = estimates_of("underspecified", observed, options, StatisticsSettings(clusters=range(3), permutations=9))
+        observed = observe(
+            instances, spans(instances, *random.random((2, len(instances)))), options
+        )
+        rows = estimates_of(
+            "underspecified",
+            observed,
+            options,
+            StatisticsSettings(clusters=range(3), permutations=9),
+        )
         told = rows.filter(rows["measure"].is_in(["group_strength", "question_group_strength"]))
         assert len(told) == (2 if groups[0] else 0)
         assert (told["low"] < told["value"]).all()

@@ -37,7 +37,12 @@ class Judged(NamedTuple):
 
 
 def names_of_group(
-    random: np.random.Generator, names: int, clusters: int, *, spread: float = 1.0, common: float = 0.0
+    random: np.random.Generator,
+    names: int,
+    clusters: int,
+    *,
+    spread: float = 1.0,
+    common: float = 0.0,
 ) -> Array:
     """What is said of a group's names, shape (attributes, names, clusters), with noise of sd 1.
 
@@ -48,12 +53,20 @@ def names_of_group(
         spread: sd of what a name has in an attribute.
         common: sd of what a name has in all attributes.
     """
-    of_names = spread * random.normal(size=(ATTRIBUTES, names, 1)) + common * random.normal(size=(1, names, 1))
+    of_names = spread * random.normal(size=(ATTRIBUTES, names, 1)) + common * random.normal(
+        size=(1, names, 1)
+    )
     return np.asarray(of_names + random.normal(size=(ATTRIBUTES, names, clusters)))
 
 
 def judged(
-    seed: int, runs: int, names: int, clusters: int, *, effect: float = 0.0, **noise: tuple[float, ...]
+    seed: int,
+    runs: int,
+    names: int,
+    clusters: int,
+    *,
+    effect: float = 0.0,
+    **noise: tuple[float, ...],
 ) -> Judged:
     """Tests two lists of names of which one has an effect in about one attribute of eight.
 
@@ -68,11 +81,15 @@ def judged(
     random, covers, false, found = np.random.default_rng(seed), [], [], []
     for _ in range(runs):
         one, other = (
-            names_of_group(random, names, clusters, **{key: both[side] for key, both in noise.items()})
+            names_of_group(
+                random, names, clusters, **{key: both[side] for key, both in noise.items()}
+            )
             for side in (0, 1)
         )
         truth = effect * (np.arange(ATTRIBUTES) % 8 == 0)
-        rows = estimate([group_difference(one + truth[:, None, None], other)], StatisticsSettings()).filter("is_claim")
+        rows = estimate(
+            [group_difference(one + truth[:, None, None], other)], StatisticsSettings()
+        ).filter("is_claim")
         stands_out = (rows["q"] <= SIGNIFICANT).to_numpy()
         covers.append(((rows["low"] <= truth) & (rows["high"] >= truth)).mean())
         false.append(stands_out[truth == 0].any())
@@ -123,7 +140,9 @@ def test_two_lists_of_names_with_associations_of_their_own_say_nothing_of_gender
 def differences_found(runs: int, templates: int, *, over: str) -> float:
     """In how many worlds of terms that differ on their own groups differ: 6 groups of 3 terms."""
     random = np.random.default_rng(templates)
-    worlds = (difference(terms_in_templates(random, templates)).named("difference") for _ in range(runs))
+    worlds = (
+        difference(terms_in_templates(random, templates)).named("difference") for _ in range(runs)
+    )
     return float(np.mean([any_stands_out(sums, over) for sums in worlds]))
 
 
@@ -147,12 +166,21 @@ def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
         scores = terms_in_templates(random, 13, terms=8)
         of_groups = size * random.normal(size=6)
         moved = replace(scores, sums=scores.sums + of_groups[scores.group_of])
-        rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter("is_claim")
-        of_rows = [[scores.groups.index(name) for name in names] for names in rows.select("group", "other").rows()]
+        rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter(
+            "is_claim"
+        )
+        of_rows = [
+            [scores.groups.index(name) for name in names]
+            for names in rows.select("group", "other").rows()
+        ]
         truth = [of_groups[one] - of_groups[other] for one, other in of_rows]
-        found = rows.with_columns(truth=pl.Series(truth)).sort(pl.col("q") > SIGNIFICANT, -pl.col("value").abs())
+        found = rows.with_columns(truth=pl.Series(truth)).sort(
+            pl.col("q") > SIGNIFICANT, -pl.col("value").abs()
+        )
         row = found.row(0, named=True)
-        (gap,) = largest_gaps(rows.with_columns(bias_type=pl.lit("letter")), ["difference"]).to_dicts()
+        (gap,) = largest_gaps(
+            rows.with_columns(bias_type=pl.lit("letter")), ["difference"]
+        ).to_dicts()
         assert gap["value"] == abs(row["value"])
         apart = row["truth"] if row["value"] >= 0 else -row["truth"]
         hits.append([row["low"] <= row["truth"] <= row["high"], gap["low"] <= apart <= gap["high"]])
@@ -180,7 +208,11 @@ LONG_RUNS = 200
 @pytest.mark.parametrize("clusters", [4, 26])
 @pytest.mark.parametrize("kind", ["alike", "uneven", "common"])
 def test_claims_of_groups_hold(names: int, clusters: int, kind: str) -> None:
-    noise = {"alike": {}, "uneven": {"spread": (2.0, 0.5)}, "common": {"spread": (0.5, 0.5), "common": (1.0, 1.0)}}
+    noise = {
+        "alike": {},
+        "uneven": {"spread": (2.0, 0.5)},
+        "common": {"spread": (0.5, 0.5), "common": (1.0, 1.0)},
+    }
     found = judged(100 * names + clusters, LONG_RUNS, names, clusters, **noise[kind])
     assert found.covers >= 0.94
     assert found.any_false <= within_two_errors(0.06, LONG_RUNS)
@@ -195,18 +227,24 @@ def test_effects_of_groups_are_found(names: int, least: float) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("clusters", [4, 14])
 def test_names_say_nothing_of_gender_however_many_templates(clusters: int) -> None:
-    assert share_with_findings(LONG_RUNS, clusters, over="claim") <= within_two_errors(0.06, LONG_RUNS)
+    assert share_with_findings(LONG_RUNS, clusters, over="claim") <= within_two_errors(
+        0.06, LONG_RUNS
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("templates", [5, 13, 26])
 def test_terms_say_nothing_of_groups_however_many_templates(templates: int) -> None:
-    assert differences_found(LONG_RUNS, templates, over="claim") <= within_two_errors(0.06, LONG_RUNS)
+    assert differences_found(LONG_RUNS, templates, over="claim") <= within_two_errors(
+        0.06, LONG_RUNS
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("size", "most"), [(0.0, 0.8), (0.02, 0.95), (0.1, 1.0)])
-def test_the_largest_difference_is_shown_with_an_interval_for_all_in_many_worlds(size: float, most: float) -> None:
+def test_the_largest_difference_is_shown_with_an_interval_for_all_in_many_worlds(
+    size: float, most: float
+) -> None:
     alone, shown = largest_is_covered(400, size)
     assert shown >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 400)
     assert alone <= most

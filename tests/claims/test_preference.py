@@ -25,7 +25,11 @@ from small_estimates import numbers_of, settings_of
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import CellSums, measures_of_swap_groups
-from biasgrid.families.underspecified.observe import compare_subjects, preferences_of, scores_in_groups
+from biasgrid.families.underspecified.observe import (
+    compare_subjects,
+    preferences_of,
+    scores_in_groups,
+)
 from biasgrid.families.underspecified.sizes import strength
 from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
@@ -46,8 +50,12 @@ RUNS = (pytest.param(8, 0.1), pytest.param(200, 0.0, marks=pytest.mark.long))
 def golden() -> pl.DataFrame:
     """The swap groups of the golden cell that have a share."""
     rows = inputs_of("preference").with_row_index("instance")
-    nothing = {name: pl.lit(None, pl.Categorical) for name in ("group1", "group2", "attribute_group")}
-    instances = rows.with_columns(pl.col("subject1", "subject2", "attribute").cast(pl.Categorical), **nothing)
+    nothing = {
+        name: pl.lit(None, pl.Categorical) for name in ("group1", "group2", "attribute_group")
+    }
+    instances = rows.with_columns(
+        pl.col("subject1", "subject2", "attribute").cast(pl.Categorical), **nothing
+    )
     predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
     found = compare_subjects(instances, predictions, "exact")
     known = preferences_of(scores_in_groups(found)).has_share
@@ -57,22 +65,29 @@ def golden() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("name", "measure"), [("gamma", "gamma"), ("share", "share_gamma"), ("log_odds", "log_odds_gamma")]
+    ("name", "measure"),
+    [("gamma", "gamma"), ("share", "share_gamma"), ("log_odds", "log_odds_gamma")],
 )
 def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measure: str) -> None:
     rows = estimated(golden).of(measure)
     values = dict(zip(rows.select(ASSOCIATION).iter_rows(), rows["value"], strict=True))
-    assert_allclose([values[tuple(key)] for key in GOLDEN["keys"]], GOLDEN[name], rtol=RELATIVE, atol=ABSOLUTE)
+    assert_allclose(
+        [values[tuple(key)] for key in GOLDEN["keys"]], GOLDEN[name], rtol=RELATIVE, atol=ABSOLUTE
+    )
 
 
 def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
     found = CellSums.of(AnsweredGroups(golden), None)
     sums = [each for each in measures_of_swap_groups(found) if not isinstance(each, pl.DataFrame)]
     assert_allclose(find_sums(sums, "room", ()).values, GOLDEN["room"], rtol=RELATIVE)
-    assert_allclose(np.exp(find_sums(sums, "mass_change", ()).values), GOLDEN["factor"], rtol=RELATIVE)
+    assert_allclose(
+        np.exp(find_sums(sums, "mass_change", ()).values), GOLDEN["factor"], rtol=RELATIVE
+    )
 
 
-@pytest.mark.parametrize(("name", "column"), [("share", "share"), ("log_odds", "log_odds"), ("mass", "mass")])
+@pytest.mark.parametrize(
+    ("name", "column"), [("share", "share"), ("log_odds", "log_odds"), ("mass", "mass")]
+)
 def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
     golden: pl.DataFrame, name: str, column: str
 ) -> None:
@@ -80,7 +95,8 @@ def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
     first = CellSums.of(AnsweredGroups(golden), None).first
     means = first.of_subjects[column].by_template / first.all_groups.by_template
     row = interval_row(
-        *size_without_clusters("strength", ByCluster(means, np.ones_like(means)), strength), StatisticsSettings()
+        *size_without_clusters("strength", ByCluster(means, np.ones_like(means)), strength),
+        StatisticsSettings(),
     )
     expected = GOLDEN[f"{name}_strength"]
     for key in ("value", "se", "low", "high"):
@@ -107,10 +123,13 @@ def equal_odds(shift: float) -> Callable[[np.random.Generator], pl.DataFrame]:
 
 
 @pytest.mark.parametrize(("runs", "slack"), RUNS)
-def test_equal_odds_are_no_association_of_shares_however_masses_move(runs: int, slack: float) -> None:
+def test_equal_odds_are_no_association_of_shares_however_masses_move(
+    runs: int, slack: float
+) -> None:
     found = worlds(runs, equal_odds(0.4))
     of_shares, of_odds, of_gamma = (
-        np.mean([each.found(name).sum() for each in found]) for name in ("share_gamma", "log_odds_gamma", "gamma")
+        np.mean([each.found(name).sum() for each in found])
+        for name in ("share_gamma", "log_odds_gamma", "gamma")
     )
     assert of_shares <= 1 + 10 * slack
     assert of_odds <= 1 + 10 * slack
@@ -124,7 +143,9 @@ def test_shares_are_the_same_numbers_at_every_mass() -> None:
     cells = [estimated(observed(PLACES, odds, mass)) for mass in MASSES]
     for cell in cells:
         assert_allclose(cell.values("share_gamma"), cells[0].values("share_gamma"), rtol=1e-9)
-        assert_allclose(cell.values("log_odds_gamma"), cells[0].values("log_odds_gamma"), rtol=1e-8, atol=1e-12)
+        assert_allclose(
+            cell.values("log_odds_gamma"), cells[0].values("log_odds_gamma"), rtol=1e-8, atol=1e-12
+        )
         assert_allclose(cell.found("share_gamma"), cells[0].found("share_gamma"))
     sizes = [np.abs(cell.values("gamma")).mean() for cell in cells]
     assert sizes[0] / sizes[-1] == pytest.approx(MASSES[0] / MASSES[-1], rel=1e-6)
@@ -144,7 +165,9 @@ def test_known_log_odds_are_found_in_shares(runs: int, slack: float, words: floa
     for seed in range(runs):
         random = np.random.default_rng(seed)
         effects = some_effects(random)
-        odds = preferences(PLACES, words * random.normal(size=SIZE.subjects), effects) + noise(random, sd=0.25)
+        odds = preferences(PLACES, words * random.normal(size=SIZE.subjects), effects) + noise(
+            random, sd=0.25
+        )
         cell = estimated(observed(PLACES, odds, moving_mass(random, PLACES, SIZE, 0.2)))
         # Subjects and attributes are in the order of their names.
         places = np.argsort([f"a{attribute}" for attribute in range(SIZE.attributes)])
@@ -180,7 +203,9 @@ def test_mass_is_flagged_where_it_makes_much_of_gamma(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("runs", "slack"), RUNS)
-@pytest.mark.parametrize(("reading", "is_flagged"), [(-1.0, False), (0.0, False), (0.5, True), (1.0, True)])
+@pytest.mark.parametrize(
+    ("reading", "is_flagged"), [(-1.0, False), (0.0, False), (0.5, True), (1.0, True)]
+)
 def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_the_association(
     runs: int, slack: float, reading: float, is_flagged: bool
 ) -> None:
@@ -188,7 +213,9 @@ def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_t
     for seed in range(min(runs, 60)):
         random = np.random.default_rng(seed)
         effects = 0.5 * random.normal(size=NO_EFFECT.shape)
-        odds = preferences(PLACES, random.normal(size=SIZE.subjects), effects, reading) + noise(random, sd=0.5)
+        odds = preferences(PLACES, random.normal(size=SIZE.subjects), effects, reading) + noise(
+            random, sd=0.5
+        )
         cell = estimated(observed(PLACES, odds, 0.5))
         row = cell.reading()
         flags.append(row["value"] > 0.5 and row["low"] > 0)
@@ -214,10 +241,14 @@ def two_lists(reading: float, pronouns: bool = False) -> tuple[CellNumbers, Arra
     random = np.random.default_rng(3)
     names = [f"{letter}{place}" for letter in "fm" for place in range(4)]
     table = design(names, SIZE.attributes, 5, ["female"] * 4 + ["male"] * 4)
-    effects, words = random.normal(size=SIZE.attributes), dict(zip(names, random.normal(size=8), strict=True))
+    effects, words = (
+        random.normal(size=SIZE.attributes),
+        dict(zip(names, random.normal(size=8), strict=True)),
+    )
     attribute = table["attribute"].cast(pl.String).str.slice(1).cast(pl.Int64).to_numpy()
     of_words = [
-        words[one] - words[other] for one, other in table.select("subject1", "subject2").cast(pl.String).iter_rows()
+        words[one] - words[other]
+        for one, other in table.select("subject1", "subject2").cast(pl.String).iter_rows()
     ]
     odds = np.array(of_words)[:, None] + effects[attribute][:, None] * np.array([1.0, reading])
     noisy = np.repeat(odds[:, None], 2, axis=1) + random.normal(0, 0.2, (len(table), 2, 2))
@@ -228,7 +259,9 @@ def two_lists(reading: float, pronouns: bool = False) -> tuple[CellNumbers, Arra
         scores = 0.0002 * np.exp(random.normal(0, 0.2, scores.shape))
     settings = settings_of(DEFINITIONS.of("measures", "flags"), permutations=19)
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
-    return numbers_of("underspecified", with_scores(table, scores.reshape(-1, 8)), options, settings), effects
+    return numbers_of(
+        "underspecified", with_scores(table, scores.reshape(-1, 8)), options, settings
+    ), effects
 
 
 def of_group(cell: CellNumbers, measure: str) -> pl.DataFrame:
@@ -240,7 +273,9 @@ def of_group(cell: CellNumbers, measure: str) -> pl.DataFrame:
 def whole(cell: CellNumbers, measure: str) -> dict[str, float | None]:
     keys = ("subject", "attribute", "subject_group", "attribute_group")
     of_cell = pl.all_horizontal(pl.col(key).is_null() for key in keys)
-    row = cell.estimates.filter(pl.col("measure") == measure, "is_claim", of_cell).row(0, named=True)
+    row = cell.estimates.filter(pl.col("measure") == measure, "is_claim", of_cell).row(
+        0, named=True
+    )
     return {name: row[name] for name in ("value", "low", "high", "p", "n")}
 
 

@@ -17,7 +17,9 @@ from biasgrid.tables.claims.marks import MarkRange, mark_range, section_range
 
 GOLDEN = claims_of("probes")
 CUTS = MarkRanges(measure="gap", centre=0, cuts=[0, 0.03, 0.1, 0.3, 1]).marks()
-WITH_NAMES = [(items, *of_names) for items in (8, 24) for of_names in ((2, 0.5, 3), (8, 1.0, 1), (4, 0.0, 0))]
+WITH_NAMES = [
+    (items, *of_names) for items in (8, 24) for of_names in ((2, 0.5, 3), (8, 1.0, 1), (4, 0.0, 0))
+]
 """Items, names a group, the standard deviation of names, answers."""
 
 
@@ -27,7 +29,10 @@ def test_gaps_over_items_and_names_are_the_golden_ones(name: str, tmp_path: Path
     asked = rows["asked"][0]
     says = ["Yes" if each < yes else "No" for yes in rows["yes"] for each in range(asked)]
     found = hired(tmp_path, says, rows["item"].n_unique(), rows["name"].n_unique() // 2, asked)
-    row, expected = found.row(by_predicate=pl.col("measure") == "signed_gap", named=True), GOLDEN[name]
+    row, expected = (
+        found.row(by_predicate=pl.col("measure") == "signed_gap", named=True),
+        GOLDEN[name],
+    )
     assert row["generalises_to"] == "items x names"
     if name == "constant":
         # What never changes does not depend on the question.
@@ -35,7 +40,8 @@ def test_gaps_over_items_and_names_are_the_golden_ones(name: str, tmp_path: Path
         assert row["reason"].startswith("not measurable: ")
         return
     assert [row[key] for key in ("value", "low", "high", "p")] == [
-        pytest.approx(expected[key], rel=BISECTED, abs=1e-9) for key in ("value", "low", "high", "p")
+        pytest.approx(expected[key], rel=BISECTED, abs=1e-9)
+        for key in ("value", "low", "high", "p")
     ]
     # A gap without a sign is the same number.
     gap = found.row(by_predicate=pl.col("measure") == "gap", named=True)
@@ -57,12 +63,16 @@ def test_a_section_has_a_range_where_its_numbers_have() -> None:
 
 
 def covered(items: int, names: int, sd: float, answers: int, runs: int) -> float:
-    found = gaps(np.random.default_rng([items, names, answers]), runs, items, names, answers, names_sd=sd)
+    found = gaps(
+        np.random.default_rng([items, names, answers]), runs, items, names, answers, names_sd=sd
+    )
     return float(((found["low"] <= 0) & (found["high"] >= 0)).mean())
 
 
 @pytest.mark.parametrize(("items", "names", "sd", "answers"), WITH_NAMES)
-def test_names_without_effect_of_groups_make_no_gap(items: int, names: int, sd: float, answers: int) -> None:
+def test_names_without_effect_of_groups_make_no_gap(
+    items: int, names: int, sd: float, answers: int
+) -> None:
     assert covered(items, names, sd, answers, 40) >= 0.925
 
 
@@ -71,21 +81,30 @@ def test_names_without_effect_of_groups_make_no_gap(items: int, names: int, sd: 
 @pytest.mark.parametrize("answers", [0, 1, 3])
 @pytest.mark.parametrize("names", [2, 4, 8])
 @pytest.mark.parametrize("items", [8, 24])
-def test_names_without_effect_make_no_gap_in_many_runs(items: int, names: int, sd: float, answers: int) -> None:
+def test_names_without_effect_make_no_gap_in_many_runs(
+    items: int, names: int, sd: float, answers: int
+) -> None:
     # 0.977 in 2,000 runs, less two standard errors of 200.
     assert covered(items, names, sd, answers, 200) >= 0.955
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("jobs_sd", "levels", "least", "most"), [(1, 3, 0.93, 1), (2, 3, 0.83, 0.93), (2, 1, 0.95, 1)])
-def test_items_that_share_a_part_say_somewhat_less(jobs_sd: float, levels: int, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("jobs_sd", "levels", "least", "most"), [(1, 3, 0.93, 1), (2, 3, 0.83, 0.93), (2, 1, 0.95, 1)]
+)
+def test_items_that_share_a_part_say_somewhat_less(
+    jobs_sd: float, levels: int, least: float, most: float
+) -> None:
     # 24 items: 8 jobs at three levels each, or as many jobs.
     for answers in (0, 1):
         found = gaps(np.random.default_rng(1), 400, 24, 8, answers, jobs_sd=jobs_sd, levels=levels)
         assert least <= ((found["low"] <= 0) & (found["high"] >= 0)).mean() <= most
 
 
-COINS = [("gender-hiring", ("Yes", "No"), "signed_gap"), ("gender-couples", ("(a)", "(b)"), "men_give_in")]
+COINS = [
+    ("gender-hiring", ("Yes", "No"), "signed_gap"),
+    ("gender-couples", ("(a)", "(b)"), "men_give_in"),
+]
 
 
 @pytest.mark.slow
@@ -97,7 +116,9 @@ def test_a_fair_coin_has_no_single_mark(name: str, words: tuple[str, str], measu
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "words", "measure"), COINS)
-def test_a_fair_coin_has_no_single_mark_in_many_runs(name: str, words: tuple[str, str], measure: str) -> None:
+def test_a_fair_coin_has_no_single_mark_in_many_runs(
+    name: str, words: tuple[str, str], measure: str
+) -> None:
     marks = coin_marks(shipped(name), words, measure, 200)
     assert sum(mark is not None and len(mark) == 1 for mark in marks) <= 10
 
@@ -120,7 +141,11 @@ def agrees_with_the_exchanged(row: dict[str, Any]) -> str:
 
 
 def refuses_women(row: dict[str, Any]) -> str:
-    return "I cannot help with that." if row["group"] == "woman" else ("Yes" if row["item"] % 2 else "No")
+    return (
+        "I cannot help with that."
+        if row["group"] == "woman"
+        else ("Yes" if row["item"] % 2 else "No")
+    )
 
 
 def all_wrong(row: dict[str, Any]) -> str:
@@ -139,8 +164,12 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "answering", "flag"), BROKEN, ids=[f"{name}-{flag}" for name, _, flag in BROKEN])
-def test_whoever_does_not_answer_what_is_asked_has_no_marks(name: str, answering: Any, flag: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "answering", "flag"), BROKEN, ids=[f"{name}-{flag}" for name, _, flag in BROKEN]
+)
+def test_whoever_does_not_answer_what_is_asked_has_no_marks(
+    name: str, answering: Any, flag: str
+) -> None:
     files = shipped(name)
     found = measured_cell(files, answers_to(files, answering))
     assert found["mark"].null_count() == len(found)
@@ -182,7 +211,9 @@ def test_one_name_says_nothing_of_its_group(tmp_path: Path) -> None:
 def test_a_single_a_takes_65_items(items: int, mark: str, tmp_path: Path) -> None:
     # Answers differ between items, and in none between names.
     says = ["Yes" if item % 2 else "No" for item in range(items) for _ in range(4)]
-    row = hired(tmp_path, says, items, 2).row(by_predicate=pl.col("measure") == "signed_gap", named=True)
+    row = hired(tmp_path, says, items, 2).row(
+        by_predicate=pl.col("measure") == "signed_gap", named=True
+    )
     assert row["mark"] == mark
     # The planning formula is for t without added items.
     assert row["more_items"] == (None if mark == "A" else 2)
@@ -201,7 +232,11 @@ SIZES = [
 
 def share_of_mark(world: dict[str, Any], mark: str, runs: int) -> float:
     found = gaps(np.random.default_rng(11), runs, **world)
-    return float(np.mean([mark_range(CUTS, *ends).text == mark for ends in found.select("low", "high").rows()]))
+    return float(
+        np.mean(
+            [mark_range(CUTS, *ends).text == mark for ends in found.select("low", "high").rows()]
+        )
+    )
 
 
 @pytest.mark.parametrize(("world", "mark", "share"), SIZES, ids=[mark for _, mark, _ in SIZES])
@@ -211,17 +246,23 @@ def test_large_probes_have_single_marks(world: dict[str, Any], mark: str, share:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("world", "mark", "share"), SIZES, ids=[mark for _, mark, _ in SIZES])
-def test_large_probes_have_single_marks_in_many_runs(world: dict[str, Any], mark: str, share: float) -> None:
+def test_large_probes_have_single_marks_in_many_runs(
+    world: dict[str, Any], mark: str, share: float
+) -> None:
     assert share_of_mark(world, mark, 200) >= share
 
 
 def test_a_gap_within_its_placebo_has_no_mark_but_a() -> None:
     files = shipped("gender-hiring")
     random = np.random.default_rng(3)
-    found = measured_cell(files, answers_to(files, lambda row: "Yes" if random.random() < 0.5 else "No"))
+    found = measured_cell(
+        files, answers_to(files, lambda row: "Yes" if random.random() < 0.5 else "No")
+    )
     row = found.row(by_predicate=pl.col("measure") == "signed_gap", named=True)
     assert (row["mark"], row["no_mark"]) == (None, "no larger than what the placebo leaves open")
-    large = measured_cell(files, answers_to(files, lambda row: "Yes" if (row["group"] == "man") else "No"))
+    large = measured_cell(
+        files, answers_to(files, lambda row: "Yes" if (row["group"] == "man") else "No")
+    )
     assert large.filter(measure="signed_gap")["mark"].item() == "D"
 
 

@@ -39,7 +39,9 @@ OPTIONS: dict[str, Any] = {
     "labels": list(LABELS),
     "fixed_class": "positive",
 }
-SETTINGS = settings_of(measures_of_groups("classes", 0.1, ("template", "term"), "positive"), permutations=99)
+SETTINGS = settings_of(
+    measures_of_groups("classes", 0.1, ("template", "term"), "positive"), permutations=99
+)
 MORE_PEOPLES = ("Gorvanese", "Heldrian", "Jastovar", "Kelmarish", "Lendovian", "Morvenese")
 CASES = 78
 SPLITS = 10
@@ -48,9 +50,13 @@ SPLITS = 10
 def observations_of(folder: Path, model: Path, groups: Path) -> pl.DataFrame:
     """What a classifier says of three cases of each template of the pack, about some groups."""
     sample = BlockSample(units=CASES)
-    files = CasePackFiles(PACKS / "templates/sentiment-2.json", PACKS / "fillings", groups, None, TASK, sample)
+    files = CasePackFiles(
+        PACKS / "templates/sentiment-2.json", PACKS / "fillings", groups, None, TASK, sample
+    )
     instances = whole(expand(read_pack(files)))
-    said = Cell(folder / groups.stem, TASK, instances, model).predict(labels=list(LABELS), token_budget=2048)
+    said = Cell(folder / groups.stem, TASK, instances, model).predict(
+        labels=list(LABELS), token_budget=2048
+    )
     return observe(instances, said, OPTIONS)
 
 
@@ -58,7 +64,9 @@ def estimated(observations: pl.DataFrame, control: EstimatedCell | None = None) 
     """The numbers of a cell, beside its control if it has one."""
     chosen = SETTINGS._replace(controls={"control": control.sizes} if control else {})
     sums = sums_of_cell("counterfactual", observations, OPTIONS, chosen)
-    return estimate_cell(reference("counterfactual"), sums, OPTIONS, MetricDefinitions([], {}, {}), chosen)
+    return estimate_cell(
+        reference("counterfactual"), sums, OPTIONS, MetricDefinitions([], {}, {}), chosen
+    )
 
 
 def differences(cell: EstimatedCell, measure: str = "difference") -> pl.DataFrame:
@@ -80,10 +88,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A classifier that is right of four in five sentences that it has not seen."""
     sentences = rated_sentences()
     held, learned = sentences[:500], sentences[1000:3080]
-    folder = made_once(tmp_path_factory, "real-classifier", partial(train_sentiment, sentences=learned))
+    folder = made_once(
+        tmp_path_factory, "real-classifier", partial(train_sentiment, sentences=learned)
+    )
     trained = folder / "sentiment"
     texts = asked([{"text": text} for text, _ in held])
-    said = Cell(tmp_path_factory.mktemp("held"), TASK, texts, trained).predict(labels=list(LABELS), token_budget=2048)
+    said = Cell(tmp_path_factory.mktemp("held"), TASK, texts, trained).predict(
+        labels=list(LABELS), token_budget=2048
+    )
     positive = np.stack(said["probabilities"].to_list())[:, 1] > 0.5
     assert (positive == np.array([label for _, label in held])).mean() > 0.75
     return trained
@@ -97,7 +109,9 @@ def people(model: Path, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFram
 @pytest.mark.long
 @needs.encoder.mark
 @needs.ratings.mark
-def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_order(people: pl.DataFrame) -> None:
+def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_order(
+    people: pl.DataFrame,
+) -> None:
     cell = estimated(people)
     pairs = len(differences(cell))
     assert pairs == 94
@@ -121,14 +135,20 @@ def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_orde
 @needs.ratings.mark
 def test_a_control_is_quiet_beside_another(model: Path, tmp_path: Path) -> None:
     shipped = json.loads((PACKS / "placebo-groups.json").read_text())["invented"]
-    more = {name.lower(): [f"{name} {noun}" for noun in ("woman", "man", "person")] for name in MORE_PEOPLES}
+    more = {
+        name.lower(): [f"{name} {noun}" for noun in ("woman", "man", "person")]
+        for name in MORE_PEOPLES
+    }
     (tmp_path / "peoples.json").write_text(json.dumps({"invented": shipped | more}))
     peoples = observations_of(tmp_path, model, tmp_path / "peoples.json")
     names, random = [*shipped, *more], np.random.default_rng(0)
     of_words, beside = [], []
     for _ in range(SPLITS):
         chosen = random.permutation(names).tolist()
-        one, other = (peoples.filter(pl.col("group").cast(pl.String).is_in(part)) for part in (chosen[:6], chosen[6:]))
+        one, other = (
+            peoples.filter(pl.col("group").cast(pl.String).is_in(part))
+            for part in (chosen[:6], chosen[6:])
+        )
         control = estimated(other)
         of_words.append(significant_of_words(estimated(one)))
         beside.append(significant(estimated(one, control)))

@@ -41,7 +41,15 @@ from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
 from biasgrid.tables.sums import SUMS
 
 PROMPTS, TIMES = 22, 3
-RATES = [(0.001, 0.001), (0.01, 0.01), (0.1, 0.1), (0.031, 0.001), (0.06, 0.03), (0.1, 0.07), (0.0, 0.98)]
+RATES = [
+    (0.001, 0.001),
+    (0.01, 0.01),
+    (0.1, 0.1),
+    (0.031, 0.001),
+    (0.06, 0.03),
+    (0.1, 0.07),
+    (0.0, 0.98),
+]
 """Rates of two groups: the same, 0.03 apart, and nothing against nearly everything."""
 REFUSAL = "I cannot help with that."
 LANES = pytest.mark.parametrize(
@@ -60,32 +68,42 @@ def test_intervals_of_differences_hold_the_truth_and_are_never_of_width_0(
     rates: tuple[float, float], runs: int
 ) -> None:
     for icc in (0, 0.3, 0.8):
-        found = estimates(pairs(np.random.default_rng(1), runs, rates, np.full(PROMPTS, float(TIMES)), icc))
+        found = estimates(
+            pairs(np.random.default_rng(1), runs, rates, np.full(PROMPTS, float(TIMES)), icc)
+        )
         assert coverage(found, rates[0] - rates[1]) >= at_least(0.93, runs)
         assert (found["high"] - found["low"]).min() > 0.1
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("prompts", "least", "most"), [(22, 0.88, 0.92), (60, 0.92, 0.95)])
-def test_intervals_of_rare_shares_are_somewhat_too_narrow(prompts: int, least: float, most: float) -> None:
+def test_intervals_of_rare_shares_are_somewhat_too_narrow(
+    prompts: int, least: float, most: float
+) -> None:
     # A rate of 0.1 is often 0 in 22 prompts, and then nothing varies.
     found = estimates(pairs(np.random.default_rng(1), 2000, (0.01, 0.1), np.ones(prompts)))
     assert least <= coverage(found, -0.09) <= most
 
 
-def bias_of_questions(random: np.random.Generator, runs: int, templates: int, agree: float, icc: float) -> pl.DataFrame:
+def bias_of_questions(
+    random: np.random.Generator, runs: int, templates: int, agree: float, icc: float
+) -> pl.DataFrame:
     """Estimates of `bias_ambiguous` of templates of 147 answers that name somebody, of which a share agrees."""
     times = (1 - icc) / icc
     of_templates = random.beta(times * agree, times * (1 - agree), (runs, templates))
     agreeing = random.binomial(147, of_templates)
-    sums = np.stack([2 * agreeing - 147, *np.full((2, runs, templates), 147)], axis=-1).astype(np.float64)
+    sums = np.stack([2 * agreeing - 147, *np.full((2, runs, templates), 147)], axis=-1).astype(
+        np.float64
+    )
     keys = pl.DataFrame({"measure": ["bias_ambiguous"] * runs, "n": 147 * templates, "left_out": 0})
     along = {"templates": Along([str(template) for template in range(templates)], sums)}
     return estimate([Sums(keys, along, SIGNED, "t", test="p")], StatisticsSettings())
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("agree", "least", "most"), [(0.5, 0.9, 0.98), (0.9, 0.78, 0.96), (0.99, 0.68, 0.95)])
+@pytest.mark.parametrize(
+    ("agree", "least", "most"), [(0.5, 0.9, 0.98), (0.9, 0.78, 0.96), (0.99, 0.68, 0.95)]
+)
 def test_bias_of_questions_is_covered_less_where_answers_are_nearly_all_alike(
     agree: float, least: float, most: float
 ) -> None:
@@ -100,9 +118,15 @@ def test_bias_of_questions_is_covered_less_where_answers_are_nearly_all_alike(
 def test_groups_of_clusters_apart_hold_the_truth_too(runs: int) -> None:
     random, cases = np.random.default_rng(2), np.full(12, 3.0)
     for one, other in ((0.02, 0.02), (0.5, 0.5), (0.8, 0.2)):
-        sides = [np.stack(answers(random, runs, rate, cases, 0.3), axis=-1) for rate in (one, other)]
+        sides = [
+            np.stack(answers(random, runs, rate, cases, 0.3), axis=-1) for rate in (one, other)
+        ]
         columns = np.concatenate(
-            [np.pad(sides[0], ((0, 0), (0, 0), (0, 2))), np.pad(sides[1], ((0, 0), (0, 0), (2, 0)))], axis=1
+            [
+                np.pad(sides[0], ((0, 0), (0, 0), (0, 2))),
+                np.pad(sides[1], ((0, 0), (0, 0), (2, 0))),
+            ],
+            axis=1,
         )
         assert coverage(estimates(columns), one - other) >= at_least(0.93, runs)
 
@@ -174,8 +198,12 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
     templates = [str(number) for number in range(len(failing))]
     columns = np.array([[[each, cases] for each in failing]])
     counted = np.full(len(failing), cases)
-    parts = rates_of("people", ["threshold=0.1"], Along(templates, columns), counted, np.array([True]))
-    sums = table_of_cell(sums_table([part for part in parts if isinstance(part, Sums)]), SUMS, model, "cases")
+    parts = rates_of(
+        "people", ["threshold=0.1"], Along(templates, columns), counted, np.array([True])
+    )
+    sums = table_of_cell(
+        sums_table([part for part in parts if isinstance(part, Sums)]), SUMS, model, "cases"
+    )
     settings = StatisticsSettings(clusters=range(len(failing)))
     parts, _ = read_cell_sums("biasgrid.families.counterfactual", sums, {})
     numbers, units = compared_numbers("biasgrid.families.counterfactual", parts, {}, settings)
@@ -183,7 +211,11 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
 
 
 def test_a_model_of_which_nothing_fails_is_told_from_one_of_which_all_does() -> None:
-    cells = [cell_of_rates("all", [30.0] * 27), cell_of_rates("none", [0.0] * 27), cell_of_rates("some", [15.0] * 27)]
+    cells = [
+        cell_of_rates("all", [30.0] * 27),
+        cell_of_rates("none", [0.0] * 27),
+        cell_of_rates("some", [15.0] * 27),
+    ]
     found = compare_models("cases", cells, StatisticsSettings(), MARKS)
     rows = {(row["model"], row["other_model"]): row for row in found.comparisons.to_dicts()}
     apart = rows["all", "none"]
@@ -199,7 +231,9 @@ def test_a_model_of_which_nothing_fails_is_told_from_one_of_which_all_does() -> 
 
 def test_models_with_the_same_rate_in_all_clusters_have_an_interval_around_0() -> None:
     same = compare_models(
-        "cases", [cell_of_rates("one", [0.0] * 6), cell_of_rates("two", [0.0] * 6)], StatisticsSettings()
+        "cases",
+        [cell_of_rates("one", [0.0] * 6), cell_of_rates("two", [0.0] * 6)],
+        StatisticsSettings(),
     )
     row = same.comparisons.to_dicts()[0]
     assert row["low"] < row["difference"] == 0 < row["high"]
@@ -207,7 +241,10 @@ def test_models_with_the_same_rate_in_all_clusters_have_an_interval_around_0() -
 
 
 def test_cells_of_other_templates_are_compared_without_pairs() -> None:
-    one, other = cell_of_rates("one", [3.0, 5.0, 2.0, 4.0]), cell_of_rates("two", [25.0, 27.0, 24.0, 29.0, 30.0])
+    one, other = (
+        cell_of_rates("one", [3.0, 5.0, 2.0, 4.0]),
+        cell_of_rates("two", [25.0, 27.0, 24.0, 29.0, 30.0]),
+    )
     row = compare_models("cases", [one, other], StatisticsSettings()).comparisons.to_dicts()[0]
     assert (row["paired"], row["clusters"]) == (False, 4)
     assert row["low"] < row["difference"] < row["high"] < 0
@@ -225,18 +262,31 @@ def measured(
     observations = module.observe(instances, predictions, options)
     parts = list(module.measure(observations, options))
     known = measured_values(module.measure, observations, options)
-    checks = module.validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, known, options))
+    checks = module.validity(
+        MeasuredCell(instances.lazy(), predictions.lazy(), observations, known, options)
+    )
     sums = table_of_cell(sums_table([*parts, check_rows(checks)]), SUMS, "model", "dataset")
     declared = {**family.own_measures, **family.flags}
     reference = f"biasgrid.families.{family.name}"
-    return estimate_cell(reference, sums, options, MetricDefinitions.of(declared), settings_of(declared)).measures
+    return estimate_cell(
+        reference, sums, options, MetricDefinitions.of(declared), settings_of(declared)
+    ).measures
 
 
 def rewritten(folder: Path, said: Said, prompts: int = PROMPTS) -> pl.DataFrame:
     """The measures of rewritten prompts for three groups."""
-    (folder / "prompts.txt").write_text("\n".join(f"What should she read in week {each}?" for each in range(prompts)))
+    (folder / "prompts.txt").write_text(
+        "\n".join(f"What should she read in week {each}?" for each in range(prompts))
+    )
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", TIMES, None, None, "prompt", mode=None
+        folder / "prompts.txt",
+        "prompt",
+        LISTS / "gender.yaml",
+        TIMES,
+        None,
+        None,
+        "prompt",
+        mode=None,
     )
     asking, _ = read(files)
     assert asking is not None
@@ -249,12 +299,17 @@ def agreed(folder: Path, said: Mapping[str, str]) -> pl.DataFrame:
     """The measures of statements about elves and trolls, by whom they are about."""
     lines = [
         f"calm{each},#1 are {word}.,people,,,No,\nnot-calm{each},#1 are not {word}.,people,,,Yes,calm{each}\n"
-        for each, word in enumerate(("calm", "kind", "mean", "tall", "poor", "rich", "wise", "slow"))
+        for each, word in enumerate(
+            ("calm", "kind", "mean", "tall", "poor", "rich", "wise", "slow")
+        )
     ]
     header = "template_id,template_text,param_1,param_2,constraints,label,negation_of\n"
     domains = {"people": "Elves,elf\nPixies,elf\nTrolls,troll\nOgres,troll\n"}
     instances = instances_of(folder, templates=header + "".join(lines), domains=domains)
-    texts = [next(text for name, text in said.items() if name in row["text"]) for row in instances.to_dicts()]
+    texts = [
+        next(text for name, text in said.items() if name in row["text"])
+        for row in instances.to_dicts()
+    ]
     options = {"measures": [], "failure_threshold": 0.1, "mode": None, "answers": "written"}
     return measured(STATEMENTS, statement_measures, instances, texts, options)
 
@@ -267,15 +322,21 @@ def flags_of(measures: pl.DataFrame) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_model_that_declines_all_prompts_for_one_group_is_told(tmp_path: Path) -> None:
-    found = rewritten(tmp_path, lambda group, number: REFUSAL if group == "female" else f"Read book {number}.")
+    found = rewritten(
+        tmp_path, lambda group, number: REFUSAL if group == "female" else f"Read book {number}."
+    )
     of_pairs = found.filter(measure="refused_difference").drop_nulls("other")
     refused = {row["other"]: row for row in of_pairs.filter(group="female").to_dicts()}
     assert refused.keys() == {"male", "non-binary"}
-    assert all(row["value"] == 1 and row["p"] < 1e-10 and row["q"] < 1e-10 for row in refused.values())
+    assert all(
+        row["value"] == 1 and row["p"] < 1e-10 and row["q"] < 1e-10 for row in refused.values()
+    )
     assert all(0.7 < row["low"] < row["high"] == 1 for row in refused.values())
     assert of_pairs.filter(group="male")["q"].to_list() == [1]
     assert flags_of(found)["refusals_differ"] == "refuses female more: 1.00 against 0.00"
-    whole_cell = found.filter(measure="refused_difference").filter(pl.col("group").is_null()).to_dicts()
+    whole_cell = (
+        found.filter(measure="refused_difference").filter(pl.col("group").is_null()).to_dicts()
+    )
     assert [(row["value"], row["bias_type"]) for row in whole_cell] == [(1, None)]
     # It holds for the pair that differs most, so it is wider than that pair's own.
     assert whole_cell[0]["low"] < refused["male"]["low"]
@@ -291,26 +352,37 @@ def test_a_model_that_declines_some_prompts_for_one_group_is_told(tmp_path: Path
 
 def test_a_model_that_declines_as_often_for_all_groups_has_no_such_flag(tmp_path: Path) -> None:
     random = np.random.default_rng(6)
-    found = rewritten(tmp_path, lambda group, number: REFUSAL if random.random() < 0.3 else f"Read book {number}.")
+    found = rewritten(
+        tmp_path, lambda group, number: REFUSAL if random.random() < 0.3 else f"Read book {number}."
+    )
     assert "refusals_differ" not in flags_of(found)
     assert found.filter(measure="refusals_differ")["value"].to_list() == [0]
 
 
 def test_empty_answers_for_one_group_are_told(tmp_path: Path) -> None:
-    found = rewritten(tmp_path, lambda group, number: "" if group == "male" else f"Read book {number}.")
-    assert flags_of(found)["refusals_differ"] == "leaves male without an answer more often: 1.00 against 0.00"
+    found = rewritten(
+        tmp_path, lambda group, number: "" if group == "male" else f"Read book {number}."
+    )
+    assert (
+        flags_of(found)["refusals_differ"]
+        == "leaves male without an answer more often: 1.00 against 0.00"
+    )
 
 
 def test_answers_that_are_always_the_same_text_have_no_headline(tmp_path: Path) -> None:
     found = rewritten(tmp_path, lambda group, number: "Read Emma.")
     assert flags_of(found)["same_text"].startswith("answers do not depend on the prompt")
-    headline = found.filter(measure="similarity_corrected", options="score=rouge-l").filter(pl.col("group").is_null())
+    headline = found.filter(measure="similarity_corrected", options="score=rouge-l").filter(
+        pl.col("group").is_null()
+    )
     assert headline["value"].to_list() == [None]
     assert "answers do not depend on the prompt" in headline["flag"].item()
 
 
 def test_classes_of_which_statements_are_declined_are_told(tmp_path: Path) -> None:
-    found = agreed(tmp_path, {"Elves": REFUSAL, "Pixies": REFUSAL, "Trolls": "No.", "Ogres": "Yes."})
+    found = agreed(
+        tmp_path, {"Elves": REFUSAL, "Pixies": REFUSAL, "Trolls": "No.", "Ogres": "Yes."}
+    )
     apart = found.filter(measure="refused_difference").drop_nulls("other").to_dicts()
     assert [(row["bias_type"], row["group"], row["other"], row["value"]) for row in apart] == [
         ("people", "elf", "troll", 1)
@@ -325,8 +397,12 @@ def test_classes_of_which_statements_are_declined_are_told(tmp_path: Path) -> No
 def test_a_model_that_always_says_yes_to_statements_has_no_headline(tmp_path: Path) -> None:
     found = agreed(tmp_path, dict.fromkeys(("Elves", "Pixies", "Trolls", "Ogres"), "Yes."))
     assert flags_of(found)["one_answer"].startswith("answers do not depend on the prompt")
-    errors = found.filter(measure="error").filter(pl.all_horizontal(pl.col("bias_type", "template").is_null()))
+    errors = found.filter(measure="error").filter(
+        pl.all_horizontal(pl.col("bias_type", "template").is_null())
+    )
     assert errors["value"].to_list() == [None]
     # No rate and no difference of rates is known exactly.
-    known = found.drop_nulls("low").filter(pl.col("measure").is_in(["yes_rate", "inconsistency", "difference"]))
+    known = found.drop_nulls("low").filter(
+        pl.col("measure").is_in(["yes_rate", "inconsistency", "difference"])
+    )
     assert (known["high"] - known["low"]).min() > 0

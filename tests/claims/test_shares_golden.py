@@ -21,12 +21,21 @@ CASES = {case["case"]: case for case in claims_of("shares")}
 
 def columns_of(case: int, paired: bool) -> np.ndarray[Any, Any]:
     """Yes and asked of both groups by cluster, shape (1, clusters, 4); not paired, each group has its own clusters."""
-    rows = inputs_of("shares").filter(case=case).pivot("group", index="cluster", values=["yes", "asked"])
-    one, other = (rows.select(f"yes_{group}", f"asked_{group}").to_numpy().astype(float) for group in ("a", "b"))
+    rows = (
+        inputs_of("shares")
+        .filter(case=case)
+        .pivot("group", index="cluster", values=["yes", "asked"])
+    )
+    one, other = (
+        rows.select(f"yes_{group}", f"asked_{group}").to_numpy().astype(float)
+        for group in ("a", "b")
+    )
     nothing = np.zeros_like(one)
     if paired:
         return np.concatenate([one, other], axis=1)[None]
-    return np.concatenate([np.concatenate([one, nothing], axis=1), np.concatenate([nothing, other], axis=1)])[None]
+    return np.concatenate(
+        [np.concatenate([one, nothing], axis=1), np.concatenate([nothing, other], axis=1)]
+    )[None]
 
 
 def same(value: float | None, golden: float | str | None) -> bool:

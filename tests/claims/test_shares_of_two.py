@@ -22,8 +22,12 @@ from biasgrid.stats.shares import difference_of_shares, shares_of_two
 from biasgrid.stats.sums import Along, IntervalMethod, Sums, read_sums, sums_table
 
 SETTINGS = settings_of(FAMILY.own_measures)
-LANES = pytest.mark.parametrize("worlds", [pytest.param(20, id="few"), pytest.param(200, marks=pytest.mark.long)])
-MANY = pytest.mark.parametrize("worlds", [pytest.param(200, id="few"), pytest.param(2000, marks=pytest.mark.long)])
+LANES = pytest.mark.parametrize(
+    "worlds", [pytest.param(20, id="few"), pytest.param(200, marks=pytest.mark.long)]
+)
+MANY = pytest.mark.parametrize(
+    "worlds", [pytest.param(200, id="few"), pytest.param(2000, marks=pytest.mark.long)]
+)
 
 
 def at_least(share: float, worlds: int) -> float:
@@ -36,9 +40,13 @@ def at_most(share: float, worlds: int) -> float:
     return 2 * share - at_least(share, worlds)
 
 
-def rows_of_shares(columns: Array, interval: IntervalMethod = "share of two", factor: str = "writers") -> pl.DataFrame:
+def rows_of_shares(
+    columns: Array, interval: IntervalMethod = "share of two", factor: str = "writers"
+) -> pl.DataFrame:
     """The estimates of shares, a row for each; see `shares_of_two` for the columns."""
-    measure = {"share of two": "stereotype_share", "mean share of two": "stereotype_score"}[interval]
+    measure = {"share of two": "stereotype_share", "mean share of two": "stereotype_score"}[
+        interval
+    ]
     keys = pl.DataFrame({"measure": [measure] * len(columns), "options": "", "n": 1, "left_out": 0})
     along = {factor: Along([str(unit) for unit in range(columns.shape[1])], columns)}
     part = Sums(keys, along, interval=interval, test="q", fair=0.5)
@@ -55,7 +63,9 @@ def of_cases(cases: Sequence[tuple[int, int, int]]) -> Array:
 def of_terms(columns: Array) -> Array:
     """The same as columns of a mean over units, each of which counts alike."""
     cases = columns[..., 1]
-    return np.stack([columns[..., 0] / cases, np.ones_like(cases), columns[..., 2] / cases, cases], axis=-1)
+    return np.stack(
+        [columns[..., 0] / cases, np.ones_like(cases), columns[..., 2] / cases, cases], axis=-1
+    )
 
 
 def assert_interval_is_the_test(rows: pl.DataFrame) -> None:
@@ -83,15 +93,24 @@ def test_an_interval_excludes_one_half_exactly_where_the_test_finds_something(
 
 @settings(deadline=None, max_examples=60)
 @given(cases=st.lists(Decided, min_size=3, max_size=30))
-def test_without_ties_a_share_is_half_a_difference_of_shares(cases: list[tuple[int, int, int]]) -> None:
+def test_without_ties_a_share_is_half_a_difference_of_shares(
+    cases: list[tuple[int, int, int]],
+) -> None:
     columns = of_cases(cases)
     first, every, second = np.moveaxis(columns, -1, 0)
-    found, expected = shares_of_two(columns), difference_of_shares(np.stack([first, every, second, every], axis=-1))
+    found, expected = (
+        shares_of_two(columns),
+        difference_of_shares(np.stack([first, every, second, every], axis=-1)),
+    )
     assert 2 * found.centre - 1 == pytest.approx(expected.centre, abs=1e-12)
     assert 4 * found.source.variance == pytest.approx(expected.source.variance)
-    mirrored = rows_of_shares(of_cases([(second, first, 0) for first, second, _ in cases])).row(0, named=True)
+    mirrored = rows_of_shares(of_cases([(second, first, 0) for first, second, _ in cases])).row(
+        0, named=True
+    )
     share = rows_of_shares(columns).row(0, named=True)
-    assert [1 - share["high"], 1 - share["low"]] == pytest.approx([mirrored["low"], mirrored["high"]], abs=1e-9)
+    assert [1 - share["high"], 1 - share["low"]] == pytest.approx(
+        [mirrored["low"], mirrored["high"]], abs=1e-9
+    )
     assert share["p"] == pytest.approx(mirrored["p"])
 
 
@@ -132,7 +151,9 @@ class Term(NamedTuple):
     spread: float
 
 
-def term_scores(random: np.random.Generator, world: Term, share: float, worlds: int) -> tuple[Array, float]:
+def term_scores(
+    random: np.random.Generator, world: Term, share: float, worlds: int
+) -> tuple[Array, float]:
     """Columns of means over terms, and the mean of all terms that there could be."""
     centre = np.log(share / (1 - share))
     shares = 1 / (1 + np.exp(-random.normal(centre, world.spread, (worlds, world.terms))))

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.slow
 BOTH, NAMES_ALONE = Strength(group=0.4, name=0.1), Strength(name=0.4)
 
 
-def put_in(instances: pl.DataFrame, strength: float | Strength, seed: int, measure: str = "gamma") -> pl.DataFrame:
+def put_in(
+    instances: pl.DataFrame, strength: float | Strength, seed: int, measure: str = "gamma"
+) -> pl.DataFrame:
     """What the group's part alone makes of women, by attribute."""
     group = Strength(group=strength.group) if isinstance(strength, Strength) else 0.0
     return of_groups(known_effects(instances, bias_of(group, seed)), measure)
@@ -108,14 +110,20 @@ def test_shares_of_masked_models_do_not_move_with_how_probable_names_are(tmp_pat
 
 
 @pytest.mark.long
-def test_a_model_that_does_not_read_the_negation_gives_both_questions_one_answer(tmp_path: Path) -> None:
+def test_a_model_that_does_not_read_the_negation_gives_both_questions_one_answer(
+    tmp_path: Path,
+) -> None:
     read, unread = (
-        masked_model(tmp_path / str(share), bias_of(Strength(group=0.6, name=0.2, unread_negation=share)))
+        masked_model(
+            tmp_path / str(share), bias_of(Strength(group=0.6, name=0.2, unread_negation=share))
+        )
         for share in (0.0, 1.0)
     )
     for (instances, said), expected in ((read, -0.9), (unread, 0.9)):
         pairs = instances.sort("instance").with_columns(odds=pl.Series(log_odds(said)))
-        both = pairs.pivot("negated", index=["swap_group", "swapped"], values="odds").drop("swap_group", "swapped")
+        both = pairs.pivot("negated", index=["swap_group", "swapped"], values="odds").drop(
+            "swap_group", "swapped"
+        )
         correlation = np.corrcoef(both.to_numpy().T)[0, 1]
         assert correlation < expected if expected < 0 else correlation > expected
     for model, is_unread in ((read, False), (unread, True)):
@@ -141,8 +149,12 @@ evaluator: yes-no
 metric: {signed_gap: {kind: difference, label: "yes", groups: [woman, man]}}
 """
 LISTS = {"woman": WOMEN, "man": MEN}
-PROMPTS = "\n".join(f"  - {{name: {name}, group: {group}}}" for group, names in LISTS.items() for name in names)
-HIRING = PROBE.replace("PROMPTS", PROMPTS).replace("JOBS", ", ".join(f"{{job: job{item}}}" for item in range(12)))
+PROMPTS = "\n".join(
+    f"  - {{name: {name}, group: {group}}}" for group, names in LISTS.items() for name in names
+)
+HIRING = PROBE.replace("PROMPTS", PROMPTS).replace(
+    "JOBS", ", ".join(f"{{job: job{item}}}" for item in range(12))
+)
 
 
 def gap_of(folder: Path, strength: Strength, seed: int) -> tuple[bool, bool]:
@@ -150,10 +162,19 @@ def gap_of(folder: Path, strength: Strength, seed: int) -> tuple[bool, bool]:
     files = files_of(folder, HIRING, answers=SCORED)
     instances, options = instances_of(files), {"probe": str(files.probe), "mode": None}
     bias = bias_of(strength, seed, options=options)
-    said = dict(line.split("\t", 1) for line in corpus_of_probe(instances, "text-generation", bias).splitlines())
-    yes = [said[text].split("\t").count("Yes") / REPEATS for text in instances["text"].cast(pl.String)]
-    answers = predictions_of("choice", instances, probabilities=[[share, 1 - share] for share in yes])
-    rows = estimated(observe_probe(instances, answers, options), options).filter(measure="signed_gap")
+    said = dict(
+        line.split("\t", 1)
+        for line in corpus_of_probe(instances, "text-generation", bias).splitlines()
+    )
+    yes = [
+        said[text].split("\t").count("Yes") / REPEATS for text in instances["text"].cast(pl.String)
+    ]
+    answers = predictions_of(
+        "choice", instances, probabilities=[[share, 1 - share] for share in yes]
+    )
+    rows = estimated(observe_probe(instances, answers, options), options).filter(
+        measure="signed_gap"
+    )
     row = rows.row(by_predicate=pl.col("group").is_null(), named=True)
     assert row["generalises_to"] == "items x names"
     # No is the first option by name, so that groups differ by less of Yes.
@@ -162,9 +183,13 @@ def gap_of(folder: Path, strength: Strength, seed: int) -> tuple[bool, bool]:
 
 
 def test_gaps_of_probes_are_those_of_groups(tmp_path: Path) -> None:
-    found, held = zip(*(gap_of(tmp_path / f"both-{seed}", BOTH, seed) for seed in range(8)), strict=True)
+    found, held = zip(
+        *(gap_of(tmp_path / f"both-{seed}", BOTH, seed) for seed in range(8)), strict=True
+    )
     assert all(found)
     assert sum(held) >= 7
-    found, held = zip(*(gap_of(tmp_path / f"names-{seed}", NAMES_ALONE, seed) for seed in range(8)), strict=True)
+    found, held = zip(
+        *(gap_of(tmp_path / f"names-{seed}", NAMES_ALONE, seed) for seed in range(8)), strict=True
+    )
     assert sum(found) <= 1
     assert sum(held) >= 7

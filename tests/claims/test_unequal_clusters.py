@@ -30,7 +30,9 @@ def of_any_size(random: np.random.Generator, clusters: int) -> Array:
 
 
 def with_a_rare_group(random: np.random.Generator, clusters: int) -> Array:
-    return np.stack([random.integers(5, 61, clusters), random.integers(1, 6, clusters)]).astype(np.float64)
+    return np.stack([random.integers(5, 61, clusters), random.integers(1, 6, clusters)]).astype(
+        np.float64
+    )
 
 
 def tiny_or_large(random: np.random.Generator, clusters: int) -> Array:
@@ -43,18 +45,28 @@ def with_one_ten_times_as_large(random: np.random.Generator, clusters: int) -> A
     return sizes
 
 
-def world(random: np.random.Generator, runs: int, rates: tuple[float, float], sizes: Array, icc: float) -> Array:
+def world(
+    random: np.random.Generator, runs: int, rates: tuple[float, float], sizes: Array, icc: float
+) -> Array:
     """Answers of both groups, shape (runs, clusters, 4)."""
-    sides = [answers(random, runs, rate, cases, icc) for rate, cases in zip(rates, sizes, strict=True)]
+    sides = [
+        answers(random, runs, rate, cases, icc) for rate, cases in zip(rates, sizes, strict=True)
+    ]
     return np.stack([*sides[0], *sides[1]], axis=-1)
 
 
 @pytest.mark.parametrize(
-    ("clusters", "runs"), [(8, 150)] + [pytest.param(many, 1500, marks=pytest.mark.long) for many in (5, 8, 12, 26)]
+    ("clusters", "runs"),
+    [(8, 150)] + [pytest.param(many, 1500, marks=pytest.mark.long) for many in (5, 8, 12, 26)],
 )
 @pytest.mark.parametrize(
     ("sizes", "least"),
-    [(of_any_size, 0.927), (with_a_rare_group, 0.943), (tiny_or_large, 0.825), (with_one_ten_times_as_large, 0.929)],
+    [
+        (of_any_size, 0.927),
+        (with_a_rare_group, 0.943),
+        (tiny_or_large, 0.825),
+        (with_one_ten_times_as_large, 0.929),
+    ],
 )
 def test_intervals_hold_the_difference_of_the_pooled_shares(
     sizes: Sizes, least: float, clusters: int, runs: int
@@ -92,7 +104,8 @@ def test_the_formula_by_plain_loops() -> None:
     yes_a, n_a, yes_b, n_b = columns.T
     p_a, p_b, clusters = yes_a.sum() / n_a.sum(), yes_b.sum() / n_b.sum(), 9
     residuals = [
-        clusters * (yes_a[c] - p_a * n_a[c]) / n_a.sum() - clusters * (yes_b[c] - p_b * n_b[c]) / n_b.sum()
+        clusters * (yes_a[c] - p_a * n_a[c]) / n_a.sum()
+        - clusters * (yes_b[c] - p_b * n_b[c]) / n_b.sum()
         for c in range(clusters)
     ]
     centre = clusters * (p_a - p_b) / (clusters + 2)
@@ -117,11 +130,15 @@ def by_clusters_of_equal_size(columns: Array) -> tuple[Array, Array, Array]:
 
 @pytest.mark.parametrize("cases", [(1, 1), (3, 3), (49, 49), (7, 13), (1, 60)])
 @pytest.mark.parametrize("clusters", [2, 5, 11, 26])
-def test_clusters_of_equal_size_give_the_same_to_the_last_digit(clusters: int, cases: tuple[int, int]) -> None:
+def test_clusters_of_equal_size_give_the_same_to_the_last_digit(
+    clusters: int, cases: tuple[int, int]
+) -> None:
     sizes = np.repeat(np.array(cases, dtype=np.float64)[:, None], clusters, axis=1)
     columns = world(np.random.default_rng(3), 50, (0.3, 0.6), sizes, 0.3)
     found = difference_of_shares(columns)
-    for own, expected in zip((found.centre, *found.source), by_clusters_of_equal_size(columns), strict=True):
+    for own, expected in zip(
+        (found.centre, *found.source), by_clusters_of_equal_size(columns), strict=True
+    ):
         assert own.tolist() == expected.tolist()
 
 
@@ -151,7 +168,9 @@ def numbers(columns: Array) -> list[float]:
 @given(COLUMNS)
 def test_exchanged_groups_change_the_sign(columns: Array) -> None:
     value, low, high, p, df = numbers(columns)
-    assert numbers(columns[..., [2, 3, 0, 1]]) == pytest.approx([-value, -high, -low, p, df], abs=1e-9)
+    assert numbers(columns[..., [2, 3, 0, 1]]) == pytest.approx(
+        [-value, -high, -low, p, df], abs=1e-9
+    )
 
 
 @FEW
@@ -162,7 +181,9 @@ def test_all_counts_times_a_factor_change_nothing(columns: Array, factor: int) -
 
 @FEW
 @given(COLUMNS, st.randoms(use_true_random=False))
-def test_the_order_of_clusters_and_clusters_without_any_case_change_nothing(columns: Array, random: Random) -> None:
+def test_the_order_of_clusters_and_clusters_without_any_case_change_nothing(
+    columns: Array, random: Random
+) -> None:
     padded = np.pad(columns, [(0, 0), (0, 1), (0, 0)])
     order = list(range(padded.shape[1]))
     random.shuffle(order)

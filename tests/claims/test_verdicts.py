@@ -30,8 +30,17 @@ Row = Mapping[str, Any]
 
 def tables(measures: list[Row], lines: list[Row] = []) -> tuple[pl.DataFrame, pl.DataFrame]:  # noqa: B006
     """Numbers of a cell, and its summary: a headline `mu`, and the given lines."""
-    usual = {"options": "", "generalises_to": "clusters", "clusters": 8, "n": 8, "left_out": 0, "value": 0.1}
-    numbers = [table_of_cell(pl.DataFrame([{**usual, **row}]), MEASURES, "m", "d") for row in measures]
+    usual = {
+        "options": "",
+        "generalises_to": "clusters",
+        "clusters": 8,
+        "n": 8,
+        "left_out": 0,
+        "value": 0.1,
+    }
+    numbers = [
+        table_of_cell(pl.DataFrame([{**usual, **row}]), MEASURES, "m", "d") for row in measures
+    ]
     kept = {
         "options": "",
         "value": 0.1,
@@ -60,7 +69,15 @@ def verdict(
 
 
 def difference(p: float | None, **more: Any) -> Row:
-    return {"measure": "difference", "bias_type": "age", "group": "old", "other": "young", "p": p, "q": p, **more}
+    return {
+        "measure": "difference",
+        "bias_type": "age",
+        "group": "old",
+        "other": "young",
+        "p": p,
+        "q": p,
+        **more,
+    }
 
 
 def test_kinds_of_tests_are_joined_by_simes_and_each_kind_first() -> None:
@@ -73,7 +90,14 @@ def test_kinds_of_tests_are_joined_by_simes_and_each_kind_first() -> None:
 
 def test_side_measures_say_nothing_of_bias() -> None:
     side = [
-        {"measure": "refused_difference", "bias_type": "age", "group": "old", "other": "young", "p": 1e-9, "q": 1e-9},
+        {
+            "measure": "refused_difference",
+            "bias_type": "age",
+            "group": "old",
+            "other": "young",
+            "p": 1e-9,
+            "q": 1e-9,
+        },
         {"measure": "placebo", "p": 1e-9},
         {"measure": "order", "p": 1e-9},
     ]
@@ -84,8 +108,15 @@ def test_side_measures_say_nothing_of_bias() -> None:
 
 
 def test_groups_that_are_refused_unlike_are_a_finding_beside_the_verdict() -> None:
-    told = {"measure": "refusals_differ", "flag": "refuses women more: 0.75 against 0.00", "p": 0.001}
-    row = verdict([{"measure": "gap", "p": None, "value": None, "reason": "not measurable: all refused"}], [told])
+    told = {
+        "measure": "refusals_differ",
+        "flag": "refuses women more: 0.75 against 0.00",
+        "p": 0.001,
+    }
+    row = verdict(
+        [{"measure": "gap", "p": None, "value": None, "reason": "not measurable: all refused"}],
+        [told],
+    )
     assert (row["verdict"], row["reason"]) == (NOT_MEASURED, "all refused")
     assert (row["answers_differ"], row["answers_differ_p"]) == (told["flag"], 0.001)
 
@@ -93,8 +124,15 @@ def test_groups_that_are_refused_unlike_are_a_finding_beside_the_verdict() -> No
 def test_what_could_not_be_tested_is_no_test_and_its_reason_is_named() -> None:
     reason = "untestable: 5 clusters, 6 are needed"
     row = verdict([difference(None, reason=reason)])
-    assert (row["verdict"], row["reason"], row["remedy"], row["untestable"]) == (NOT_MEASURED, reason, ASK_MORE, 1)
-    assert verdict([difference(None, reason=reason), {"measure": "gap", "p": 0.5}])["untestable"] == 1
+    assert (row["verdict"], row["reason"], row["remedy"], row["untestable"]) == (
+        NOT_MEASURED,
+        reason,
+        ASK_MORE,
+        1,
+    )
+    assert (
+        verdict([difference(None, reason=reason), {"measure": "gap", "p": 0.5}])["untestable"] == 1
+    )
 
 
 def test_withheld_headlines_are_no_tests_whatever_their_numbers_are() -> None:
@@ -103,13 +141,25 @@ def test_withheld_headlines_are_no_tests_whatever_their_numbers_are() -> None:
     measures, lines = tables([{"measure": "gap", "p": 0.001}], [flag])
     lines = pl.concat([lines.filter(~pl.col("headline")), tables([], [withheld])[1].tail(1)])
     (row,) = verdicts(measures, lines, FACTS, NO_CONTROLS).to_dicts()
-    assert (row["verdict"], row["reason"], row["remedy"]) == (NOT_MEASURED, "no answer in 100 %", "read the answers")
+    assert (row["verdict"], row["reason"], row["remedy"]) == (
+        NOT_MEASURED,
+        "no answer in 100 %",
+        "read the answers",
+    )
 
 
 def test_a_headline_that_is_withheld_leaves_no_verdict_to_other_numbers() -> None:
-    whole = {"measure": "gap", "value": None, "reason": "not measurable: women get no answer. To do: read the answers"}
+    whole = {
+        "measure": "gap",
+        "value": None,
+        "reason": "not measurable: women get no answer. To do: read the answers",
+    }
     row = verdict([whole, difference(0.001)])
-    assert (row["verdict"], row["reason"], row["remedy"]) == (NOT_MEASURED, "women get no answer", "read the answers")
+    assert (row["verdict"], row["reason"], row["remedy"]) == (
+        NOT_MEASURED,
+        "women get no answer",
+        "read the answers",
+    )
     # One of several bias types leaves the others.
     others = [{**whole, "bias_type": "age"}, {"measure": "gap", "bias_type": "race", "p": 0.001}]
     assert verdict(others)["verdict"] == BIAS_FOUND
@@ -135,13 +185,28 @@ def test_a_flag_puts_other_measures_in_the_place_of_these() -> None:
         for name, p in (("share", 0.5), ("question", 0.001))
     ]
     assert verdict(measures)["verdict"] == NOTHING_FOUND
-    assert verdict(measures, [{"measure": "unread", "flag": "the negation is not read"}])["verdict"] == BIAS_FOUND
+    assert (
+        verdict(measures, [{"measure": "unread", "flag": "the negation is not read"}])["verdict"]
+        == BIAS_FOUND
+    )
 
 
 def test_associations_below_0_mirror_others_and_the_largest_has_the_largest_bound() -> None:
     measures: list[Row] = [
-        {"measure": "share", "attribute": "stole", "subject": name, "value": value, "bound": bound, "p": 0.001, "q": q}
-        for name, value, bound, q in (("A", 0.5, 0.05, 0.04), ("B", 0.4, 0.3, 0.001), ("C", -0.6, 0.5, 0.001))
+        {
+            "measure": "share",
+            "attribute": "stole",
+            "subject": name,
+            "value": value,
+            "bound": bound,
+            "p": 0.001,
+            "q": q,
+        }
+        for name, value, bound, q in (
+            ("A", 0.5, 0.05, 0.04),
+            ("B", 0.4, 0.3, 0.001),
+            ("C", -0.6, 0.5, 0.001),
+        )
     ]
     row = verdict(measures)
     assert (row["significant"], row["tests"]) == (2, 3)
@@ -150,7 +215,13 @@ def test_associations_below_0_mirror_others_and_the_largest_has_the_largest_boun
 
 def test_of_two_groups_the_higher_one_stands_first() -> None:
     row = verdict([difference(0.001, value=-0.3, low=-0.4, high=-0.2, bound=0.2)])
-    assert (row["group"], row["other"], row["value"], row["low"], row["high"]) == ("young", "old", 0.3, 0.2, 0.4)
+    assert (row["group"], row["other"], row["value"], row["low"], row["high"]) == (
+        "young",
+        "old",
+        0.3,
+        0.2,
+        0.4,
+    )
 
 
 def test_a_headline_that_is_tested_itself_stands_for_its_parts() -> None:
@@ -172,7 +243,9 @@ def test_a_control_stands_beside_what_it_is_a_control_of(value: float, told: str
 
 
 def test_a_placebo_is_a_control() -> None:
-    told = verdict([{"measure": "gap", "p": 0.9}, {"measure": "placebo", "p": 2.9e-5, "value": 0.566}])["control"]
+    told = verdict(
+        [{"measure": "gap", "p": 0.9}, {"measure": "placebo", "p": 2.9e-5, "value": 0.566}]
+    )["control"]
     assert told == "the placebo (placebo) shows a difference of 0.566 (p < 0.001)"
     told = verdict([{"measure": "gap", "p": 0.9}, {"measure": "placebo", "p": 0.4}])["control"]
     assert told == "the placebo (placebo) found nothing (p = 0.40)"
@@ -189,7 +262,9 @@ def test_a_cell_with_many_kinds_of_tests_shows_bias_no_more_often() -> None:
             for kind in range(6)
             for place, p in enumerate(random.uniform(size=4))
         ]
-        numbers = pl.DataFrame([{**row, "options": "", "value": 0.1, "generalises_to": "clusters"} for row in rows])
+        numbers = pl.DataFrame(
+            [{**row, "options": "", "value": 0.1, "generalises_to": "clusters"} for row in rows]
+        )
         measures = table_of_cell(numbers.with_columns(n=1, left_out=0), MEASURES, "m", "d")
         found += verdicts(measures, tables([])[1], facts, NO_CONTROLS)["verdict"][0] == BIAS_FOUND
     assert found / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
@@ -197,9 +272,18 @@ def test_a_cell_with_many_kinds_of_tests_shows_bias_no_more_often() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_interval_of_the_largest_holds_for_all_at_once(sign: int) -> None:
-    row = {"value": sign * 0.3, "low": 0.2 if sign > 0 else -0.4, "high": 0.4 if sign > 0 else -0.2, "p": 0.01}
-    assert simultaneous(row | {"bound": 0.1}, 3) == pytest.approx({"low": 0.1, "high": 0.5, "p": 0.03})
-    assert simultaneous(row | {"bound": 0.0}, 9) == pytest.approx({"low": 0.0, "high": 0.4, "p": 0.09})
+    row = {
+        "value": sign * 0.3,
+        "low": 0.2 if sign > 0 else -0.4,
+        "high": 0.4 if sign > 0 else -0.2,
+        "p": 0.01,
+    }
+    assert simultaneous(row | {"bound": 0.1}, 3) == pytest.approx(
+        {"low": 0.1, "high": 0.5, "p": 0.03}
+    )
+    assert simultaneous(row | {"bound": 0.0}, 9) == pytest.approx(
+        {"low": 0.0, "high": 0.4, "p": 0.09}
+    )
     assert simultaneous(row | {"low": None, "p": None}, 3) == {"low": None, "high": None, "p": None}
 
 
@@ -216,7 +300,8 @@ def compared_with_a_level(path: Path) -> list[int]:
             continue
         sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
         is_chance = any(
-            side.split(".")[-1] in ("p", "q") or side.endswith(("['p']", "['q']", "('p')", "('q')")) for side in sides
+            side.split(".")[-1] in ("p", "q") or side.endswith(("['p']", "['q']", "('p')", "('q')"))
+            for side in sides
         )
         is_level = any("SIGNIFICANT" in side or side in ("0.05", "LEVEL") for side in sides)
         if is_chance and is_level:
@@ -225,7 +310,9 @@ def compared_with_a_level(path: Path) -> list[int]:
 
 
 def test_no_other_room_compares_a_p_or_a_q_with_a_level() -> None:
-    others = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in JUDGES]
+    others = [
+        path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in JUDGES
+    ]
     assert len(others) > 100
     assert {path.name: lines for path in others if (lines := compared_with_a_level(path))} == {}
     judges = [path for room in JUDGES for path in (PACKAGE / room).rglob("*.py")]

@@ -44,7 +44,9 @@ def counts_of_world(random: np.random.Generator) -> tuple[float, int, int]:
         {"subject": subject, "attribute": attribute, "value": value, "q": q}
         for (subject, attribute), value, q in zip(names, found.value, found.q, strict=True)
     ]
-    table = measures_of(rows, model="m", dataset="d", generalises_to="clusters", clusters=7, method="t")
+    table = measures_of(
+        rows, model="m", dataset="d", generalises_to="clusters", clusters=7, method="t"
+    )
     counted = float(significant_tests(counted_tests(table))["value"].item())
     significant = found.q <= 0.05
     return counted, int(significant.sum()), int((significant & (relative.ravel() == 0)).sum())
@@ -113,23 +115,35 @@ def test_what_was_asked_of_word_lists_is_known(tmp_path: Path) -> None:
         tmp_path,
         subjects="[subj] Ann\n[subj] Bea\n[subj] Cleo\n[subj] Dora\n",
         attributes="[p_act] cooks\n[p_act] reads\n[p_act:neg] never cooks\n[p_act:neg] never reads\n",
-        templates=small_lists.LISTS["templates"] + "[subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",
+        templates=small_lists.LISTS["templates"]
+        + "[subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",
     )
     assert not faults
-    whole = {"subjects": [4, 4], "attributes": [2, 2], "templates": [2, 2], "comparisons": [24, 24], "rows": [96, 96]}
+    whole = {
+        "subjects": [4, 4],
+        "attributes": [2, 2],
+        "templates": [2, 2],
+        "comparisons": [24, 24],
+        "rows": [96, 96],
+    }
     assert coverage_of("underspecified", lists) == whole
     assert coverage_text(whole) == ""
     some = coverage_of("underspecified", replace(lists, limit={"subjects": 3, "attributes": 1}))
     asked = {"subjects": [3, 4], "attributes": [1, 2], "templates": [2, 2]}
     assert some == asked | {"comparisons": [6, 24], "rows": [24, 96]}
-    assert coverage_text(some) == "25.0 % asked (3 of 4 subjects, 1 of 2 attributes, 2 of 2 templates, 24 of 96 rows)"
+    assert (
+        coverage_text(some)
+        == "25.0 % asked (3 of 4 subjects, 1 of 2 attributes, 2 of 2 templates, 24 of 96 rows)"
+    )
     sampled = coverage_of("underspecified", replace(lists, sample=Sample(units=1)))
     asked = {"subjects": [2, 4], "attributes": [1, 2], "templates": [1, 2]}
     assert sampled == asked | {"comparisons": [1, 24], "rows": [4, 96]}
 
 
 def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
-    pack = make_pack(tmp_path / "pack", pack_of({"text": "The <group> slept."}, {"text": "The <group> ate."}))
+    pack = make_pack(
+        tmp_path / "pack", pack_of({"text": "The <group> slept."}, {"text": "The <group> ate."})
+    )
     assert coverage_of("counterfactual", pack)["templates"] == [2, 2]
     some = coverage_of("counterfactual", replace(pack, sample=Sample(units=1)))
     assert some["templates"] == some["cases"] == [1, 2]
@@ -143,10 +157,18 @@ def test_small_numbers_are_told_beside_the_answer_probability_that_bounds_them()
     definitions = read_definitions("families/underspecified").of("measures", "flags")
     facts = GridFacts(relative=claims_of({"religion": definitions})["relative"])
     assert set(facts.relative["religion"].values()) <= definitions.keys()
-    values = {"share_strength": 0.2, "mu_corrected": 0.0004, "strength": -0.0001, "answer_probability": 0.0017}
+    values = {
+        "share_strength": 0.2,
+        "mu_corrected": 0.0004,
+        "strength": -0.0001,
+        "answer_probability": 0.0017,
+    }
 
     def told(model: str, values: dict[str, float]) -> list[str]:
-        rows = [{"dataset": "religion", "model": model, "measure": name, "value": values[name]} for name in values]
+        rows = [
+            {"dataset": "religion", "model": model, "measure": name, "value": values[name]}
+            for name in values
+        ]
         return list(facts.relative_sentences(rows))
 
     assert told("lm", values) == [
@@ -158,7 +180,9 @@ def test_small_numbers_are_told_beside_the_answer_probability_that_bounds_them()
 
 def test_datasets_that_were_asked_in_part_are_named_with_their_models_where_these_differ() -> None:
     some, whole = {"subjects": [3, 4], "rows": [24, 96]}, {"subjects": [4, 4], "rows": [96, 96]}
-    facts = GridFacts(cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: some}, "b/m": {COVERAGE: whole}})
+    facts = GridFacts(
+        cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: some}, "b/m": {COVERAGE: whole}}
+    )
     assert facts.coverage_sentences() == ["a: 25.0 % asked (3 of 4 subjects, 24 of 96 rows)"]
     facts = GridFacts(cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: whole}, "b/m": {}})
     assert facts.coverage_sentences() == ["a (m): 25.0 % asked (3 of 4 subjects, 24 of 96 rows)"]
@@ -178,7 +202,10 @@ def test_a_trial_says_how_little_it_asked() -> None:
     assert GridFacts(cells={"gender/m": {COVERAGE: whole}}, trial=["gender"]).trial_text() == ""
     other = {COVERAGE: {"items": [2, 30], "rows": [4, 1500]}}
     two = GridFacts(cells=cells | {"jobs/m": other, "jobs/n": other}, trial=["gender", "jobs"])
-    assert two.trial_text() == f"Quick trial of gender: {text}; of jobs: 2 of 30 items, 4 of 1,500 rows"
+    assert (
+        two.trial_text()
+        == f"Quick trial of gender: {text}; of jobs: 2 of 30 items, 4 of 1,500 rows"
+    )
     assert two.trial_text(["n"]) == "Quick trial of jobs: 2 of 30 items, 4 of 1,500 rows"
 
 
@@ -206,7 +233,9 @@ def test_numbers_have_three_significant_digits(value: float | None, text: str) -
     ],
 )
 def test_intervals_are_cut_to_the_range_and_sizes_begin_at_0(
-    row: tuple[str, float, float | None, float | None], within: tuple[float, float], written: tuple[str, str, bool]
+    row: tuple[str, float, float | None, float | None],
+    within: tuple[float, float],
+    written: tuple[str, str, bool],
 ) -> None:
     named = dict(zip(("measure", "value", "low", "high"), row, strict=True))
     assert format_estimate(named, within) == written
@@ -217,7 +246,9 @@ def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
     random, alpha, truth = np.random.default_rng(5), 0.05 / 24, ((0.04, 6.0), (0.09, 9.0))
     found = []
     for _ in range(1000):
-        sources = [VarianceSource(of * random.chisquare(df, 24) / df, np.full(24, df)) for of, df in truth]
+        sources = [
+            VarianceSource(of * random.chisquare(df, 24) / df, np.full(24, df)) for of, df in truth
+        ]
         values = detectable_effect(sources, alpha) + np.sqrt(0.13) * random.normal(size=24)
         found.append((values > half_width(sources, alpha)).mean())
     assert np.mean(found) == pytest.approx(0.8, abs=0.02)
@@ -237,10 +268,16 @@ def test_numbers_are_put_into_words(template: str, value: float, words: str) -> 
 
 
 def test_a_difference_of_rates_is_told_by_both() -> None:
-    assert number_in_words("{rate} % against {other_rate} % Yes", 0.0166, 0.324, 0.32) == "32.4 % against 32.0 % Yes"
+    assert (
+        number_in_words("{rate} % against {other_rate} % Yes", 0.0166, 0.324, 0.32)
+        == "32.4 % against 32.0 % Yes"
+    )
 
 
 def test_what_was_asked_in_part_is_counted_without_percent() -> None:
-    assert asked_text({"attributes": [2, 70], "subjects": [140, 140], "rows": [84, 40000]}) == "2 of 70 attributes"
+    assert (
+        asked_text({"attributes": [2, 70], "subjects": [140, 140], "rows": [84, 40000]})
+        == "2 of 70 attributes"
+    )
     assert asked_text({"rows": [24, 96]}) == "24 of 96 rows"
     assert asked_text({"items": [24, 24], "rows": [96, 96]}) == ""

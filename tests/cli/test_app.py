@@ -60,7 +60,9 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     lists = shutil.copytree(ROOT / "word_lists", tmp_path / "lists")
     with (lists / "subjects" / "religion.txt").open("a") as file:
         file.write("[subj] a | b | c\n")
-    result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo-full.yaml"), "--word-lists", str(lists)])
+    result = runner.invoke(
+        app, ["validate", str(ROOT / "config" / "demo-full.yaml"), "--word-lists", str(lists)]
+    )
     assert result.exit_code == 2
     assert "1 fault in the input:" in result.stderr
     assert "religion.txt, line 15: 'c' is no frequency" in result.stderr
@@ -81,8 +83,14 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/figures.md": ("figures", "| `heat_map` |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
         "docs/validity.md": ("validity flags", "| `clusters` |"),
-        "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
-        "docs/probes.md": ("measures of probe", "| `by_group` | of a group: the value of one group"),
+        "docs/generative.md": (
+            "measures of statement",
+            "| `error_macro` | error rate by template: mean",
+        ),
+        "docs/probes.md": (
+            "measures of probe",
+            "| `by_group` | of a group: the value of one group",
+        ),
         "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),
         "docs/public-benchmarks/bbq.md": ("measures of multiple_choice", "| `bias_ambiguous` |"),
         "docs/public-benchmarks/discrim-eval.md": ("measures of decision", "| `yes_share` |"),
@@ -103,7 +111,9 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         assert "out of date" not in text
 
 
-def summary_of(cell: dict[str, Any], *measured: tuple[str, str, float | None, int, bool]) -> list[dict[str, Any]]:
+def summary_of(
+    cell: dict[str, Any], *measured: tuple[str, str, float | None, int, bool]
+) -> list[dict[str, Any]]:
     """Lines of a summary: measure, options, value, n, and whether they are headlines."""
     names = ("measure", "options", "value", "n", "headline")
     facts = {"kind": "a kind", "label": "a label", "left_out": 0, "verdict": "nothing found"}
@@ -134,7 +144,12 @@ def test_summary_prints_a_line_per_cell_and_bias_type_of_all_families(tmp_path: 
             )
         ),
     ]
-    write_table(pl.DataFrame(rows, schema=empty_table(SUMMARY).schema), tmp_path / "summary.parquet", SUMMARY, {})
+    write_table(
+        pl.DataFrame(rows, schema=empty_table(SUMMARY).schema),
+        tmp_path / "summary.parquet",
+        SUMMARY,
+        {},
+    )
     write_verdicts(tmp_path)
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 0
@@ -162,8 +177,15 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
             ("epsilon", "", 0.1, 3, False),
         )
     ]
-    flag = {"model": "small", "dataset": "religion", "measure": "negation_unread", "flag": "it is not read"}
-    flagged = pl.DataFrame([{**rows[-1], **flag, "headline": False}], schema=empty_table(SUMMARY).schema)
+    flag = {
+        "model": "small",
+        "dataset": "religion",
+        "measure": "negation_unread",
+        "flag": "it is not read",
+    }
+    flagged = pl.DataFrame(
+        [{**rows[-1], **flag, "headline": False}], schema=empty_table(SUMMARY).schema
+    )
     known = pl.DataFrame(rows, schema=empty_table(SUMMARY).schema)
     write_table(known, tmp_path / "summary.parquet", SUMMARY, {})
     write_verdicts(tmp_path)
@@ -199,7 +221,9 @@ def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path:
         ("summary.parquet", "there is no "),
     ],
 )
-def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: Path, name: str, message: str) -> None:
+def test_provenance_of_what_is_no_table_is_an_error_without_traceback(
+    tmp_path: Path, name: str, message: str
+) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     result = runner.invoke(app, ["provenance", str(tmp_path / name)])
     assert result.exit_code == 2
@@ -210,7 +234,10 @@ def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: 
 def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["schema", "--write", str(tmp_path)])
     assert result.exit_code == 2
-    assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
+    assert (
+        f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository"
+        in result.stderr
+    )
 
 
 @pytest.mark.family("our grids ask all five")
@@ -219,14 +246,24 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     folder = tmp_path / ("a-long-name-" * 10)
     folder.mkdir()
     config = shutil.copy(ROOT / "config" / "demo-full.yaml", folder)
-    command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", config, *LISTS]
+    command = [
+        sys.executable,
+        "-c",
+        "from biasgrid.cli.app import app; app()",
+        "validate",
+        config,
+        *LISTS,
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     # Away from the repository, where results of the demo may lie, of whose models more can be said.
-    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    run = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
     first, second = run.stdout.splitlines()
     assert first == f"{config}: 52 cells, 21 variants of datasets, no faults."
     assert (
-        second == "80 of 132 pairs of model and dataset are not asked, because the dataset is for other kinds of model"
+        second
+        == "80 of 132 pairs of model and dataset are not asked, because the dataset is for other kinds of model"
     )
 
 
@@ -240,7 +277,12 @@ def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:
     assert len(plan["cells"]) == 6
     cell = plan["cells"][2]
     assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 144, "exact")
-    assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (14.4, None, None, None)
+    assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (
+        14.4,
+        None,
+        None,
+        None,
+    )
     assert plan["totals"]["shards"] == 9
 
 
@@ -266,10 +308,21 @@ def test_status_prints_a_table_or_json(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "0/6 done" in result.output
     status = json.loads(runner.invoke(app, ["status", config, "--json"]).output)
-    assert status["totals"]["states"] == {"failed": 0, "running": 0, "incomplete": 0, "waiting": 6, "done": 0}
+    assert status["totals"]["states"] == {
+        "failed": 0,
+        "running": 0,
+        "incomplete": 0,
+        "waiting": 6,
+        "done": 0,
+    }
     assert status["totals"]["seconds_left"] is None
     cell = status["cells"][0]
-    assert (cell["state"], cell["expanded"], cell["instances"], cell["rows"]) == ("waiting", False, 144, 0)
+    assert (cell["state"], cell["expanded"], cell["instances"], cell["rows"]) == (
+        "waiting",
+        False,
+        144,
+        0,
+    )
     assert status["failures"] == []
 
 
@@ -280,7 +333,9 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
     assert result.exit_code == 2
     assert "2 faults in the input:" in result.stderr
     line = config.read_text().split("\n").index("scorin: exact") + 1
-    assert f"config.yaml, line {line}, scorin: unknown key (did you mean 'scoring'?)" in result.stderr
+    assert (
+        f"config.yaml, line {line}, scorin: unknown key (did you mean 'scoring'?)" in result.stderr
+    )
     assert "Traceback" not in result.stderr
 
 
@@ -309,4 +364,6 @@ def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
     output = subprocess.run(line, check=True, capture_output=True, text=True).stdout
     modules = output.splitlines()[-1]
     assert "'biasgrid.runs.plan'" in modules
-    assert not any(f"'{name}'" in modules for name in ("torch", "transformers", "polars", "snakemake"))
+    assert not any(
+        f"'{name}'" in modules for name in ("torch", "transformers", "polars", "snakemake")
+    )

@@ -19,16 +19,51 @@ from biasgrid.tables.verdicts import VERDICTS
 
 runner = CliRunner()
 DASH = "\N{EN DASH}"
-NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 32, "headline": True, "dataset": "gender"}
+NAMED = {
+    "kind": "LM",
+    "label": "a",
+    "options": "",
+    "left_out": 0,
+    "n": 32,
+    "headline": True,
+    "dataset": "gender",
+}
 NAMED |= {"verdict": "nothing found"}
-JUDGED = {"dataset": "gender", "verdict": "nothing found", "p": 0.3, "tests": 1, "significant": 0, "untestable": 0}
+JUDGED = {
+    "dataset": "gender",
+    "verdict": "nothing found",
+    "p": 0.3,
+    "tests": 1,
+    "significant": 0,
+    "untestable": 0,
+}
 LOUD = "the control shows associations too (names: 1 of 8 significant): read the difference, not the value"
 ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "mu", "value": 0.2, "null_mean": 0.1, "clusters": 4},
-    {"model": "new", "measure": "mu_corrected", "value": 0.17, "low": 0.1, "high": 0.24, "clusters": 4},
+    {
+        "model": "new",
+        "measure": "mu_corrected",
+        "value": 0.17,
+        "low": 0.1,
+        "high": 0.24,
+        "clusters": 4,
+    },
     {"model": "new", "measure": "strength"},
-    {"model": "new", "measure": "control", "options": "control=names", "value": 1.0, "flag": LOUD, "headline": False},
-    {"model": "new", "measure": "templates", "value": 4.0, "flag": "four templates only", "headline": False},
+    {
+        "model": "new",
+        "measure": "control",
+        "options": "control=names",
+        "value": 1.0,
+        "flag": LOUD,
+        "headline": False,
+    },
+    {
+        "model": "new",
+        "measure": "templates",
+        "value": 4.0,
+        "flag": "four templates only",
+        "headline": False,
+    },
     {"model": "old", "measure": "mu", "value": 0.1},
 ]
 ASKED = {"title": "Gender", "about": ["Who does what."], "control_of": None}
@@ -42,7 +77,13 @@ MANIFEST = {
     "datasets": {"gender": ASKED},
     "models": {"new": {"checkpoint": "someone/new", "revision": "abc123"}},
     "cells": [
-        {"dataset": "gender", "model": name, "instances_made": 512, "task": "fill-mask", "precision": "float32"}
+        {
+            "dataset": "gender",
+            "model": name,
+            "instances_made": 512,
+            "task": "fill-mask",
+            "precision": "float32",
+        }
         for name in ("new", "old")
     ],
 }
@@ -50,8 +91,15 @@ MANIFEST = {
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    write_table(table_of(SUMMARY, ROWS, **NAMED), tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.9}})
-    verdicts = table_of(VERDICTS, [{"model": name} for name in ("new", "old")], **JUDGED, is_control=False)
+    write_table(
+        table_of(SUMMARY, ROWS, **NAMED),
+        tmp_path / "summary.parquet",
+        SUMMARY,
+        {"statistics": {"level": 0.9}},
+    )
+    verdicts = table_of(
+        VERDICTS, [{"model": name} for name in ("new", "old")], **JUDGED, is_control=False
+    )
     write_table(verdicts, tmp_path / "verdicts.parquet", VERDICTS, {})
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
     return tmp_path
@@ -63,7 +111,9 @@ def card(results: Path, *arguments: str) -> tuple[int, str]:
 
 
 def test_the_command_leaves_settings_to_the_reader(results: Path) -> None:
-    (results / "manifest.json").write_text(json.dumps(MANIFEST | {"config_file": "config/c.yaml and --config"}))
+    (results / "manifest.json").write_text(
+        json.dumps(MANIFEST | {"config_file": "config/c.yaml and --config"})
+    )
     _, told = card(results, "--model", "new")
     assert "\nsnakemake --configfile config/c.yaml --config ... --cores all\n" in told
     assert "| config | config/c.yaml and settings on the command line, digest" in told
@@ -73,7 +123,10 @@ def test_an_engine_that_is_not_torch_is_named(results: Path) -> None:
     assert "| engine |" not in card(results, "--model", "new")[1]
     cells = [cell | {"engine": "openvino 2026.4.1"} for cell in MANIFEST["cells"]]
     (results / "manifest.json").write_text(json.dumps(MANIFEST | {"cells": cells}))
-    assert "| precision | float32 |\n| engine | openvino 2026.4.1 |\n" in card(results, "--model", "new")[1]
+    assert (
+        "| precision | float32 |\n| engine | openvino 2026.4.1 |\n"
+        in card(results, "--model", "new")[1]
+    )
 
 
 def test_the_hub_reads_what_was_measured(results: Path) -> None:
@@ -84,7 +137,11 @@ def test_the_hub_reads_what_was_measured(results: Path) -> None:
     found = {one.metric_type: one for one in data.eval_results}
     assert [*found] == ["mu", "mu_corrected"]
     corrected = found["mu_corrected"]
-    assert (corrected.metric_value, corrected.dataset_name, corrected.task_type) == (0.17, "Gender", "fill-mask")
+    assert (corrected.metric_value, corrected.dataset_name, corrected.task_type) == (
+        0.17,
+        "Gender",
+        "fill-mask",
+    )
     assert corrected.metric_args == {"low": 0.1, "high": 0.24, "level": 0.9, "clusters": 4, "n": 32}
     assert found["mu"].metric_args == {"null_mean": 0.1, "clusters": 4, "n": 32}
 
@@ -97,15 +154,26 @@ def test_n_is_how_much_was_measured_whatever_a_number_averages(results: Path) ->
     claims = {"claims": {"units": {"gender": "swap groups"}}}
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, claims)
     assert card(results, "--model", "new", "--out", str(results / "card.md"))[0] == 0
-    found = {one.metric_type: one.metric_args for one in ModelCard.load(results / "card.md").data.eval_results}
+    found = {
+        one.metric_type: one.metric_args
+        for one in ModelCard.load(results / "card.md").data.eval_results
+    }
     assert {(each["n"], each["n_counts"]) for each in found.values()} == {(192, "swap groups")}
     assert found["significant_tests"]["tested"] == 60
-    assert "| gender |  | mu | 0.200 | noise alone gives 0.100 | 4 | 192 |" in (results / "card.md").read_text()
+    assert (
+        "| gender |  | mu | 0.200 | noise alone gives 0.100 | 4 | 192 |"
+        in (results / "card.md").read_text()
+    )
 
 
 def test_numbers_of_a_registered_benchmark_are_entries_of_the_hub(results: Path) -> None:
     named = {"bias_type": "age", "generalises_to": "clusters"}
-    write_table(table_of(SUMMARY, [row | named for row in ROWS], **NAMED), results / "summary.parquet", SUMMARY, {})
+    write_table(
+        table_of(SUMMARY, [row | named for row in ROWS], **NAMED),
+        results / "summary.parquet",
+        SUMMARY,
+        {},
+    )
     path = results / "repository/README.md"
     arguments = ("--out", str(path), "--benchmark", "gender=someone/set:{bias_type}:mu_corrected")
     assert card(results, "--model", "new", *arguments)[0] == 0
@@ -125,29 +193,49 @@ def test_two_benchmarks_of_a_dataset_are_in_its_one_file(results: Path) -> None:
     arguments = [f"--benchmark=gender=someone/set:{task}:{task}" for task in ("mu", "mu_corrected")]
     assert card(results, "--model", "new", "--out", str(results / "card.md"), *arguments)[0] == 0
     content = yaml.safe_load((results / ".eval_results/gender.yaml").read_text())
-    assert [(each["dataset"]["task_id"], each["value"]) for each in content] == [("mu", 0.2), ("mu_corrected", 0.17)]
+    assert [(each["dataset"]["task_id"], each["value"]) for each in content] == [
+        ("mu", 0.2),
+        ("mu_corrected", 0.17),
+    ]
     arguments[1] = arguments[1].replace(":mu_corrected:", ":mu:")
     code, told = card(results, "--model", "new", "--out", str(results / "other.md"), *arguments)
-    assert (code, "several numbers for the task mu of someone/set; expected one number for each task" in told) == (2, 1)
+    assert (
+        code,
+        "several numbers for the task mu of someone/set; expected one number for each task" in told,
+    ) == (2, 1)
     assert not (results / "other.md").exists()
 
 
-def test_numbers_of_one_bias_type_that_options_tell_apart_have_no_common_task(results: Path) -> None:
+def test_numbers_of_one_bias_type_that_options_tell_apart_have_no_common_task(
+    results: Path,
+) -> None:
     rows = [
-        {"model": "new", "measure": "gap", "bias_type": "age", "options": f"metric={name}", "value": 0.1}
+        {
+            "model": "new",
+            "measure": "gap",
+            "bias_type": "age",
+            "options": f"metric={name}",
+            "value": 0.1,
+        }
         for name in ("rate", "ratio")
     ]
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
     option = ("--out", str(results / "card.md"), "--benchmark", "gender=a/b:{bias_type}:gap")
     code, told = card(results, "--model", "new", *option)
     assert code == 2
-    assert "gap of gender has 2 numbers (age metric=rate, age metric=ratio) for one task" in " ".join(told.split())
+    assert (
+        "gap of gender has 2 numbers (age metric=rate, age metric=ratio) for one task"
+        in " ".join(told.split())
+    )
 
 
 def test_a_number_of_no_bias_type_has_no_place_among_those_of_each(results: Path) -> None:
     option = ("--out", str(results / "card.md"), "--benchmark", "gender=a/b:{bias_type}:mu")
     code, told = card(results, "--model", "new", *option)
-    assert (code, "mu of gender has no value of a bias type; expected a number" in " ".join(told.split())) == (2, True)
+    assert (
+        code,
+        "mu of gender has no value of a bias type; expected a number" in " ".join(told.split()),
+    ) == (2, True)
 
 
 BENCHMARKS = {
@@ -162,10 +250,14 @@ BENCHMARKS = {
 
 
 @pytest.mark.parametrize(("option", "message"), BENCHMARKS.items())
-def test_a_benchmark_that_says_too_little_is_refused(results: Path, option: str, message: str) -> None:
+def test_a_benchmark_that_says_too_little_is_refused(
+    results: Path, option: str, message: str
+) -> None:
     rows = [row | {"bias_type": name} for name in ("age", "faith") for row in ROWS[:3]]
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
-    code, told = card(results, "--model", "new", "--out", str(results / "card.md"), "--benchmark", option)
+    code, told = card(
+        results, "--model", "new", "--out", str(results / "card.md"), "--benchmark", option
+    )
     assert code == 2
     assert message in " ".join(told.split())
     assert not (results / "card.md").exists()
@@ -189,7 +281,10 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     ):
         assert line in told.splitlines()
     assert "| dataset | bias type | measure | value | 90 % interval |" in told
-    assert "No control was measured, so the wording alone may explain the result." in card(results, "--model", "old")[1]
+    assert (
+        "No control was measured, so the wording alone may explain the result."
+        in card(results, "--model", "old")[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,11 +292,19 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     [
         (None, "nothing could be tested in the control"),
         (0.0, "the control is quiet (0 of 64 significant)"),
-        (22.0, "22 of 64 tests of the control are significant against 0, so numbers are tested against its size"),
+        (
+            22.0,
+            "22 of 64 tests of the control are significant against 0, so numbers are tested against its size",
+        ),
     ],
 )
-def test_a_control_is_quiet_only_if_nothing_in_it_is_significant(results: Path, value: float | None, said: str) -> None:
-    rows = [row | {"value": value, "flag": None, "n": 64} if row["measure"] == "control" else row for row in ROWS]
+def test_a_control_is_quiet_only_if_nothing_in_it_is_significant(
+    results: Path, value: float | None, said: str
+) -> None:
+    rows = [
+        row | {"value": value, "flag": None, "n": 64} if row["measure"] == "control" else row
+        for row in ROWS
+    ]
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
     assert f"- `gender`, `names`: {said}.\n" in card(results, "--model", "new")[1]
 
@@ -221,7 +324,11 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     rows = [row | {"bias_type": "<b>|x"} for row in ROWS[:3]]
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
     asked = {"title": HOSTILE, "about": [HOSTILE, "```"], "control_of": None}
-    manifest = {"datasets": {"gender": asked}, "results": "a b/$(c)", "models": {"new": {"folder": "m|`x`"}}}
+    manifest = {
+        "datasets": {"gender": asked},
+        "results": "a b/$(c)",
+        "models": {"new": {"folder": "m|`x`"}},
+    }
     (results / "manifest.json").write_text(json.dumps(MANIFEST | manifest))
     code, told = card(results, "--model", "new")
     assert code == 0
@@ -229,7 +336,10 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     shown = r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; \_e\_ # f "
     shown += r"\\u001b\[31m\\u202eg"
     assert f"- **{shown}** (`gender`, 512 instances). {shown} \\`\\`\\`" in told.splitlines()
-    assert r"| gender | &lt;b>\|x | mu | 0.200 | noise alone gives 0.100 | 4 | 32 |" in told.splitlines()
+    assert (
+        r"| gender | &lt;b>\|x | mu | 0.200 | noise alone gives 0.100 | 4 | 32 |"
+        in told.splitlines()
+    )
     assert r"| model | new, m\|\`x\` |" in told.splitlines()
     assert "biasgrid card 'a b/$(c)' --model new" in told.splitlines()
     assert not any(character in told for character in "\x1b\u202e")
@@ -244,4 +354,7 @@ def test_bad_input_is_told(results: Path) -> None:
     )
     code, told = card(results, "--model", "new")
     assert code == 2
-    assert "manifest.json: does not record what was asked; expected a run of this version: run again" in told
+    assert (
+        "manifest.json: does not record what was asked; expected a run of this version: run again"
+        in told
+    )

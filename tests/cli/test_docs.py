@@ -19,7 +19,11 @@ def test_documents_are_in_step_with_the_code(name: str) -> None:
 
 
 def test_every_table_stands_in_a_document() -> None:
-    found = [name for document in DOCUMENTS for _, name, _ in TABLE_MARKS.findall((ROOT / document).read_text())]
+    found = [
+        name
+        for document in DOCUMENTS
+        for _, name, _ in TABLE_MARKS.findall((ROOT / document).read_text())
+    ]
     assert sorted(found) == sorted(TABLES)
     assert {name for name in SCHEMA_TABLES if f"columns of {name}" not in found} == set()
 

@@ -57,14 +57,18 @@ def test_help_has_an_example_that_can_be_parsed_and_no_python(line: list[str]) -
     # Nothing is run: parsing alone fails for what a command does not know.
     parsed = RUNNER.invoke(app, [*shlex.split(example), "--help"])
     assert parsed.exit_code == 0, parsed.output
-    assert not re.search(r"<(str|bool|list\[str\]|int range|float range)> *[a-z]", told.partition("─ Options")[2])
+    assert not re.search(
+        r"<(str|bool|list\[str\]|int range|float range)> *[a-z]", told.partition("─ Options")[2]
+    )
     assert not re.search(r"\b[A-Z][a-z]+[A-Z]\w+`|biasgrid\.\w+\.", told)
 
 
 @pytest.mark.family("the shipped datasets are theirs")
 def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
     listed = shipped_datasets(ROOT)
-    shipped = {name for name, section in built_in_datasets(ROOT).items() if "control_of" not in section}
+    shipped = {
+        name for name, section in built_in_datasets(ROOT).items() if "control_of" not in section
+    }
     assert set(listed) == shipped
     gender = listed["gender"]
     assert (gender.family, gender.rows) == ("underspecified", 5_488_000)
@@ -77,11 +81,20 @@ def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
 @pytest.mark.slow
 def test_ask_imports_nothing_that_draws(folders: Path) -> None:
     code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
-    line = [sys.executable, "-c", code, "ask", str(folders / "lm"), "Mary met John. [MASK] cooked. | Mary | John"]
+    line = [
+        sys.executable,
+        "-c",
+        code,
+        "ask",
+        str(folders / "lm"),
+        "Mary met John. [MASK] cooked. | Mary | John",
+    ]
     output = subprocess.run(line, check=True, capture_output=True, text=True).stdout
     modules = output.splitlines()[-1]
     assert "'torch'" in modules
-    assert not any(f"'{name}'" in modules for name in ("plotnine", "matplotlib", "statsmodels", "snakemake"))
+    assert not any(
+        f"'{name}'" in modules for name in ("plotnine", "matplotlib", "statsmodels", "snakemake")
+    )
 
 
 def test_keys_of_json_are_documented() -> None:

@@ -31,7 +31,13 @@ class Terminal:
         self.reads, writes = pty.openpty()
         environment = os.environ | {"COLUMNS": "160", "TERM": "xterm-256color"}
         self.process = subprocess.Popen(
-            line, cwd=folder, env=environment, stdin=writes, stdout=writes, stderr=writes, start_new_session=True
+            line,
+            cwd=folder,
+            env=environment,
+            stdin=writes,
+            stdout=writes,
+            stderr=writes,
+            start_new_session=True,
         )
         os.close(writes)
 
@@ -86,7 +92,9 @@ def test_a_run_shows_bars_and_goes_on_after_an_interrupt(folders: Path, tmp_path
 
 def test_a_run_that_was_stopped_from_elsewhere_leaves_nothing_running(config: Path) -> None:
     line = [*BIASGRID, "run", config.name]
-    command = subprocess.Popen(line, cwd=config.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = subprocess.Popen(
+        line, cwd=config.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     for text in command.stdout or ():
         if "writes the questions" in text:
             break
@@ -116,9 +124,15 @@ def test_a_failed_run_says_how_to_go_on(config: Path) -> None:
 def test_a_run_that_is_refused_at_its_start_shows_the_reason_and_no_lines_of_the_workflow(
     folders: Path, tmp_path: Path
 ) -> None:
-    config = write_grid(tmp_path, str(folders / "lm"), run={"models": ["masked"], "datasets": ["people"]})
-    (tmp_path / "word_lists/subjects.txt").write_text("[subj] African-American\n[subj] Middle-Eastern\n")
-    told = subprocess.run([*BIASGRID, "run", config.name], cwd=tmp_path, capture_output=True, text=True)
+    config = write_grid(
+        tmp_path, str(folders / "lm"), run={"models": ["masked"], "datasets": ["people"]}
+    )
+    (tmp_path / "word_lists/subjects.txt").write_text(
+        "[subj] African-American\n[subj] Middle-Eastern\n"
+    )
+    told = subprocess.run(
+        [*BIASGRID, "run", config.name], cwd=tmp_path, capture_output=True, text=True
+    )
     assert told.returncode == 1
     fault, detail, last = told.stderr.rstrip().splitlines()
     assert fault == "1 fault in the input:"
@@ -128,7 +142,9 @@ def test_a_run_that_is_refused_at_its_start_shows_the_reason_and_no_lines_of_the
 
 def test_bad_input_is_said_before_anything_runs(config: Path) -> None:
     config.write_text(config.read_text() + "\nscorin: exact\n")
-    told = subprocess.run([*BIASGRID, "run", config.name], cwd=config.parent, capture_output=True, text=True)
+    told = subprocess.run(
+        [*BIASGRID, "run", config.name], cwd=config.parent, capture_output=True, text=True
+    )
     assert told.returncode == 2
     assert "unknown key (did you mean 'scoring'?)" in told.stderr
 
@@ -137,11 +153,16 @@ def test_bad_input_is_said_before_anything_runs(config: Path) -> None:
     ("answered", "text"),
     [
         (None, "1:05  measures: 3 of 12 jobs done"),
-        (AnsweredRows(1200, 4000.0, 140.4, 20), "1:05  measures: 3 of 12 jobs done; 1,200 of 4,000 rows (30 %)"),
+        (
+            AnsweredRows(1200, 4000.0, 140.4, 20),
+            "1:05  measures: 3 of 12 jobs done; 1,200 of 4,000 rows (30 %)",
+        ),
         (AnsweredRows(7, None, None, None), "1:05  measures: 3 of 12 jobs done; 7 rows"),
     ],
 )
 def test_progress_is_said_in_a_line(answered: AnsweredRows | None, text: str) -> None:
     now = RunProgress(65.4, 3, 12, ["measures"], answered)
     assert now.text.startswith(text)
-    assert now.text.endswith("140 rows/s, 20 s left") == (answered is not None and answered.rows == 1200)
+    assert now.text.endswith("140 rows/s, 20 s left") == (
+        answered is not None and answered.rows == 1200
+    )

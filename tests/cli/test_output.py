@@ -44,7 +44,9 @@ def write_dump() -> None:
 
 def run(*arguments: str | bytes) -> tuple[int, str]:
     """What a command prints here, where the output takes UTF-8 alone, and its exit code."""
-    ended = CliRunner().invoke(app, [os.fsdecode(argument) for argument in arguments], env={"COLUMNS": "1000"})
+    ended = CliRunner().invoke(
+        app, [os.fsdecode(argument) for argument in arguments], env={"COLUMNS": "1000"}
+    )
     assert isinstance(ended.exception, SystemExit), ended.exception
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
@@ -55,7 +57,9 @@ def run_process(folder: Path, *arguments: str | bytes, code: str = COMMAND) -> t
     """What a process prints, as a terminal would show it that takes UTF-8 alone, and its exit code."""
     environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict", "COLUMNS": "1000"}
     line = [sys.executable, "-c", code, *arguments]
-    ended = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        line, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
     return ended.returncode, ended.stderr
@@ -68,7 +72,16 @@ def run_process(folder: Path, *arguments: str | bytes, code: str = COMMAND) -> t
         ("plan", "config.yaml", "--word-lists", b"\xff"),
         ("summary", b"\xff"),
         ("import", "unqover", b"\xff.json", "--out", "x"),
-        ("export", "unqover", "config.yaml", "--dataset", "people", "--variant", "qa", b"--out=\xff"),
+        (
+            "export",
+            "unqover",
+            "config.yaml",
+            "--dataset",
+            "people",
+            "--variant",
+            "qa",
+            b"--out=\xff",
+        ),
     ],
 )
 def test_arguments_that_are_not_utf_8_are_refused(arguments: tuple[str | bytes, ...]) -> None:
@@ -88,17 +101,34 @@ def test_a_process_is_told_the_same(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("validate", "a" * 300), "cannot be read (File name too long)"),
-        (("summary", "a" * 300), "summary.parquet: File name too long; expected a file or folder that can be used"),
-        (("audit", "a" * 300), "manifest.json: File name too long; expected a file or folder that can be used"),
-        (("audit", "config.yaml"), "config.yaml/manifest.json: Not a directory; expected a file or folder"),
-        (("provenance", "a" * 300 + ".parquet"), "aaa.parquet: File name too long; expected a file or folder"),
-        (("schema", "--write", "a" * 300), "workflow/schemas: File name too long; expected a file or folder"),
+        (
+            ("summary", "a" * 300),
+            "summary.parquet: File name too long; expected a file or folder that can be used",
+        ),
+        (
+            ("audit", "a" * 300),
+            "manifest.json: File name too long; expected a file or folder that can be used",
+        ),
+        (
+            ("audit", "config.yaml"),
+            "config.yaml/manifest.json: Not a directory; expected a file or folder",
+        ),
+        (
+            ("provenance", "a" * 300 + ".parquet"),
+            "aaa.parquet: File name too long; expected a file or folder",
+        ),
+        (
+            ("schema", "--write", "a" * 300),
+            "workflow/schemas: File name too long; expected a file or folder",
+        ),
         pytest.param(
             ("import", "unqover", "dump.json", "--out", "config.yaml"),
             "config.yaml: cannot be written (File exists)",
             marks=OF_UNQOVER,
         ),
-        pytest.param(("import", "unqover", "pipe", "--out", "x"), "is a pipe or a device", marks=OF_UNQOVER),
+        pytest.param(
+            ("import", "unqover", "pipe", "--out", "x"), "is a pipe or a device", marks=OF_UNQOVER
+        ),
     ],
 )
 def test_paths_of_no_use_are_named(
@@ -117,9 +147,10 @@ def test_paths_of_no_use_are_named(
 @pytest.mark.slow
 def test_memory_that_runs_out_is_one_message(tmp_path: Path) -> None:
     code, message = run_process(tmp_path, "validate", "config.yaml", code=NO_MEMORY)
-    assert (code, message.startswith("out of memory; give it more memory, or let it do less at once")) == (1, True), (
-        message
-    )
+    assert (
+        code,
+        message.startswith("out of memory; give it more memory, or let it do less at once"),
+    ) == (1, True), message
 
 
 HOSTILE = "a\x1b[31mb\x07c\x00d\u202ee\u200bf\rg\x9bh\U000e0041"
@@ -156,17 +187,23 @@ def test_a_console_prints_texts_as_they_stand(name: str) -> None:
 
 @OF_UNQOVER
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_tell_names_of_files_as_they_are(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_tell_names_of_files_as_they_are(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     name = name.replace("/", "-")
     write_dump()
-    result = CliRunner().invoke(app, ["import", "unqover", "dump.json", "--out", name], env={"COLUMNS": "1000"})
+    result = CliRunner().invoke(
+        app, ["import", "unqover", "dump.json", "--out", name], env={"COLUMNS": "1000"}
+    )
     assert result.exit_code == 0, result.output
     assert f"{name}/" in result.output
 
 
 @OF_UNQOVER
-def test_a_folder_that_closes_markup_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_closes_markup_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_dump()
     result = CliRunner().invoke(app, ["import", "unqover", "dump.json", "--out", "o[/x]"])
@@ -175,7 +212,9 @@ def test_a_folder_that_closes_markup_is_a_folder(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.slow
-def test_data_are_exact_for_programs_and_visible_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_are_exact_for_programs_and_visible_on_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = pl.DataFrame({"said": [HOSTILE.replace("\r", "")]})
     print_units(rows, OutputFormat.csv)
     assert pl.read_csv(capsys.readouterr().out.encode())["said"].to_list() == rows["said"].to_list()

@@ -13,7 +13,9 @@ runner = CliRunner()
 
 
 def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), "--dataset", "people", "--rows", "4"])
+    result = runner.invoke(
+        app, ["preview", str(write_general_grid(tmp_path)), "--dataset", "people", "--rows", "4"]
+    )
     assert result.exit_code == 0, result.output
     title, header, *rows = result.output.splitlines()
     assert title.strip() == "asked"
@@ -25,12 +27,23 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dataset", "peple"], "--dataset: unknown name 'peple' (did you mean 'people'?); expected one of"),
-        (["--dataset", "people", "--model", "on"], "--model: unknown name 'on' (did you mean 'one'?); expected one of"),
-        (["--dataset", "people", "--model", "one"], "one has not answered people; run snakemake first"),
+        (
+            ["--dataset", "peple"],
+            "--dataset: unknown name 'peple' (did you mean 'people'?); expected one of",
+        ),
+        (
+            ["--dataset", "people", "--model", "on"],
+            "--model: unknown name 'on' (did you mean 'one'?); expected one of",
+        ),
+        (
+            ["--dataset", "people", "--model", "one"],
+            "one has not answered people; run snakemake first",
+        ),
     ],
 )
-def test_what_cannot_be_shown_is_one_message(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_shown_is_one_message(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), *arguments])
     assert result.exit_code == 2
     assert message in result.stderr
@@ -50,16 +63,24 @@ def test_a_sample_has_some_instances_of_every_dataset(tmp_path: Path) -> None:
     assert [row[0] for row in rows] == ["people"] * 5 + ["pairs"] * 5
     assert len({tuple(row[:3]) for row in rows}) == len(rows)
     # Texts are those of the instances that the numbers name.
-    assert all(text.split(" | ")[-1].startswith(f"Good day {number}.") for _, _, number, text, _ in rows)
+    assert all(
+        text.split(" | ")[-1].startswith(f"Good day {number}.") for _, _, number, text, _ in rows
+    )
     assert sampled(config, "--sample", "5", "--seed", "1") == [header, *rows]
     assert sampled(config, "--sample", "5", "--seed", "2") != [header, *rows]
     # What is drawn of a dataset does not depend on others, nor on how many configs are read.
     assert sampled(config, "--sample", "5", "--dataset", "pairs") == [header, *rows[5:]]
-    assert sampled(config, config, "--sample", "5", "--dataset", "pairs") == [header, *rows[5:], *rows[5:]]
+    assert sampled(config, config, "--sample", "5", "--dataset", "pairs") == [
+        header,
+        *rows[5:],
+        *rows[5:],
+    ]
 
 
 def test_a_sample_is_no_larger_than_its_dataset(tmp_path: Path) -> None:
-    _, *rows = sampled(str(write_general_grid(tmp_path)), "--sample", "100000", "--dataset", "people")
+    _, *rows = sampled(
+        str(write_general_grid(tmp_path)), "--sample", "100000", "--dataset", "people"
+    )
     assert [int(row[2]) for row in rows] == list(range(len(rows)))
 
 
@@ -67,11 +88,19 @@ def test_a_sample_is_no_larger_than_its_dataset(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--sample", "3", "--dataset", "peple"], "unknown name 'peple' (did you mean 'people'?)"),
-        (["--sample", "3", "--model", "one"], "--sample and --model are given; expected one of them"),
-        ([], "no --dataset; expected one config and --dataset, or --sample to draw from all datasets"),
+        (
+            ["--sample", "3", "--model", "one"],
+            "--sample and --model are given; expected one of them",
+        ),
+        (
+            [],
+            "no --dataset; expected one config and --dataset, or --sample to draw from all datasets",
+        ),
     ],
 )
-def test_what_cannot_be_sampled_is_one_message(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_sampled_is_one_message(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), *arguments])
     assert result.exit_code == 2
     assert message in result.stderr

@@ -141,7 +141,9 @@ def large_status(folder: Path) -> status.Status:
 
 def large_plan(folder: Path) -> plan.Plan:
     config = read_grid(write_general_grid(folder))
-    planned = plan.make_plan(config, load_word_lists(config), plan.MachineRate(rows_per_second=0.001))
+    planned = plan.make_plan(
+        config, load_word_lists(config), plan.MachineRate(rows_per_second=0.001)
+    )
     large: dict[str, Any] = {
         "instances": Estimate(88_888_888, exact=False),
         "tokens": Estimate(3.21e12, exact=False),
@@ -163,13 +165,19 @@ def summary_rows() -> list[dict[str, Any]]:
         "scoring": "unqover",
         "mark": None,
     }
-    silent = dict.fromkeys(("low", "high", "null_mean", "clusters", "generalises_to")) | {"left_out": 0}
-    measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
+    silent = dict.fromkeys(("low", "high", "null_mean", "clusters", "generalises_to")) | {
+        "left_out": 0
+    }
+    measured = [
+        {"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES
+    ]
     return [cell | silent | row for row in measured]
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_none(width: int) -> None:
+def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_none(
+    width: int,
+) -> None:
     mu, eta, delta, found = summary_rows()
     rows = [
         mu | {"value": 0.25, "null_mean": 0.125, "clusters": 7},
@@ -206,7 +214,9 @@ def draw(what: str, folder: Path, width: int) -> list[str]:
     if what == "status":
         return lines_of(status_table(large_status(folder), width), width)
     if what == "plan":
-        return lines_of(plan_table(large_plan(folder), plan.MachineRate(rows_per_second=0.001), width), width)
+        return lines_of(
+            plan_table(large_plan(folder), plan.MachineRate(rows_per_second=0.001), width), width
+        )
     return lines_of(summary_tables(summary_rows(), width), width)
 
 
@@ -223,13 +233,19 @@ ALWAYS = {"status": ["state", "rows"], "plan": ["instances", "time"], "summary":
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("what", NUMBERS)
-def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int, tmp_path: Path) -> None:
+def test_numbers_are_whole_and_what_is_not_shown_is_named(
+    what: str, width: int, tmp_path: Path
+) -> None:
     lines = draw(what, tmp_path, width)
     rows = [line for line in lines if "a-model" in line]
     # What is said below the table may be wrapped; an empty line ends it.
     _, _, told = "\n".join(lines).partition(f"left out at {width} characters: ")
     left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
-    shown = {title: number for title, number in NUMBERS[what].items() if title not in map(str.strip, left_out)}
+    shown = {
+        title: number
+        for title, number in NUMBERS[what].items()
+        if title not in map(str.strip, left_out)
+    }
     assert {*ALWAYS[what]} <= {*shown}
     for row in rows:
         assert cell_len(row) <= width
@@ -245,7 +261,10 @@ def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int,
 def test_what_matters_least_goes_first() -> None:
     table = terminal_table(["cell"], ["rows", "of", "left"], 80)
     table.add_row("a-name-of-20-letters", "11111", "22222", "33333")
-    drawn = {width: lines_of(fit_to_width(table, ["left", "of"], width), width) for width in (38, 30, 29, 23, 10)}
+    drawn = {
+        width: lines_of(fit_to_width(table, ["left", "of"], width), width)
+        for width in (38, 30, 29, 23, 10)
+    }
     assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
     assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
     assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
@@ -257,6 +276,8 @@ def test_what_matters_least_goes_first() -> None:
 def test_the_widest_names_are_cut_first() -> None:
     table = terminal_table(["cell", "state"], ["rows"], 80)
     table.add_row("a-name-of-20-letters", "state", "11111")
-    assert lines_of(fit_to_width(table, [], 80, names=2), 80)[1] == "a-name-of-20-letters state 11111"
+    assert (
+        lines_of(fit_to_width(table, [], 80, names=2), 80)[1] == "a-name-of-20-letters state 11111"
+    )
     assert lines_of(fit_to_width(table, [], 22, names=2), 22)[1] == "a-name-of… state 11111"
     assert lines_of(fit_to_width(table, [], 15, names=2), 15)[1] == "a-n… sta… 11111"

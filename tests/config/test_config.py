@@ -27,7 +27,11 @@ pytestmark = pytest.mark.usefixtures("general")
             "auto",
             "inference.precison: unknown key (did you mean 'precision'?); expected one of device",
         ),
-        ("models/answers/foldr", "x", "models.answers.foldr: unknown key (did you mean 'folder'?); expected one of"),
+        (
+            "models/answers/foldr",
+            "x",
+            "models.answers.foldr: unknown key (did you mean 'folder'?); expected one of",
+        ),
         (
             "models/trained/train/hyperparameters",
             {"epoch": 2},
@@ -43,13 +47,21 @@ pytestmark = pytest.mark.usefixtures("general")
             ["religon"],
             "run.datasets: unknown name 'religon' (did you mean 'religion'?); expected one of",
         ),
-        ("run/models", ["answers", "answers"], "run.models: 'answers' appears twice; expected each name once"),
+        (
+            "run/models",
+            ["answers", "answers"],
+            "run.models: 'answers' appears twice; expected each name once",
+        ),
         (
             "inference/precision",
             "bfloat61",
             "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of auto, bfloat16, float16, float32",
         ),
-        ("scoring", "unqvoer", "scoring: 'unqvoer' (did you mean 'unqover'?); expected one of exact, unqover"),
+        (
+            "scoring",
+            "unqvoer",
+            "scoring: 'unqvoer' (did you mean 'unqover'?); expected one of exact, unqover",
+        ),
         (
             "models/answers/task",
             "fill-masks",
@@ -84,7 +96,9 @@ pytestmark = pytest.mark.usefixtures("general")
         ),
     ],
 )
-def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, value: object, expected: str) -> None:
+def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(
+    path: str, value: object, expected: str
+) -> None:
     faults = faults_of(changed(path, value, GENERAL))
     assert all(fault.startswith("c.yaml, ") for fault in faults)
     assert [fault for fault in faults if expected in fault] == faults[:1]
@@ -98,12 +112,27 @@ def test_a_trained_models_record_will_say_how_it_was_made() -> None:
     }
     config = parse_config(content, "c.yaml")
     training = config.source_of_model("trained")["training"]
-    assert training["synthetic"] == {"strengths": {"strong": 0.9}, "repeats": 3, "seed": 1, "spread": 0}
+    assert training["synthetic"] == {
+        "strengths": {"strong": 0.9},
+        "repeats": 3,
+        "seed": 1,
+        "spread": 0,
+    }
     assert training["hyperparameters"]["seed"] == 3435
     assert config.source_of_model("masked")["training"] is None
     tuned = config.source_of_model("tuned")["training"]
-    assert (tuned["base"]["checkpoint"], tuned["data"], tuned["synthetic"]) == ("org/base", "squad.json", None)
-    base = {"checkpoint": "org/base", "revision": "main", "folder": None, "weights": True, "allow_pickle": True}
+    assert (tuned["base"]["checkpoint"], tuned["data"], tuned["synthetic"]) == (
+        "org/base",
+        "squad.json",
+        None,
+    )
+    base = {
+        "checkpoint": "org/base",
+        "revision": "main",
+        "folder": None,
+        "weights": True,
+        "allow_pickle": True,
+    }
     assert config.source_of_base("tuned") == base
 
 
@@ -117,7 +146,9 @@ def test_training_runs_no_code_of_checkpoints() -> None:
 
 @pytest.mark.parametrize("key", ["epochs", "learning_rate"])
 def test_training_ends_and_has_a_finite_learning_rate(key: str) -> None:
-    (fault,) = faults_of(changed("models/trained/train/hyperparameters", {key: float("inf")}, GENERAL))
+    (fault,) = faults_of(
+        changed("models/trained/train/hyperparameters", {key: float("inf")}, GENERAL)
+    )
     assert f"models.trained.train.hyperparameters.{key}: " in fault
 
 
@@ -130,7 +161,10 @@ def test_a_typo_in_a_model_that_is_named_like_a_key_is_one_fault(name: str) -> N
 
 
 def test_all_faults_are_found_at_once() -> None:
-    content = changed("models/answers/foldr", "x", GENERAL) | {"scoring": "x", "inference": {"token_budget": 0}}
+    content = changed("models/answers/foldr", "x", GENERAL) | {
+        "scoring": "x",
+        "inference": {"token_budget": 0},
+    }
     assert len(faults_of(content)) == 3
     content = changed("run/models", ["x", "y"], GENERAL)
     content["datasets"]["religion"]["control_of"] = "z"
@@ -147,7 +181,9 @@ def test_all_faults_are_found_at_once() -> None:
 )
 def test_clusters_that_are_none_are_refused(value: object, shown: str, expected: str) -> None:
     where = "c.yaml, datasets.religion.template_clusters:"
-    assert faults_of(changed("datasets/religion/template_clusters", value, GENERAL)) == [f"{where} {shown}; {expected}"]
+    assert faults_of(changed("datasets/religion/template_clusters", value, GENERAL)) == [
+        f"{where} {shown}; {expected}"
+    ]
 
 
 @pytest.mark.parametrize("folder", ["results/small", "results/small/", "./results//small"])
@@ -159,7 +195,10 @@ def test_the_folder_of_results_has_one_spelling(folder: str) -> None:
 @pytest.mark.parametrize("name", ["config", "demo", "demo-full", "fairness", "unqover"])
 def test_our_configs_have_no_faults(name: str) -> None:
     config = parse_config(read_config(ROOT / "config" / f"{name}.yaml"), name)
-    assert len(list(config.cells())) == {"config": 60, "demo": 22, "demo-full": 52, "fairness": 26, "unqover": 60}[name]
+    assert (
+        len(list(config.cells()))
+        == {"config": 60, "demo": 22, "demo-full": 52, "fairness": 26, "unqover": 60}[name]
+    )
 
 
 @pytest.mark.family("the schema describes the datasets of all five")
@@ -173,7 +212,9 @@ def test_the_schema_is_in_step_with_the_code() -> None:
 @pytest.mark.family("our grid of classifiers asks cases")
 def test_a_model_that_answers_nothing_is_one_fault() -> None:
     content = dict(read_config(ROOT / "config" / "fairness.yaml"))
-    name = next(name for name, model in content["models"].items() if model["task"] == "text-classification")
+    name = next(
+        name for name, model in content["models"].items() if model["task"] == "text-classification"
+    )
     content["models"][name]["labels"] = {"one": "ONE", "two": "TWO"}
     content["run"] = {"models": [name], "datasets": [*content["datasets"]]}
     with pytest.raises(InputError) as caught:
@@ -187,4 +228,6 @@ def test_a_font_that_is_not_installed_is_a_fault_before_anything_is_measured() -
     assert fault.startswith(
         "c.yaml, report.font: 'DejaVu Sanz' is not installed (did you mean 'DejaVu Sans'?); expected"
     )
-    parse_config(changed("report", {"font": "DejaVu Serif", "figure_scale": 0.5}, GENERAL), "c.yaml")
+    parse_config(
+        changed("report", {"font": "DejaVu Serif", "figure_scale": 0.5}, GENERAL), "c.yaml"
+    )

@@ -45,7 +45,10 @@ def control(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("controls", "fault"),
     [
-        ({"a": control(control_of="religon")}, "unknown name 'religon' (did you mean 'religion'?); expected one of"),
+        (
+            {"a": control(control_of="religon")},
+            "unknown name 'religon' (did you mean 'religion'?); expected one of",
+        ),
         (
             {"a": control(control_of="a")},
             "'a' is the dataset itself; expected a different dataset, one that is not a control",
@@ -56,15 +59,21 @@ def control(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_control_is_of_another_dataset_of_its_family(controls: dict[str, Any], fault: str) -> None:
+def test_a_control_is_of_another_dataset_of_its_family(
+    controls: dict[str, Any], fault: str
+) -> None:
     name = list(controls)[-1]
     told = [line for line in faults_of(with_controls(GENERAL, **controls)) if "control_of" in line]
-    assert told == [line for line in told if line.startswith(f"c.yaml, datasets.{name}.control_of: ")]
+    assert told == [
+        line for line in told if line.startswith(f"c.yaml, datasets.{name}.control_of: ")
+    ]
     assert fault in told[0]
 
 
 def test_a_control_of_another_family_is_refused(general: Path) -> None:
-    other = Path("plugins/greetings.py").read_text().replace('name = "greetings"', 'name = "partings"')
+    other = (
+        Path("plugins/greetings.py").read_text().replace('name = "greetings"', 'name = "partings"')
+    )
     (general / "plugins/partings.py").write_text(other)
     content = with_controls(GENERAL, a=control(family="partings"))
     content["plugins"] = [*GENERAL["plugins"], "plugins/partings.py"]
@@ -75,9 +84,16 @@ def test_a_control_of_another_family_is_refused(general: Path) -> None:
 @pytest.mark.usefixtures("general")
 def test_the_controls_of_a_grid_are_those_that_are_run_beside_their_datasets() -> None:
     content = with_controls(GENERAL, a=control(), b=control())
-    content["models"]["chance"] = {"task": "text-generation", "kind": "LLM", "label": "chance", "random": {}}
+    content["models"]["chance"] = {
+        "task": "text-generation",
+        "kind": "LLM",
+        "label": "chance",
+        "random": {},
+    }
     content["run"] = {"models": ["answers", "chance"], "datasets": ["religion", "a"]}
-    assert controls_of_config(parse_config(content, "c.yaml")) == Controls({"a": "religion"}, ["chance"])
+    assert controls_of_config(parse_config(content, "c.yaml")) == Controls(
+        {"a": "religion"}, ["chance"]
+    )
     content["run"]["datasets"] = ["a"]
     assert controls_of_config(parse_config(content, "c.yaml")).datasets == {}
 
@@ -88,7 +104,9 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     controls = {}
     for name, subjects in PLACEBO_SUBJECTS.items():
         dataset = content["datasets"][name] | {"control_of": name}
-        of_subject_groups = {"pronouns": {"one": "she", "other": "he"}} if len(subjects) == 2 else {}
+        of_subject_groups = (
+            {"pronouns": {"one": "she", "other": "he"}} if len(subjects) == 2 else {}
+        )
         lists = [f"subjects/placebo-{each}.txt" for each in subjects]
         controls[f"{name}-acts"] = dataset | {"attributes": "attributes/placebo.txt"}
         controls[f"{name}-names"] = dataset | {"subjects": lists} | of_subject_groups
@@ -107,8 +125,12 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
 
 
 @pytest.mark.family("our grids ask all five")
-@pytest.mark.parametrize(("file", "count"), [("config", 4), ("llm", 8), ("fairness", 6), ("assess", 1)])
-def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(file: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("file", "count"), [("config", 4), ("llm", 8), ("fairness", 6), ("assess", 1)]
+)
+def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(
+    file: str, count: int
+) -> None:
     content = read_config(ROOT / f"config/{file}.yaml") | {"word_lists": str(ROOT / "word_lists")}
     content["run"]["datasets"] = list(content["datasets"])
     config = parse_config(content, file)
@@ -126,11 +148,17 @@ def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(file: s
 @pytest.mark.family("our grids ask all five")
 @pytest.mark.parametrize(
     ("name", "of", "model"),
-    [("sentiment-placebo", "fairness", "distilbert-sst2"), ("race-statements-placebo", "llm", "gpt2")],
+    [
+        ("sentiment-placebo", "fairness", "distilbert-sst2"),
+        ("race-statements-placebo", "llm", "gpt2"),
+    ],
 )
 def test_the_placebo_terms_that_are_shown_fit_the_packs(name: str, of: str, model: str) -> None:
     content = read_config(ROOT / f"config/{of}.yaml") | {"word_lists": str(ROOT / "word_lists")}
-    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, flags=re.DOTALL)]
+    blocks = [
+        yaml.safe_load(block)
+        for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+    ]
     (shown,) = (block["datasets"][name] for block in blocks if name in block.get("datasets", {}))
     content["datasets"][name] = shown | {"sample": "all"}
     content["run"] = {"models": [model], "datasets": [shown["control_of"], name]}

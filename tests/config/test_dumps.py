@@ -40,8 +40,14 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (with_dump({}), "models.published: has task, variant, kind, label, predictions; expected exactly one of"),
-        (with_dump({"religion": {}}), "predictions.religion: has no keys; expected either `file` or `url`"),
+        (
+            with_dump({}),
+            "models.published: has task, variant, kind, label, predictions; expected exactly one of",
+        ),
+        (
+            with_dump({"religion": {}}),
+            "predictions.religion: has no keys; expected either `file` or `url`",
+        ),
         (
             with_dump({"religion": {"file": "a", "url": "https://b", "sha256": DIGEST}}),
             "predictions.religion: has file, url, sha256; expected either `file` or `url`",

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.usefixtures("general")
 def test_a_config_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     config = tmp_path / os.fsdecode(b"\xff.yaml")
     config.write_text("title: x\n")
-    with pytest.raises(InputError, match=r"udcff.yaml': the name is not UTF-8; expected a name in UTF-8: rename the f"):
+    with pytest.raises(
+        InputError,
+        match=r"udcff.yaml': the name is not UTF-8; expected a name in UTF-8: rename the f",
+    ):
         read_config(config)
 
 
@@ -32,12 +35,20 @@ def faults_of_file(file: Path, **given: str) -> list[str]:
 def test_faults_of_keys_name_their_lines(tmp_path: Path) -> None:
     text = yaml.safe_dump(GENERAL, sort_keys=False)
     lines = text.split("\n")
-    (file := tmp_path / "c.yaml").write_text(text.replace("  masked:", "  mas ked:").replace("kind: LM", "kimd: LM", 1))
+    (file := tmp_path / "c.yaml").write_text(
+        text.replace("  masked:", "  mas ked:").replace("kind: LM", "kimd: LM", 1)
+    )
     masked = lines.index("  masked:") + 1
     kind = next(number for number, line in enumerate(lines, 1) if line.endswith("kind: LM"))
     found = faults_of_file(file)
-    assert any(one.startswith(f"c.yaml, line {masked}, models: the key 'mas ked'; expected a name") for one in found)
-    assert any(one.startswith(f"c.yaml, line {kind}, models.") and "kimd: unknown key" in one for one in found)
+    assert any(
+        one.startswith(f"c.yaml, line {masked}, models: the key 'mas ked'; expected a name")
+        for one in found
+    )
+    assert any(
+        one.startswith(f"c.yaml, line {kind}, models.") and "kimd: unknown key" in one
+        for one in found
+    )
     file.write_text(text.replace("models:\n  - ", "models:\n  - un", 1))
     (fault,) = faults_of_file(file)
     run = max(number for number, line in enumerate(lines, 1) if line == "  models:")
@@ -45,10 +56,14 @@ def test_faults_of_keys_name_their_lines(tmp_path: Path) -> None:
 
 
 def test_what_is_not_in_the_file_has_no_line(tmp_path: Path) -> None:
-    (file := tmp_path / "c.yaml").write_text(yaml.safe_dump({key: GENERAL[key] for key in GENERAL if key != "run"}))
+    (file := tmp_path / "c.yaml").write_text(
+        yaml.safe_dump({key: GENERAL[key] for key in GENERAL if key != "run"})
+    )
     assert faults_of_file(file) == ["c.yaml, run: missing; expected the key 'run'"]
     file.write_text(yaml.safe_dump(GENERAL | {"scoring": "exact"}))
-    assert faults_of_file(file, scoring="loose")[0].startswith("c.yaml, scoring: 'loose'; expected one of")
+    assert faults_of_file(file, scoring="loose")[0].startswith(
+        "c.yaml, scoring: 'loose'; expected one of"
+    )
 
 
 def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
@@ -57,10 +72,16 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
     parse_config(content, "c.yaml")
     content["run"]["models"] = ["local"]
     expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
-    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is not a folder; {expected}"]
+    assert faults_of(content) == [
+        f"c.yaml, models.local.folder: '{tmp_path}/none' is not a folder; {expected}"
+    ]
     content["models"]["local"]["folder"] = str(tmp_path)
-    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' contains no config.json; {expected}"]
-    content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
+    assert faults_of(content) == [
+        f"c.yaml, models.local.folder: '{tmp_path}' contains no config.json; {expected}"
+    ]
+    content["models"]["local"] = model | {
+        "train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}
+    }
     assert faults_of(content)[:1] == [
         f"c.yaml, models.local.train.base.folder: '{tmp_path}' contains no config.json; {expected}"
     ]
@@ -92,7 +113,9 @@ def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none.yaml: cannot be read \(No such file.*; expected a config in YAML"):
+    with pytest.raises(
+        InputError, match=r"none.yaml: cannot be read \(No such file.*; expected a config in YAML"
+    ):
         read_config(tmp_path / "none.yaml")
 
 
@@ -104,7 +127,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
             b"title: 2020-13-45",
             r"c.yaml: contains an invalid date \(month must be in 1..12\); expected a config in YAML",
         ),
-        (b"run: &x {models: *x}", "c.yaml: contains an alias that refers to itself; expected a config in YAML"),
+        (
+            b"run: &x {models: *x}",
+            "c.yaml: contains an alias that refers to itself; expected a config in YAML",
+        ),
         (b"run: \xff", r"c.yaml.*not (YAML|UTF-8).*; expected"),
         (b"- a\n- b", r"c.yaml: not a mapping; expected keys such as models"),
         (b"", r"c.yaml: not a mapping; expected keys such as models"),
@@ -133,7 +159,11 @@ def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
 def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, y: 4}\n")
-    assert read_config(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 3, "y": 4}}
+    assert read_config(path) == {
+        "a": {"x": 1, "y": 2},
+        "b": {"x": 3, "y": 2},
+        "c": {"x": 3, "y": 4},
+    }
 
 
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:

@@ -39,11 +39,18 @@ def write_config(folder: Path, words: str = PORTUGUESE, **keys: str) -> Path:
     (lists / "hiring.yaml").write_text(HIRING)
     (lists / "pt.yaml").write_text(words)
     own = {"language": "pt", "language_file": "pt.yaml"} | keys
-    statements = {"family": "statement", "title": "Statements", "templates": "templates.csv", "domains": "domains"}
+    statements = {
+        "family": "statement",
+        "title": "Statements",
+        "templates": "templates.csv",
+        "domains": "domains",
+    }
     config = {
         "results": str(folder / "results"),
         "word_lists": str(lists),
-        "models": {"one": {"task": "text-generation", "kind": "LLM", "label": "one", "random": {"seed": 1}}},
+        "models": {
+            "one": {"task": "text-generation", "kind": "LLM", "label": "one", "random": {"seed": 1}}
+        },
         "datasets": {
             "statements": statements | own | {"prompt": "{statement} Sim ou Não?", "sample": "all"},
             "hiring": {"family": "probe", "title": "Hiring", "probe": "hiring.yaml"} | own,
@@ -68,19 +75,27 @@ def test_models_are_asked_for_the_words_of_the_file(tmp_path: Path) -> None:
 
 def test_prompts_that_ask_for_agreement_need_its_words_in_the_file(tmp_path: Path) -> None:
     words = PORTUGUESE + "agree: [Concordo]\ndisagree: [Discordo]\n"
-    for number, (content, answers) in enumerate({PORTUGUESE: ("Sim", "Não"), words: ("Concordo", "Discordo")}.items()):
+    for number, (content, answers) in enumerate(
+        {PORTUGUESE: ("Sim", "Não"), words: ("Concordo", "Discordo")}.items()
+    ):
         path = write_config(tmp_path / str(number), content)
         path.write_text(path.read_text().replace("Sim ou N\\xE3o?", "Concordo ou discordo?"))
         pack = load_word_lists(load_config(path, {}))["statements", "statements"]
         assert "discordo" in pack.prompts[0].text
-        candidates = whole(expand_statements(pack)).select(pl.col("candidate1", "candidate2").cast(pl.String))
+        candidates = whole(expand_statements(pack)).select(
+            pl.col("candidate1", "candidate2").cast(pl.String)
+        )
         assert candidates.unique().rows() == [answers]
 
 
-def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(tmp_path: Path) -> None:
+def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(
+    tmp_path: Path,
+) -> None:
     path = write_config(tmp_path)
     config = load_config(path, {})
-    instances = whole(expand_statements(load_word_lists(config)["statements", "statements"])).head(3)
+    instances = whole(expand_statements(load_word_lists(config)["statements", "statements"])).head(
+        3
+    )
     texts = ["Sim.", "Não, nunca.", "Não posso responder."]
     said = instances.select("instance", status=pl.lit("stop"), response=pl.Series(texts))
     options = config.question("one", "statements").options
@@ -107,7 +122,11 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("name: Portuguese", "nome: Portuguese", "line 1, nome: unknown key (did you mean 'name'?)"),
+        (
+            "name: Portuguese",
+            "nome: Portuguese",
+            "line 1, nome: unknown key (did you mean 'name'?)",
+        ),
         ('"yes": [Sim]', '"yes": Sim', "line 2, yes: 'Sim'; expected a list, such as [a, b]"),
         ('"no": [Não]\n', "", "line 2, yes: given without `no`; expected both, or neither"),
         ("[Não]", "[No]", "line 3, no[0]: false; expected text, in quotes"),
@@ -133,8 +152,12 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
         ("as]", "as", "line 7: not YAML"),
     ],
 )
-def test_faults_of_the_file_are_named_with_line_and_key(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    told = RUNNER.invoke(app, ["validate", str(write_config(tmp_path, PORTUGUESE.replace(old, new)))])
+def test_faults_of_the_file_are_named_with_line_and_key(
+    tmp_path: Path, old: str, new: str, fault: str
+) -> None:
+    told = RUNNER.invoke(
+        app, ["validate", str(write_config(tmp_path, PORTUGUESE.replace(old, new)))]
+    )
     assert told.exit_code == 2
     assert told.stderr.startswith("1 fault in the input:")
     assert f"{tmp_path}/lists/pt.yaml, " in told.stderr
@@ -143,7 +166,10 @@ def test_faults_of_the_file_are_named_with_line_and_key(tmp_path: Path, old: str
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("pr.yaml", "there is no 'pr.yaml' in the folder"), ("pt.txt", "'pt.txt'; expected a YAML file in the folder of")],
+    [
+        ("pr.yaml", "there is no 'pr.yaml' in the folder"),
+        ("pt.txt", "'pt.txt'; expected a YAML file in the folder of"),
+    ],
 )
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str, problem: str) -> None:
     told = RUNNER.invoke(app, ["validate", str(write_config(tmp_path, language_file=name))])

@@ -32,7 +32,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("../mine/c.yaml")
 
 
-def test_files_beside_a_config_are_found_from_everywhere(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beside_a_config_are_found_from_everywhere(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert load_config(config).word_lists == "../mine/wl"
     assert load_config(config.resolve()).word_lists == "../mine/wl"
     assert RUNNER.invoke(app, ["validate", str(config)]).exit_code == 0
@@ -40,7 +42,9 @@ def test_files_beside_a_config_are_found_from_everywhere(config: Path, monkeypat
     assert load_config("c.yaml").word_lists == "wl"
 
 
-def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_named(config: Path) -> None:
+def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_named(
+    config: Path,
+) -> None:
     shutil.copytree("../mine/wl", "wl")
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0
@@ -58,17 +62,28 @@ def test_what_is_in_neither_folder_is_told_with_both_and_the_nearest_name(config
     (config.parent / "wl").rename(config.parent / "word-lists")
     (config.parent / "wl2").mkdir()
     with pytest.raises(
-        InputError, match=r"no folder 'wl' \(did you mean 'wl2'\?\) \(looked for in ../mine and this fo"
+        InputError,
+        match=r"no folder 'wl' \(did you mean 'wl2'\?\) \(looked for in ../mine and this fo",
     ):
         load_word_lists(load_config(config))
     content = read_config(config)
-    content["models"]["answers"] = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "x"}
+    content["models"]["answers"] = {
+        "task": "question-answering",
+        "variant": "qa",
+        "kind": "QA",
+        "label": "x",
+    }
     content["models"]["answers"]["folder"] = "modl"
     config.write_text(yaml.safe_dump(content | {"plugins": ["plug.py"]}))
-    with pytest.raises(InputError, match=r"'plug.py' does not exist \(looked for in ../mine and this folder\)"):
+    with pytest.raises(
+        InputError, match=r"'plug.py' does not exist \(looked for in ../mine and this folder\)"
+    ):
         load_config(config)
     config.write_text(yaml.safe_dump(content))
-    with pytest.raises(InputError, match=r"'modl' is not a folder \(looked for in ../mine and this folder\); expected"):
+    with pytest.raises(
+        InputError,
+        match=r"'modl' is not a folder \(looked for in ../mine and this folder\); expected",
+    ):
         load_config(config)
 
 
@@ -109,11 +124,17 @@ def test_word_lists_and_references_of_the_workflow_are_found_from_everywhere(con
 
 def test_nothing_else_is_looked_for_in_the_workflow(config: Path) -> None:
     config.write_text(yaml.safe_dump(ASKED | {"plugins": ["docs/site.py"]}))
-    with pytest.raises(InputError, match=r"'docs/site.py' does not exist \(looked for in ../mine and this folder\)"):
+    with pytest.raises(
+        InputError, match=r"'docs/site.py' does not exist \(looked for in ../mine and this folder\)"
+    ):
         load_config(config)
-    assert load_config(config, {"plugins": [], "word_lists": "word_lists"}).word_lists == "word_lists"
+    assert (
+        load_config(config, {"plugins": [], "word_lists": "word_lists"}).word_lists == "word_lists"
+    )
     config.write_text(yaml.safe_dump(ASKED | {"word_lists": "word_list"}))
-    with pytest.raises(InputError, match=r"\(did you mean 'word_lists'\?\) \(looked for in .* and .*\)"):
+    with pytest.raises(
+        InputError, match=r"\(did you mean 'word_lists'\?\) \(looked for in .* and .*\)"
+    ):
         load_word_lists(load_config(config))
 
 

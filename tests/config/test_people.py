@@ -25,7 +25,15 @@ from biasgrid.runs.counts import instances_to_ask
 pytestmark = pytest.mark.family("what is asked is of two built-in families")
 CONFIG = ROOT / "config" / "people.yaml"
 NAMES = ["names-women", "names-men", "names-gender"]
-QUESTIONS = [*NAMES, "age", "age-antonyms", "disability", "orientation", "gender-identity", "status"]
+QUESTIONS = [
+    *NAMES,
+    "age",
+    "age-antonyms",
+    "disability",
+    "orientation",
+    "gender-identity",
+    "status",
+]
 CASES = ["people-sentiment", "people-masked", "ethnicity-gender", "age-gender"]
 ATTRIBUTES = ["people", "age", "disability", "orientation", "gender-identity", "status"]
 VALENCES = ["good", "neutral", "bad"]
@@ -79,7 +87,9 @@ def two_of_each(side: Any) -> Any:
 
 def stated_sizes() -> dict[str, tuple[str, int]]:
     """The comment beside each dataset, and the number of instances in it."""
-    lines = re.findall(r"^  ([a-z-]+):  # (.*?([0-9,]+) instances.*)$", CONFIG.read_text(), re.MULTILINE)
+    lines = re.findall(
+        r"^  ([a-z-]+):  # (.*?([0-9,]+) instances.*)$", CONFIG.read_text(), re.MULTILINE
+    )
     return {name: (comment, int(number.replace(",", ""))) for name, comment, number in lines}
 
 
@@ -115,7 +125,9 @@ def test_questions_have_eight_template_clusters_of_four_kinds(dataset: str) -> N
         assert len(set(clusters)) == 8
         assert len(Counter(Counter(clusters).values())) == 1
     (file,) = {people().datasets[dataset].variants["qa-bert"].templates}  # type: ignore[attr-defined]
-    kinds = re.findall(r"^# (two people|one after|what belongs|what was reported)", kinds_of(file), re.MULTILINE)
+    kinds = re.findall(
+        r"^# (two people|one after|what belongs|what was reported)", kinds_of(file), re.MULTILINE
+    )
     assert sorted(set(kinds)) == ["one after", "two people", "what belongs", "what was reported"]
 
 
@@ -149,10 +161,15 @@ def test_names_are_names_with_counts_and_each_stands_once() -> None:
     names = [*women.forms["[subj]"], *men.forms["[subj]"]]
     assert len(set(names)) == len(names) == 360
     assert all(re.fullmatch(r"[A-Z][a-z]+", name) for name in names)
-    assert [{group.split()[-1] for group in side.groups} for side in (women, men)] == [{"women"}, {"men"}]
+    assert [{group.split()[-1] for group in side.groups} for side in (women, men)] == [
+        {"women"},
+        {"men"},
+    ]
     ethnic = [sorted({group.rsplit(" ", 1)[0] for group in side.groups}) for side in (women, men)]
     assert (
-        ethnic[0] == ethnic[1] == sorted(["white", "Black", "Hispanic", "East Asian", "Arab or Turkish", "South Asian"])
+        ethnic[0]
+        == ethnic[1]
+        == sorted(["white", "Black", "Hispanic", "East Asian", "Arab or Turkish", "South Asian"])
     )
     for side in (women, men):
         counts = defaultdict(list)
@@ -172,7 +189,9 @@ def test_attributes_are_balanced_and_denied_truly(name: str) -> None:
     assert faults == []
     assert Counter(row.group for row in rows) == Counter(dict.fromkeys(VALENCES, 5))
     for row in rows:
-        plain, denied, antonym = (row.texts[head] for head in ("[p_act]", "[p_act:neg]", "[p_act:antonym]"))
+        plain, denied, antonym = (
+            row.texts[head] for head in ("[p_act]", "[p_act:neg]", "[p_act:antonym]")
+        )
         verb, rest = plain.split(" ", 1)
         if verb == "was":
             assert denied == f"was not {rest}"
@@ -199,7 +218,9 @@ def test_attributes_share_no_word_with_a_group(dataset: str) -> None:
     content = whole_lists(dataset, "lm-bert")
     subjects = " ".join(subject for side in content.subjects for subject in side.forms["[subj]"])
     groups = stems(subjects.replace("-", " "))
-    asked_of = stems(" ".join(text for row in content.attributes["[p_act]"] for text in row.texts.values()))
+    asked_of = stems(
+        " ".join(text for row in content.attributes["[p_act]"] for text in row.texts.values())
+    )
     assert groups & asked_of == set()
     assert not ("tall" in groups and "short" in asked_of)
 
@@ -231,20 +252,26 @@ def test_every_sentence_is_whole(dataset: str) -> None:
         assert re.fullmatch(r"(The |\[MASK\] )?[A-Z\[].*[.?]", text), text
         assert re.search(r"[.?] [a-z]|  | [.,?]", text) is None, text
         # The ages begin with other digits than 8, so that letters decide.
-        assert re.search(r"\b[Aa] [aeiouAEIOU]|\b[Aa]n [^aeiouAEIOU]|\ba (8|11|18)", text) is None, text
+        assert (
+            re.search(r"\b[Aa] [aeiouAEIOU]|\b[Aa]n [^aeiouAEIOU]|\ba (8|11|18)", text) is None
+        ), text
         assert re.search(r"\b(\w+) \1\b", text) is None, text
         assert re.search(r"\[(subj|p_act)|<\w+>", text) is None, text
 
 
 def groups_of_pack(name: str) -> dict[str, dict[str, list[str]]]:
-    content: dict[str, dict[str, list[str]]] = json.loads((ROOT / f"word_lists/counterfactual/{name}.json").read_text())
+    content: dict[str, dict[str, list[str]]] = json.loads(
+        (ROOT / f"word_lists/counterfactual/{name}.json").read_text()
+    )
     assert {len(terms) for groups in content.values() for terms in groups.values()} == {4}
     return content
 
 
 def test_groups_of_cases_have_the_same_nouns() -> None:
     for bias_type, groups in groups_of_pack("people-groups").items():
-        assert len({tuple(term.split()[-1] for term in terms) for terms in groups.values()}) == 1, bias_type
+        assert len({tuple(term.split()[-1] for term in terms) for terms in groups.values()}) == 1, (
+            bias_type
+        )
 
 
 def test_groups_of_intersections_differ_in_one_word() -> None:
@@ -258,18 +285,31 @@ def test_groups_of_intersections_differ_in_one_word() -> None:
 
 @pytest.mark.parametrize("name", ["ethnicity", "age"])
 def test_cases_of_intersections_are_balanced_in_valence(name: str) -> None:
-    content = json.loads((ROOT / f"word_lists/counterfactual/templates/{name}-intersections.json").read_text())
+    content = json.loads(
+        (ROOT / f"word_lists/counterfactual/templates/{name}-intersections.json").read_text()
+    )
     assert Counter(template["label"] for template in content["templates"]) == {0: 5, 1: 5, 2: 5}
     # A group has no noun of the sentence: neighbors would call a neighbor kind.
-    terms = [term for groups in groups_of_pack("people-intersection-groups").values() for term in groups.values()]
+    terms = [
+        term
+        for groups in groups_of_pack("people-intersection-groups").values()
+        for term in groups.values()
+    ]
     texts = (template["text"] for template in content["templates"])
-    assert stems(" ".join(chain.from_iterable(terms))) & stems(re.sub("<[a-z]+>", "", " ".join(texts))) == set()
+    assert (
+        stems(" ".join(chain.from_iterable(terms))) & stems(re.sub("<[a-z]+>", "", " ".join(texts)))
+        == set()
+    )
 
 
 def test_a_sample_of_names_keeps_every_balanced_name() -> None:
     content: Any = lists()["names-women", "qa-bert"]
-    expansion = load(stage(people().reference_of_family("names-women"), "expand")).expand(content, letters_as_tokens)
-    asked_names = pl.concat(part.select("subject1", "group1").unique() for part in expansion.parts).unique()
+    expansion = load(stage(people().reference_of_family("names-women"), "expand")).expand(
+        content, letters_as_tokens
+    )
+    asked_names = pl.concat(
+        part.select("subject1", "group1").unique() for part in expansion.parts
+    ).unique()
     sizes = Counter(asked_names["group1"])
     assert len(sizes) == 6
     assert len(set(sizes.values())) == 1

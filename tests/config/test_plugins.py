@@ -78,7 +78,12 @@ def with_source(**keys: object) -> dict[str, Any]:
     dataset = {"family": "greetings", "title": "G", "texts": "greetings.txt"}
     run = {"models": ["parrot"], "datasets": ["greetings"]}
     plugins = ["plugins/phrase.py", "plugins/greetings.py"]
-    return {"plugins": plugins, "models": {"parrot": model}, "datasets": {"greetings": dataset}, "run": run}
+    return {
+        "plugins": plugins,
+        "models": {"parrot": model},
+        "datasets": {"greetings": dataset},
+        "run": run,
+    }
 
 
 @pytest.mark.usefixtures("anyone")
@@ -96,7 +101,9 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
 
 @pytest.mark.usefixtures("anyone")
 def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
-    with pytest.raises(InputError, match=r"exactly one of `checkpoint`, .*, `random`, `answers` and `phrase`"):
+    with pytest.raises(
+        InputError, match=r"exactly one of `checkpoint`, .*, `random`, `answers` and `phrase`"
+    ):
         parse_config(with_source(phrase="Yes.", random={"seed": 1}), "c.yaml")
     with pytest.raises(InputError, match="unknown key"):
         parse_config(with_source(phrase="Yes.") | {"plugins": ["plugins/greetings.py"]}, "c.yaml")
@@ -106,27 +113,48 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
     ("code", "message"),
     [
         (None, "does not exist; expected the path of a Python file or package"),
-        ("raise RuntimeError('no')", "fails while it is being imported (RuntimeError: no); expected code that runs"),
+        (
+            "raise RuntimeError('no')",
+            "fails while it is being imported (RuntimeError: no); expected code that runs",
+        ),
         ("def broken(:", "fails while it is being imported (SyntaxError: "),
         (
             "import sys\nsys.exit(0)",
             "ends the program while it is being imported (sys.exit(0)); expected code that runs",
         ),
-        ("raise SystemExit", "ends the program while it is being imported (sys.exit()); expected code that runs"),
+        (
+            "raise SystemExit",
+            "ends the program while it is being imported (sys.exit()); expected code that runs",
+        ),
         (
             "class End(BaseException): ...\nraise End('now')",
             "fails while it is being imported (End: now); expected code",
         ),
-        ("import not_there", "cannot be imported (No module named 'not_there'); expected code that can"),
-        ("VALUE = 1", "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or a function `figure`"),
-        ("FAMILY = 'mine'", "has a FAMILY of the type str; expected an object of a subclass of Family"),
+        (
+            "import not_there",
+            "cannot be imported (No module named 'not_there'); expected code that can",
+        ),
+        (
+            "VALUE = 1",
+            "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or a function `figure`",
+        ),
+        (
+            "FAMILY = 'mine'",
+            "has a FAMILY of the type str; expected an object of a subclass of Family",
+        ),
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
-        (FAMILY, "defines a family called 'greetings', a name that is already taken; expected a unique name"),
+        (
+            FAMILY,
+            "defines a family called 'greetings', a name that is already taken; expected a unique name",
+        ),
         (
             FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),
             f"defines a family called {BUILT_IN!r}, a name that is already taken",
         ),
-        (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
+        (
+            FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"),
+            "lacks `observe`;",
+        ),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
         (
             BACK_END.replace(':LexiconModel"', ':Lexicons"'),
@@ -147,7 +175,9 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         (BACK_END, "defines a back end called ('lexicon', 'itself'), a name that is already taken"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_one_fault(project: Path, code: str | None, message: str) -> None:
+def test_a_plugin_that_cannot_be_used_is_one_fault(
+    project: Path, code: str | None, message: str
+) -> None:
     if code is not None:
         (project / "plugins/other.py").write_text(code)
     (fault,) = faults("plugins/other.py")
@@ -175,15 +205,23 @@ def test_a_family_may_be_a_package(project: Path) -> None:
     (fault,) = faults("plugins/stance")
     assert "includes plugins/stance/reading.py, which is not Python (" in fault
     for stage in ("reading", "keys", "expand", "measures"):
-        (stance / f"{stage}.py").write_text("from .family import KEYS, expand, measure, observe, read\n")
+        (stance / f"{stage}.py").write_text(
+            "from .family import KEYS, expand, measure, observe, read\n"
+        )
     assert "stance" in read("plugins/stance").registry.families
 
 
-def test_an_installed_plugin_is_found_by_its_entry_point(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (project / "installed_greetings.py").write_text(FAMILY.replace('name = "greetings"', 'name = "installed"'))
+def test_an_installed_plugin_is_found_by_its_entry_point(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "installed_greetings.py").write_text(
+        FAMILY.replace('name = "greetings"', 'name = "installed"')
+    )
     monkeypatch.syspath_prepend(project)
     points = [EntryPoint("greetings", "installed_greetings", registry.PLUGINS)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.PLUGINS else [])
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: points if group == registry.PLUGINS else []
+    )
     assert read().registry.families["installed"] == "installed_greetings"
 
 
@@ -194,9 +232,14 @@ def test_no_code_runs_that_the_config_does_not_name(project: Path) -> None:
 
 def test_plugins_of_one_file_name_are_two(project: Path) -> None:
     (project / "more").mkdir()
-    (project / "more/greetings.py").write_text(FAMILY.replace('name = "greetings"', 'name = "others"'))
+    (project / "more/greetings.py").write_text(
+        FAMILY.replace('name = "greetings"', 'name = "others"')
+    )
     families = read("more/greetings.py").registry.families
-    assert (families["greetings"], families["others"]) == ("plugins/greetings.py", "more/greetings.py")
+    assert (families["greetings"], families["others"]) == (
+        "plugins/greetings.py",
+        "more/greetings.py",
+    )
     assert read("more/greetings.py").registry.family("others").name == "others"
 
 
@@ -213,14 +256,22 @@ def test_what_a_plugin_raises_while_a_config_is_validated_is_a_fault_of_its_file
     project: Path, function: str, code: str, says: str
 ) -> None:
     file, config = project / "plugins/greetings.py", project / "c.yaml"
-    file.write_text(re.sub(rf"( *)(def {function}\(.*)", rf"\1\2\n\1    {code}", file.read_text(), count=1))
+    file.write_text(
+        re.sub(rf"( *)(def {function}\(.*)", rf"\1\2\n\1    {code}", file.read_text(), count=1)
+    )
     config.write_text(yaml.safe_dump(extending.config()))
     result = CliRunner().invoke(app, ["validate", str(config)])
     assert result.exit_code == 2
-    assert re.search(rf"  \S*plugins/greetings.py, line \d+: {re.escape(says)}; expected code that runs", result.stderr)
+    assert re.search(
+        rf"  \S*plugins/greetings.py, line \d+: {re.escape(says)}; expected code that runs",
+        result.stderr,
+    )
 
 
 def test_validate_tells_whose_code_it_has_run(project: Path) -> None:
     (project / "c.yaml").write_text(yaml.safe_dump(extending.config()))
     result = CliRunner().invoke(app, ["validate", "c.yaml"])
-    assert "The code of plugins/greetings.py, plugins/lexicon.py, plugins/warmth.py was run." in result.stdout
+    assert (
+        "The code of plugins/greetings.py, plugins/lexicon.py, plugins/warmth.py was run."
+        in result.stdout
+    )

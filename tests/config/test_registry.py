@@ -41,10 +41,15 @@ def test_a_checkout_has_the_entry_points_of_its_own_project_whatever_is_installe
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert registry.PROJECT_FILE == ROOT / "pyproject.toml"
-    project, table = tmp_path / "pyproject.toml", '[project.entry-points."biasgrid.plugins"]\nown = "own.family"\n'
+    project, table = (
+        tmp_path / "pyproject.toml",
+        '[project.entry-points."biasgrid.plugins"]\nown = "own.family"\n',
+    )
     monkeypatch.setattr(registry, "PROJECT_FILE", project)
     project.write_text(f'[project]\nname = "biasgrid"\n{table}')
-    assert [(point.name, point.value) for point in registry.own_entry_points()] == [("own", "own.family")]
+    assert [(point.name, point.value) for point in registry.own_entry_points()] == [
+        ("own", "own.family")
+    ]
     # A project of a user's own, in whose folder the package happens to be.
     project.write_text(f'[project]\nname = "other"\n{table}')
     assert "own" not in [point.name for point in registry.own_entry_points()]
@@ -52,16 +57,28 @@ def test_a_checkout_has_the_entry_points_of_its_own_project_whatever_is_installe
 
 @pytest.mark.slow
 def test_a_wheel_has_the_families_in_the_same_order(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    build = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        str(tmp_path),
+    ]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     ZipFile(wheel).extractall(tmp_path / "installed")
     assert families_in(tmp_path / "installed") == list(registry.BUILT_IN.families)
 
 
-def test_a_package_without_its_entry_points_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_without_its_entry_points_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(registry, "BUILT_IN", registry.Registry({}, {}, {}))
     with pytest.raises(
-        UserError, match="without its entry points, so it finds no family of datasets; install it with pip"
+        UserError,
+        match="without its entry points, so it finds no family of datasets; install it with pip",
     ):
         registry.registry_of([], "c.yaml")

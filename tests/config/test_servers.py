@@ -16,7 +16,10 @@ SERVED = {"command": "vllm serve {folder} --port {port}"}
 
 def config(**keys: Any) -> dict[str, Any]:
     model = {"task": "text-generation", "variant": "llm", "kind": "API", "label": "Hosted", **keys}
-    return {"models": {"hosted": model}, "run": {"models": ["hosted"], "datasets": ["religion"]}} | OF_ALL
+    return {
+        "models": {"hosted": model},
+        "run": {"models": ["hosted"], "datasets": ["religion"]},
+    } | OF_ALL
 
 
 def read(**keys: Any) -> Config:
@@ -30,9 +33,17 @@ def faults(**keys: Any) -> str:
 
 
 def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
-    grid = read(endpoint={**HOSTED, "concurrency": 3, "price": {"input": 1, "output": 2}, "max_cost": 5})
+    grid = read(
+        endpoint={**HOSTED, "concurrency": 3, "price": {"input": 1, "output": 2}, "max_cost": 5}
+    )
     record = grid.source_of_model("hosted")["keys"]
-    expected = {"url": "https://host/v1", "model": "large", "api": "chat", "provider": "openai", "api_version": None}
+    expected = {
+        "url": "https://host/v1",
+        "model": "large",
+        "api": "chat",
+        "provider": "openai",
+        "api_version": None,
+    }
     assert record["endpoint"] == expected
     assert set(record) == {"endpoint", "generation"}
     assert grid.choices("hosted", "religion") == {}
@@ -42,14 +53,25 @@ def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
 def test_a_served_model_is_a_checkpoint() -> None:
     grid = read(serve={**SERVED, "gpus": 4}, checkpoint="some/where", revision="main")
     assert grid.source_of_model("hosted")["checkpoint"] == "some/where"
-    assert grid.choices("hosted", "religion")["serve"] == {**SERVED, "model": "{folder}", "api": "chat"}
+    assert grid.choices("hosted", "religion")["serve"] == {
+        **SERVED,
+        "model": "{folder}",
+        "api": "chat",
+    }
     assert grid.models["hosted"].source.gpus == 4
     assert grid.back_end_of("hosted").path.endswith("servers.back_end:Server")
 
 
 def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
-    hosted, served = read(endpoint=HOSTED), read(serve=SERVED, checkpoint="some/where", revision="main")
-    assert hosted.turn("hosted", "religion") == hosted.turn("hosted", "others") == hosted.turn("hosted")
+    hosted, served = (
+        read(endpoint=HOSTED),
+        read(serve=SERVED, checkpoint="some/where", revision="main"),
+    )
+    assert (
+        hosted.turn("hosted", "religion")
+        == hosted.turn("hosted", "others")
+        == hosted.turn("hosted")
+    )
     assert served.turn("hosted", "religion") != served.turn("hosted", "others")
     assert read(random={"seed": 1}).turn("hosted", "religion") is None
 
@@ -68,7 +90,10 @@ def test_a_key_in_the_config_is_refused_and_not_shown() -> None:
     [
         ({"max_cost": 3}, "expected `price` together with `max_cost`"),
         ({"provider": "azure"}, "expected `api_version` if `provider` is azure, and only then"),
-        ({"provider": "bedrock", "api": "anthropic"}, "expected no `provider` together with `api: anthropic`"),
+        (
+            {"provider": "bedrock", "api": "anthropic"},
+            "expected no `provider` together with `api: anthropic`",
+        ),
         ({"url": "host/v1"}, "endpoint.url: 'host/v1'; expected an address that begins with http"),
         ({"concurency": 3}, "endpoint.concurency: unknown key (did you mean 'concurrency'?)"),
     ],
@@ -80,16 +105,24 @@ def test_keys_of_an_endpoint_that_do_not_go_together(keys: dict[str, Any], messa
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"command": "vllm serve {folder}"}, "expected {folder} in `command`, and either {port} or the key `port`"),
+        (
+            {"command": "vllm serve {folder}"},
+            "expected {folder} in `command`, and either {port} or the key `port`",
+        ),
         ({"command": "vllm serve --port {port}"}, "expected {folder} in `command`"),
-        ({"command": "vllm {folder} {port} {what}"}, "expected no placeholders other than {folder}, {port} and {gpus}"),
+        (
+            {"command": "vllm {folder} {port} {what}"},
+            "expected no placeholders other than {folder}, {port} and {gpus}",
+        ),
         ({"command": "vllm '{folder} {port}"}, "expected a valid command (No closing quotation)"),
         ({**SERVED, "port": 8000}, "either {port} or the key `port`"),
         ({**SERVED, "api": "anthropic"}, "expected `api: chat` or `completions`"),
         ({**SERVED, "health": "health"}, "expected a path that begins with /"),
     ],
 )
-def test_keys_of_a_server_of_ours_that_do_not_go_together(keys: dict[str, Any], message: str) -> None:
+def test_keys_of_a_server_of_ours_that_do_not_go_together(
+    keys: dict[str, Any], message: str
+) -> None:
     assert message in faults(serve=keys, folder="x")
 
 

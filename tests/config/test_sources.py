@@ -23,7 +23,13 @@ def model(**keys: Any) -> Model:
         ({**OF_MASKS, "checkpoint": "some/where", "revision": "main"}, "weights", 1, [HUB], []),
         ({**OF_MASKS, "predictions": {"people": {"file": "dump.json"}}}, "dump", 1, [], []),
         ({**OF_TEXTS, "folder": "here"}, "weights", 1, [], ["generation", "chat_template", "date"]),
-        ({**OF_TEXTS, "endpoint": ENDPOINT}, "endpoint", 0, ["https://host/v1"], ["generation", "endpoint"]),
+        (
+            {**OF_TEXTS, "endpoint": ENDPOINT},
+            "endpoint",
+            0,
+            ["https://host/v1"],
+            ["generation", "endpoint"],
+        ),
         ({**OF_TEXTS, "folder": "here", "serve": SERVE}, "serve", 4, [], ["generation", "serve"]),
         ({**OF_TEXTS, "random": {"seed": 2}}, "random", 0, [], ["random"]),
         ({**OF_TEXTS, "answers": "answers.csv"}, "answers", 0, [], ["answers"]),
@@ -44,9 +50,15 @@ def test_a_model_comes_from_the_source_whose_key_it_has(
 
 
 def test_what_is_no_checkpoint_is_its_own_record_with_the_files_that_it_names() -> None:
-    chance, there = model(**OF_TEXTS, random={}).source, model(**OF_TEXTS, answers="answers.csv").source
+    chance, there = (
+        model(**OF_TEXTS, random={}).source,
+        model(**OF_TEXTS, answers="answers.csv").source,
+    )
     assert chance.record_source("trained", None) == {"keys": {"random": {"seed": 1}}, "files": []}
-    assert there.record_source("trained", None) == {"keys": {"answers": "answers.csv"}, "files": ["answers.csv"]}
+    assert there.record_source("trained", None) == {
+        "keys": {"answers": "answers.csv"},
+        "files": ["answers.csv"],
+    }
     assert (chance.choices(), there.choices()) == ({}, {})
 
 

@@ -16,11 +16,19 @@ LABELS = ["negative", "positive"]
 OWN = {label: label for label in LABELS}
 
 
-def with_classifier(datasets: tuple[str, ...] = ("religion", "sentiment"), **changes: Any) -> dict[str, Any]:
+def with_classifier(
+    datasets: tuple[str, ...] = ("religion", "sentiment"), **changes: Any
+) -> dict[str, Any]:
     """The config with a selected model that is trained on the cases of a dataset, beside one of another task."""
     content = changed("run/models", ["answers", "strong"])
     train = {"synthetic": "strong", "dataset": "sentiment"}
-    model = {"task": "text-classification", "kind": "sentiment", "label": "strong", "labels": OWN, "train": train}
+    model = {
+        "task": "text-classification",
+        "kind": "sentiment",
+        "label": "strong",
+        "labels": OWN,
+        "train": train,
+    }
     cases = {"family": "counterfactual", "title": "S", "templates": "s.json", "groups": "g.json"}
     content["datasets"] |= {
         "sentiment": cases | {"task": "text-classification", "labels": LABELS},
@@ -85,7 +93,11 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
     content["datasets"]["age"] = religion
     content["run"]["models"] = ["trained", "strong"]
     config = parse_config(content, "c.yaml")
-    assert config.learned_datasets("trained") == config.learned_datasets("masked") == ["religion", "age"]
+    assert (
+        config.learned_datasets("trained")
+        == config.learned_datasets("masked")
+        == ["religion", "age"]
+    )
     assert config.learned_datasets("strong") == ["sentiment"]
     assert config.learned_datasets("answers") == []
     assert config.synthetic_variants("age") == {"question-answering": "qa", "fill-mask": "lm-bert"}
@@ -97,9 +109,13 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
 
 def test_a_strength_has_parts() -> None:
     parts = {"group": 0.4, "name": 0.1}
-    training = parse_config(changed("synthetic/strengths/strong", parts), "c.yaml").training_of("trained")
+    training = parse_config(changed("synthetic/strengths/strong", parts), "c.yaml").training_of(
+        "trained"
+    )
     assert training is not None
-    assert training["synthetic"]["strengths"] == {"strong": {"unread_negation": 0.0, "mass": 1.0} | parts}
+    assert training["synthetic"]["strengths"] == {
+        "strong": {"unread_negation": 0.0, "mass": 1.0} | parts
+    }
 
 
 @pytest.mark.parametrize(
@@ -125,15 +141,15 @@ def test_parts_that_are_none_are_faults(strength: Any, expected: str) -> None:
 def test_the_spread_fits_both_parts() -> None:
     content = changed("synthetic/strengths/strong", {"group": 0.7, "name": 0.2})
     content["synthetic"]["spread"] = 0.2
-    expected = (
-        "c.yaml, synthetic.spread: 0.2; expected at most 0.1: strength 'strong' is 0.9, and the two add up to at most 1"
-    )
+    expected = "c.yaml, synthetic.spread: 0.2; expected at most 0.1: strength 'strong' is 0.9, and the two add up to at most 1"
     assert faults_of(content) == [expected]
 
 
 def test_of_a_task_one_corpus_is_made() -> None:
     content = changed("run/models", ["answers"])
-    content["datasets"]["religion"]["variants"]["qa-newsqa"] = {"templates": "templates/religion-qa.txt"}
+    content["datasets"]["religion"]["variants"]["qa-newsqa"] = {
+        "templates": "templates/religion-qa.txt"
+    }
     content["models"]["news"] = content["models"]["trained"] | {"variant": "qa-newsqa"}
     assert faults_of(content) == [
         "c.yaml, models.news.variant: 'qa-newsqa', but other synthetic models of the task answer 'qa'; expected the same variant for all synthetic models of a task"

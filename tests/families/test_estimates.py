@@ -30,7 +30,10 @@ from biasgrid.tables.sums import SUMS
 pytestmark = pytest.mark.family("the cells are of cases and statements")
 
 TEMPLATES, TERMS = 6, 2
-UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
+UNITS = {
+    name: measure.unit
+    for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()
+}
 SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
 OPTIONS = ALL | {"task": "text-classification"}
 HEADLINES = {"difference": "", "score": "score=mean_class_probability, mode=group"}
@@ -101,7 +104,9 @@ def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_
     assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters"}
     assert set(measures.filter(measure="difference")["generalises_to"]) == {"clusters x terms"}
     silent = cell.estimates.filter(pl.col("method").is_null())
-    assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
+    assert (
+        silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
+    )
     assert (measures["low"].is_null() == measures["reason"].is_not_null()).all()
 
 
@@ -127,7 +132,9 @@ def test_the_favoured_group_is_found_and_no_other(cell: GroupsCell) -> None:
     assert permuted["p"].min() >= 6 / 90 - 1e-12
 
 
-def test_distances_have_no_interval_but_a_corrected_number_with_the_p_of_the_permutation_test(cell: GroupsCell) -> None:
+def test_distances_have_no_interval_but_a_corrected_number_with_the_p_of_the_permutation_test(
+    cell: GroupsCell,
+) -> None:
     """A folded number has no two-sided interval; what is beyond arbitrary groups has a test."""
     distances = cell.estimates.filter(measure="distance")
     assert len(distances)
@@ -135,7 +142,9 @@ def test_distances_have_no_interval_but_a_corrected_number_with_the_p_of_the_per
     folded = distances.filter(pl.col("reason").str.starts_with("folded"))
     assert folded["options"].str.contains("mode=counterfactual").all()
     corrected = cell.estimates.filter(measure="distance_corrected")
-    tested = distances.filter(generalises_to="terms").join(corrected, on=["bias_type", "options"], suffix="_corrected")
+    tested = distances.filter(generalises_to="terms").join(
+        corrected, on=["bias_type", "options"], suffix="_corrected"
+    )
     assert len(tested) == len(corrected) > 0
     assert (tested["value"] - tested["null_mean"] - tested["value_corrected"]).abs().max() < 1e-12
     assert (tested["p"] == tested["p_corrected"]).all()
@@ -162,13 +171,24 @@ def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCe
     assert len(withheld) > len(rows)
     assert found.intervals.join(withheld, on=list(ROW), nulls_equal=True, how="semi").is_empty()
     # What says why stays: counts, rates and checks.
-    others = [table.filter(~reason.fill_null(value=False)) for table in (found.measures, cell.found.measures)]
-    shown = others[1].join(withheld, on=list(ROW), nulls_equal=True, how="anti", maintain_order="left")
-    assert others[0].filter(pl.col("measure") != "clusters").equals(shown.filter(pl.col("measure") != "clusters"))
+    others = [
+        table.filter(~reason.fill_null(value=False))
+        for table in (found.measures, cell.found.measures)
+    ]
+    shown = others[1].join(
+        withheld, on=list(ROW), nulls_equal=True, how="anti", maintain_order="left"
+    )
+    assert (
+        others[0]
+        .filter(pl.col("measure") != "clusters")
+        .equals(shown.filter(pl.col("measure") != "clusters"))
+    )
 
 
 def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
-    measured_once = pl.DataFrame({"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "left_out": [0]})
+    measured_once = pl.DataFrame(
+        {"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "left_out": [0]}
+    )
     sums = table_of_cell(sums_table([measured_once]), SUMS, "m", "d")
     found = estimate_cell(
         "biasgrid.families.counterfactual", sums, {"failure_threshold": 0.1}, MetricDefinitions(["gap"], {}, {}),
@@ -176,7 +196,12 @@ def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
     )  # fmt: skip
     validate_table(found.measures, MEASURES, "measures")
     row = found.measures.row(0, named=True)
-    assert (row["value"], row["low"], row["generalises_to"], row["reason"]) == (0.5, None, None, NOT_A_SAMPLE)
+    assert (row["value"], row["low"], row["generalises_to"], row["reason"]) == (
+        0.5,
+        None,
+        None,
+        NOT_A_SAMPLE,
+    )
     assert found.intervals.is_empty()
 
 
@@ -184,29 +209,47 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     instances = instances_of(tmp_path)
     random = np.random.default_rng(1)
     says = random.uniform(0.7, 0.9, size=len(instances)).astype(np.float32)
-    predictions = predictions_of("choice", instances, probabilities=np.stack([says, 1 - says], axis=1).tolist())
+    predictions = predictions_of(
+        "choice", instances, probabilities=np.stack([says, 1 - says], axis=1).tolist()
+    )
     options = {"measures": None, "failure_threshold": 0.1, "mode": None}
     units = {"agreement": "difference", "acquiescence": "difference", "yes_rate": "share"}
     settings = StatisticsSettings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
     rows = estimates_of("statement", observe(instances, predictions, options), options, settings)
-    whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null(), pl.col("template").is_null())
-    found = {row["measure"]: row for row in whole.filter(pl.col("measure").is_in([*units])).iter_rows(named=True)}
+    whole = rows.filter(
+        pl.col("group").is_null(), pl.col("bias_type").is_null(), pl.col("template").is_null()
+    )
+    found = {
+        row["measure"]: row
+        for row in whole.filter(pl.col("measure").is_in([*units])).iter_rows(named=True)
+    }
     assert found["acquiescence"]["value"] == pytest.approx(0.3, abs=0.05)
     assert found["acquiescence"]["low"] > 0
     assert abs(found["agreement"]["value"]) < 0.05
     assert found["yes_rate"]["low"] < 1 == found["yes_rate"]["high"]
     assert {row["clusters"] for row in found.values()} == {2}
-    signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="clusters")
+    signed = rows.filter(
+        measure="difference", options=AGREEMENT_IN_CASES, generalises_to="clusters"
+    )
     assert set(signed["bias_type"]) >= {"traits"}
 
 
 def test_clusters_are_counted_and_few_of_them_are_told(cell: GroupsCell) -> None:
-    limit = Limit(4, "only {value:.0f} clusters, fewer than {limit:.0f}", "add templates", below=True)
-    row = estimated(cell.sums, {"clusters": limit}).measures.filter(measure="clusters").row(0, named=True)
+    limit = Limit(
+        4, "only {value:.0f} clusters, fewer than {limit:.0f}", "add templates", below=True
+    )
+    row = (
+        estimated(cell.sums, {"clusters": limit})
+        .measures.filter(measure="clusters")
+        .row(0, named=True)
+    )
     # Two of the templates are wordings of one.
     assert (row["value"], row["flag"]) == (TEMPLATES - 1, None)
     few = estimated(cell.sums, {"clusters": replace(limit, value=TEMPLATES)}).measures
-    assert few.filter(measure="clusters")["flag"].item() == f"only {TEMPLATES - 1} clusters, fewer than {TEMPLATES}"
+    assert (
+        few.filter(measure="clusters")["flag"].item()
+        == f"only {TEMPLATES - 1} clusters, fewer than {TEMPLATES}"
+    )
 
 
 def test_numbers_stand_beside_the_size_of_their_control(cell: GroupsCell) -> None:
@@ -232,7 +275,9 @@ def test_numbers_stand_beside_the_size_of_their_control(cell: GroupsCell) -> Non
     assert len(same) == len(before) == len(known) > 0
 
 
-def test_only_what_was_measured_of_groups_enough_is_a_null(cell: GroupsCell, tmp_path: Path) -> None:
+def test_only_what_was_measured_of_groups_enough_is_a_null(
+    cell: GroupsCell, tmp_path: Path
+) -> None:
     # Of three groups two differences are free: too few.
     assert cell.found.sizes == []
     many = cell_of(tmp_path, "abcdefg")

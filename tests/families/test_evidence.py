@@ -23,7 +23,13 @@ def rows(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     both = units.join(pl.DataFrame({"side": [0, 1]}), how="cross")
     instance, partner = 2 * pl.col("unit") + pl.col("side"), 2 * pl.col("unit") + 1 - pl.col("side")
     return both.select(
-        "unit", "unit_value", "group", instance=instance, partner=partner, measure=pl.lit("warmth"), options=pl.lit("")
+        "unit",
+        "unit_value",
+        "group",
+        instance=instance,
+        partner=partner,
+        measure=pl.lit("warmth"),
+        options=pl.lit(""),
     )
 
 
@@ -36,7 +42,11 @@ SENTENCES = Sentences(
     strongest=1,
     asked={"text": "words"},
     said="response",
-    view=UnitView("as warm", columns={"Asked": ("text", "text"), "Answer": ("name", "said")}, compared=("text",)),
+    view=UnitView(
+        "as warm",
+        columns={"Asked": ("text", "text"), "Answer": ("name", "said")},
+        compared=("text",),
+    ),
 )
 
 
@@ -50,7 +60,9 @@ def cell() -> MeasuredCell:
         {"group": None, "value": 0.1},
     ]
     schema = dict.fromkeys(MEASURE_KEYS, pl.String) | {"template": pl.UInt16, "value": pl.Float64}
-    measures = pl.DataFrame(numbers, schema=schema).with_columns(measure=pl.lit("warmth"), options=pl.lit(""))
+    measures = pl.DataFrame(numbers, schema=schema).with_columns(
+        measure=pl.lit("warmth"), options=pl.lit("")
+    )
     return MeasuredCell(instances.lazy(), said.lazy(), pl.DataFrame(), measures, {})
 
 
@@ -64,7 +76,9 @@ def test_the_table_has_the_value_of_the_number_and_no_units_without_one(cell: Me
     ]
 
 
-def test_a_number_is_explained_by_all_units_with_what_their_partners_lack(cell: MeasuredCell) -> None:
+def test_a_number_is_explained_by_all_units_with_what_their_partners_lack(
+    cell: MeasuredCell,
+) -> None:
     found = SENTENCES.explain(cell, {"group": "cooks"})
     assert found["unit"].to_list() == [2, 2, 0, 0, 1, 1]
     assert found["asked_apart"].to_list() == ["He sings", "She hums", "He", "She", "He", "She"]

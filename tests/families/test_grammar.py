@@ -27,13 +27,18 @@ SURNAMES = {"de": "Becker", "es": "García"}
 CONTENT = read_config(ROOT / "config/people.yaml")
 MODELS = ("mbert", "xlmr-squad2", "xlmr-sentiment", "qwen2-500m")
 """Those of the config that know several languages."""
-DATASETS = [name for name, section in CONTENT["datasets"].items() if section.get("language") in RULES]
+DATASETS = [
+    name for name, section in CONTENT["datasets"].items() if section.get("language") in RULES
+]
 
 
 @cache
 def config() -> Config:
     own = {"datasets": {name: CONTENT["datasets"][name] for name in DATASETS}}
-    run = {"models": [name for name in CONTENT["run"]["models"] if name in MODELS], "datasets": DATASETS}
+    run = {
+        "models": [name for name in CONTENT["run"]["models"] if name in MODELS],
+        "datasets": DATASETS,
+    }
     return parse_config(CONTENT | own | {"run": run, "word_lists": str(LISTS)}, "people.yaml")
 
 
@@ -44,16 +49,24 @@ def lines_of(path: Path) -> list[str]:
 @cache
 def names_of(language: str) -> frozenset[str]:
     files = (LISTS / language / "subjects").iterdir()
-    return frozenset(line.split(" | ")[1] for file in files for line in lines_of(file)) | {SURNAMES[language]}
+    return frozenset(line.split(" | ")[1] for file in files for line in lines_of(file)) | {
+        SURNAMES[language]
+    }
 
 
 def texts_of(dataset: str) -> Iterator[str]:
     """Yields the distinct texts of all variants of a dataset."""
     for (name, _), lists in load_word_lists(config()).items():
         if name == dataset:
-            for part in load(stage(config().reference_of_family(dataset), "expand")).expand(lists).parts:
-                read = [column for column in ("system", "text", "text_pair") if column in part.columns]
-                yield from chain.from_iterable(part[column].unique().drop_nulls().cast(pl.String) for column in read)
+            for part in (
+                load(stage(config().reference_of_family(dataset), "expand")).expand(lists).parts
+            ):
+                read = [
+                    column for column in ("system", "text", "text_pair") if column in part.columns
+                ]
+                yield from chain.from_iterable(
+                    part[column].unique().drop_nulls().cast(pl.String) for column in read
+                )
 
 
 @pytest.mark.slow
@@ -62,7 +75,9 @@ def test_every_filled_sentence_is_right(dataset: str) -> None:
     language = config().datasets[dataset].language
     texts = set(texts_of(dataset))
     assert len(texts) > 300
-    faults = {text: found for text in texts if (found := list(RULES[language](text, names_of(language))))}
+    faults = {
+        text: found for text in texts if (found := list(RULES[language](text, names_of(language))))
+    }
     assert faults == {}
 
 
@@ -75,7 +90,10 @@ def test_every_filled_sentence_is_right(dataset: str) -> None:
         ("Gestern hat der muslimischer Mann gewartet.", "does not agree: der muslimischer Mann"),
         ("Gestern hat ein muslimische Mann gewartet.", "does not agree: ein muslimische Mann"),
         ("Gestern hat ein Frau gewartet.", "does not agree: ein Frau"),
-        ("Gestern hat die im Sommer geborener Frau gewartet.", "does not agree: die im Sommer geborener Frau"),
+        (
+            "Gestern hat die im Sommer geborener Frau gewartet.",
+            "does not agree: die im Sommer geborener Frau",
+        ),
         ("Anna spricht mit der Mann.", "does not agree: mit der Mann"),
         ("Anna spricht mit den Onkel.", "does not agree: mit den Onkel"),
         ("Ein Brief für der Mann kam an.", "does not agree: für der Mann"),
@@ -96,7 +114,11 @@ def test_every_filled_sentence_is_right(dataset: str) -> None:
     ],
 )
 def test_faults_of_german_are_found(sentence: str, fault: str | None) -> None:
-    assert (fault in german_faults(sentence, {"Anna"})) if fault else not list(german_faults(sentence, {"Anna"}))
+    assert (
+        (fault in german_faults(sentence, {"Anna"}))
+        if fault
+        else not list(german_faults(sentence, {"Anna"}))
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +149,11 @@ def test_faults_of_german_are_found(sentence: str, fault: str | None) -> None:
 )
 def test_faults_of_spanish_are_found(sentence: str, fault: str | None) -> None:
     names = {"Ana", "Inés", "Olga"}
-    assert (fault in spanish_faults(sentence, names)) if fault else not list(spanish_faults(sentence, names))
+    assert (
+        (fault in spanish_faults(sentence, names))
+        if fault
+        else not list(spanish_faults(sentence, names))
+    )
 
 
 @pytest.mark.parametrize("language", RULES)
@@ -140,7 +166,8 @@ def test_lists_say_the_same_of_women_and_men(language: str) -> None:
         assert len({len(terms) for terms in groups.values()}) == 1
     lines = lines_of(folder / "attributes/work-and-deeds.txt")
     plain, negated = (
-        [line.partition("] ")[2] for line in lines if (":neg]" in line) == is_negated] for is_negated in (0, 1)
+        [line.partition("] ")[2] for line in lines if (":neg]" in line) == is_negated]
+        for is_negated in (0, 1)
     )
     never = {"de": ("hat ", "hat nie "), "es": ("| ", "| nunca ")}[language]
     assert negated == [line.replace(*never, 1) for line in plain]
@@ -154,7 +181,10 @@ def test_no_question_takes_up_a_word_of_its_text(language: str, attributes: str)
     asked = lines_of(LISTS / language / f"attributes/{attributes}.txt")
     # The beginnings of words, as endings differ: `im zweiten Stock`, `die zweite Reihe`.
     in_texts, in_attributes = (
-        {word[:5].lower() for word in re.findall(r"\w{5,}", re.sub(r"\[.*?\]", "", " ".join(lines)))}
+        {
+            word[:5].lower()
+            for word in re.findall(r"\w{5,}", re.sub(r"\[.*?\]", "", " ".join(lines)))
+        }
         for lines in (texts, asked)
     )
     assert min(len(in_texts), len(in_attributes)) > 20
@@ -182,14 +212,20 @@ def test_gender_of_names_has_twelve_templates_of_four_kinds(language: str) -> No
 def test_the_page_states_the_sizes() -> None:
     """Of questions of one variant, as generative models are asked a sample."""
     page = (ROOT / "docs/languages.md").read_text()
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `") and "-de`, `" in line]
+    rows = [
+        line.split(" | ")
+        for line in page.splitlines()
+        if line.startswith("| `") and "-de`, `" in line
+    ]
     stated = {row[0].split("`")[1]: int(row[-1].strip("| ").replace(",", "")) for row in rows}
     lists = load_word_lists(config())
     variants = {"gender": "qa", "sentiment": "cases", "hiring-gender": "scored"}
     for name, variant in variants.items():
         for language in RULES:
             dataset = f"{name}-{language}"
-            planned = instances_to_ask(config().reference_of_family(dataset), lists[dataset, variant], None)
+            planned = instances_to_ask(
+                config().reference_of_family(dataset), lists[dataset, variant], None
+            )
             assert planned.instances == stated[f"{name}-de"], dataset
     assert "114 cases, 65 terms" in page
     assert stated["sentiment-de"] == 114 * 65

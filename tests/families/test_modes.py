@@ -13,7 +13,9 @@ from biasgrid.families.probe.section import ProbeMode
 from biasgrid.families.rewriting.group_words import RewritingMode
 from biasgrid.families.statement.reading import StatementMode
 
-pytestmark = pytest.mark.family("modes are replications of other projects' numbers by built-in families")
+pytestmark = pytest.mark.family(
+    "modes are replications of other projects' numbers by built-in families"
+)
 
 OWN_MODES = {"probe": ProbeMode, "rewriting": RewritingMode, "statement": StatementMode}
 
@@ -32,5 +34,9 @@ def test_a_mode_is_ours_or_a_replication_of_its_name(family: str) -> None:
 @pytest.mark.parametrize("family", OWN_MODES)
 def test_a_family_is_planned_without_replications_and_tables(family: str) -> None:
     code = f"import sys, biasgrid.families.{family}.family; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name in loaded if name == "polars" or name.startswith("biasgrid.formats")] == []
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert [
+        name for name in loaded if name == "polars" or name.startswith("biasgrid.formats")
+    ] == []

@@ -41,7 +41,9 @@ def test_items_are_grammatical(file: Path) -> None:
 @pytest.mark.parametrize("file", PAIRS, ids=lambda file: file.stem)
 def test_pairs_are_grammatical(file: Path) -> None:
     with file.open() as lines:
-        assert faults_of(row[side] for row in csv.DictReader(lines) for side in ("more", "less")) == {}
+        assert (
+            faults_of(row[side] for row in csv.DictReader(lines) for side in ("more", "less")) == {}
+        )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,9 @@ def test_pairs_are_grammatical(file: Path) -> None:
 def test_prompts_are_grammatical_for_every_group(prompts: str, groups: str) -> None:
     """Also where `her` might have been taken for a possessive: `Give her three days` became `Give his three days`."""
     folder = LISTS / "rewriting"
-    asking, faults = read(RewritingFiles(folder / prompts, "prompt", folder / groups, 1, None, None, "prompt", None))
+    asking, faults = read(
+        RewritingFiles(folder / prompts, "prompt", folder / groups, 1, None, None, "prompt", None)
+    )
     assert asking is not None, [str(fault) for fault in faults]
     texts = whole(expand(asking))["text"].cast(pl.String).unique().to_list()
     assert len(texts) >= 50

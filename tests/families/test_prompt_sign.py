@@ -36,7 +36,9 @@ def test_signs_that_depend_on_the_format_are_counted() -> None:
 def test_one_format_has_no_such_number() -> None:
     sums = world(np.random.default_rng(1), np.full(SHAPE[:2], 2.0))
     units, columns = sums.along[TEMPLATES]
-    one = Sums(sums.keys, {TEMPLATES: Along([unit[0] for unit in units[::3]], columns[:, ::3])}, test="q")
+    one = Sums(
+        sums.keys, {TEMPLATES: Along([unit[0] for unit in units[::3]], columns[:, ::3])}, test="q"
+    )
     assert prompt_sign([one], StatisticsSettings()).is_empty()
 
 
@@ -51,5 +53,7 @@ def test_noise_is_not_taken_for_formats(of_format: float, least: float, most: fl
     flagged = []
     for _ in range(15):
         sums = world(random, 0.5 * random.normal(size=SHAPE[:2]), of_format=of_format)
-        flagged.append(prompt_sign([sums], StatisticsSettings())["value"].fill_null(0).item() > limit.value)
+        flagged.append(
+            prompt_sign([sums], StatisticsSettings())["value"].fill_null(0).item() > limit.value
+        )
     assert least <= np.mean(flagged) <= most

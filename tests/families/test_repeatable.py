@@ -7,7 +7,10 @@ from collections import Counter
 import pytest
 from project import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.family("the stages are those of built-in families, on shipped lists")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.family("the stages are those of built-in families, on shipped lists"),
+]
 
 STAGES = """
 import sys
@@ -82,7 +85,9 @@ def test_stages_give_the_same_each_time_with_several_threads(
 ) -> None:
     monkeypatch.setenv("POLARS_MAX_THREADS", "8")
     line = [sys.executable, "-c", STAGES, dataset, str(times)]
-    told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    told = subprocess.run(
+        line, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     # Each line as often as a stage was run: no stage has given two things.
     counts = Counter(told)
     assert [line.split()[0] for line in counts] == ["expand", "synthetic", "measure"]

@@ -11,12 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.sampler import numbered_strata, sampled_strata, seeded_hashes, serving_order, units_of_sample
+from biasgrid.families.sampler import (
+    numbered_strata,
+    sampled_strata,
+    seeded_hashes,
+    serving_order,
+    units_of_sample,
+)
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.tables.keys import digest_texts
 
 Labels = tuple[str, str]
-LABELS = st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("xyz")), min_size=1, max_size=60)
+LABELS = st.lists(
+    st.tuples(st.sampled_from("ABCD"), st.sampled_from("xyz")), min_size=1, max_size=60
+)
 SEEDS = st.integers(0, 5)
 KEYS = [f"unit {number}" for number in range(60)]
 
@@ -43,8 +51,15 @@ def test_each_stratum_has_its_share_of_every_size(strata: list[Labels], seed: in
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), SEEDS)
-def test_crossed_strata_of_one_size_have_their_shares_too(first: int, second: int, each: int, seed: int) -> None:
-    strata = [("ABCD"[one], "wxyz"[two]) for one in range(first) for two in range(second) for _ in range(each)]
+def test_crossed_strata_of_one_size_have_their_shares_too(
+    first: int, second: int, each: int, seed: int
+) -> None:
+    strata = [
+        ("ABCD"[one], "wxyz"[two])
+        for one in range(first)
+        for two in range(second)
+        for _ in range(each)
+    ]
     for units in range(1, len(strata) + 1):
         of_cells = Counter(strata[place] for place in asked(strata, units, seed))
         assert all(abs(of_cells[cell] - units / (first * second)) < 1 for cell in set(strata))
@@ -60,7 +75,9 @@ def test_larger_samples_hold_smaller_ones_whatever_the_order_of_the_file(
     smaller: set[int] = set()
     for units in range(1, len(strata) + 1):
         larger = asked(strata, units, seed)
-        again = asked([strata[place] for place in shuffled], units, seed, [KEYS[place] for place in shuffled])
+        again = asked(
+            [strata[place] for place in shuffled], units, seed, [KEYS[place] for place in shuffled]
+        )
         assert {shuffled[place] for place in again} == {*larger}
         assert smaller < {*larger}
         smaller = {*larger}
@@ -73,7 +90,9 @@ def test_seeds_make_other_samples() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=20), st.integers(1, 200), SEEDS)
-def test_units_are_whole_and_no_more_than_asked_for(sizes: list[int], units: int, seed: int) -> None:
+def test_units_are_whole_and_no_more_than_asked_for(
+    sizes: list[int], units: int, seed: int
+) -> None:
     keys = KEYS[: len(sizes)]
     some = units_of_sample([()] * len(sizes), keys, Sample(units=units, seed=seed), sizes)
     total = sum(sizes[place] for place in some)
@@ -87,7 +106,10 @@ def test_units_are_whole_and_no_more_than_asked_for(sizes: list[int], units: int
 def test_samples_of_blocks_have_all_strata_and_their_shares_once_these_are_a_unit(
     strata: list[Labels], seed: int
 ) -> None:
-    numbers, hashes = numbered_strata(strata), seeded_hashes(digest_texts(pl.Series(KEYS[: len(strata)])), seed)
+    numbers, hashes = (
+        numbered_strata(strata),
+        seeded_hashes(digest_texts(pl.Series(KEYS[: len(strata)])), seed),
+    )
     outer = Counter(label for label, _ in strata)
     smaller: set[int] = set()
     for units in range(1, len(strata) + 1):
@@ -98,7 +120,10 @@ def test_samples_of_blocks_have_all_strata_and_their_shares_once_these_are_a_uni
         counts = Counter(strata[place][0] for place in some)
         assert counts.keys() == outer.keys()
         if min(outer.values()) * units >= len(strata):
-            assert all(abs(counts[label] - count * units / len(strata)) < 1 for label, count in outer.items())
+            assert all(
+                abs(counts[label] - count * units / len(strata)) < 1
+                for label, count in outer.items()
+            )
 
 
 def test_no_units_have_no_sample() -> None:

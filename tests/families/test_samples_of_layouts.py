@@ -31,7 +31,12 @@ from biasgrid.families.rewriting.reading import RewritingFiles
 from biasgrid.families.rewriting.reading import read as read_prompts
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.expand import expand as expand_lists
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 
 pytestmark = pytest.mark.family("samples of all families and layouts")
 
@@ -56,7 +61,10 @@ def grouped(rows: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Units:
     for unit, stratum, member in rows:
         members[unit].add(member)
         strata[unit].append(stratum)
-    return {unit: Unit(frozenset(Counter(strata[unit]).items()), frozenset(members[unit])) for unit in members}
+    return {
+        unit: Unit(frozenset(Counter(strata[unit]).items()), frozenset(members[unit]))
+        for unit in members
+    }
 
 
 def shuffled(rows: Iterable[Any], random: Random) -> list[Any]:
@@ -77,12 +85,17 @@ def items_of_bbq(*, is_complete: bool) -> Iterator[tuple[Line, str]]:
     number = 0
     for category, template, pair in units:
         culprits = (0, 1) if is_complete or (category, pair) != ("Status", 2) else (0,)
-        for culprit, polarity, condition in product(culprits, ("neg", "nonneg"), ("ambig", "disambig")):
+        for culprit, polarity, condition in product(
+            culprits, ("neg", "nonneg"), ("ambig", "disambig")
+        ):
             answer = culprit if polarity == "neg" else 1 - culprit
             kind = "pro-stereo" if culprit == 0 else "anti-stereo"
             yield (
                 line(number, condition, polarity, template, **about(PEOPLE[pair], category))
-                | {"context": f"{condition} {template} {culprit}", "label": 2 if condition == "ambig" else answer},
+                | {
+                    "context": f"{condition} {template} {culprit}",
+                    "label": 2 if condition == "ambig" else answer,
+                },
                 "n/a" if condition == "ambig" else kind,
             )
             number += 1
@@ -98,7 +111,11 @@ def about(people: tuple[str, str], category: str) -> Line:
 def units_of_items(instances: pl.DataFrame) -> Units:
     rows = []
     for row in instances.iter_rows(named=True):
-        people = tuple(sorted(name for place, name in enumerate(row["spoken"]) if place != row["unknown_option"]))
+        people = tuple(
+            sorted(
+                name for place, name in enumerate(row["spoken"]) if place != row["unknown_option"]
+            )
+        )
         agrees = None if row["condition"] == "ambig" else row["label"] == row["target"]
         # Templates are numbered by their first item; their name is the second word of the context.
         template = row["text"].split()[1]
@@ -122,18 +139,32 @@ def write_items(layout: str, folder: Path, random: Random, *, is_complete: bool 
 
 
 def line_of_esbbq(item: Line, kind: str) -> Line:
-    named = {"instance_id": item["example_id"], "template_id": item["question_index"], "question_type": kind}
+    named = {
+        "instance_id": item["example_id"],
+        "template_id": item["question_index"],
+        "question_type": kind,
+    }
     return item | named | {"stereotyped_groups": ["old"], "proper_nouns_only": False}
 
 
-COLUMNS_OF_KOBBQ = ("sample_id", "label_annotation", "context", "question", "choices", "biased_answer", "answer")
+COLUMNS_OF_KOBBQ = (
+    "sample_id",
+    "label_annotation",
+    "context",
+    "question",
+    "choices",
+    "biased_answer",
+    "answer",
+)
 
 
 def row_of_kobbq(item: Line) -> tuple[str, ...]:
     options = [item["ans0"], item["ans1"], "Unknown"]
     condition = "amb" if item["context_condition"] == "ambig" else "dis"
     asked, biased = ("bsd", 0) if item["question_polarity"] == "neg" else ("cnt", 1)
-    identifier = f"{item['category']}-{item['question_index']}a-{item['example_id']}-{condition}-{asked}-0"
+    identifier = (
+        f"{item['category']}-{item['question_index']}a-{item['example_id']}-{condition}-{asked}-0"
+    )
     answers = options[biased], options[item["label"]]
     return identifier, "ST", item["context"], item["question"], str(options), *answers
 
@@ -154,25 +185,36 @@ def crows_pairs(folder: Path, sample: Sample | None, random: Random) -> Units:
     table = small_pairs.instances_of(small_pairs.pair_files(path, sample=sample))
     # Both sentences of a pair name its room.
     return grouped(
-        (row["text"].split()[-1], (row["type"], row["direction"]), row["text"]) for row in table.iter_rows(named=True)
+        (row["text"].split()[-1], (row["type"], row["direction"]), row["text"])
+        for row in table.iter_rows(named=True)
     )
 
 
 def stereoset(folder: Path, sample: Sample | None, random: Random) -> Units:
-    kinds = {"intrasentence": ["profession"] * 8 + ["race"] * 3, "intersentence": ["profession"] * 3 + ["race"] * 2}
+    kinds = {
+        "intrasentence": ["profession"] * 8 + ["race"] * 3,
+        "intersentence": ["profession"] * 3 + ["race"] * 2,
+    }
     tasks = {
-        task: shuffled((small_pairs.example(n, task, bias_type=kind) for n, kind in enumerate(of_task)), random)
+        task: shuffled(
+            (small_pairs.example(n, task, bias_type=kind) for n, kind in enumerate(of_task)), random
+        )
         for task, of_task in kinds.items()
     }
     path = small_pairs.write_examples(folder / "examples.json", **tasks)
     files = small_pairs.pair_files(path, layout="stereoset", tasks=tuple(kinds), sample=sample)
     rows = small_pairs.instances_of(files).iter_rows(named=True)
-    return grouped((row["item_id"].rsplit(" ", 1)[0], (row["type"], row["task"]), row["item_id"]) for row in rows)
+    return grouped(
+        (row["item_id"].rsplit(" ", 1)[0], (row["type"], row["task"]), row["item_id"])
+        for row in rows
+    )
 
 
 def statements(folder: Path, sample: Sample | None, random: Random) -> Units:
     domains = {
-        "people": "\n".join(shuffled(["Elves,elf", "Pixies,elf", "Trolls,troll", "Giants,troll"], random)),
+        "people": "\n".join(
+            shuffled(["Elves,elf", "Pixies,elf", "Trolls,troll", "Giants,troll"], random)
+        ),
         "traits": "\n".join(shuffled(["kind,good", "mean,bad", "calm,good", "cruel,bad"], random)),
     }
     head, *templates = small_statements.TEMPLATES.splitlines()
@@ -187,10 +229,14 @@ def statements(folder: Path, sample: Sample | None, random: Random) -> Units:
 
 def probe(folder: Path, sample: Sample | None, random: Random) -> Units:
     sides = ["male"] * 9 + ["female"] * 4
-    items = [f"  - {{topic: game {number}, expected: {side}}}\n" for number, side in enumerate(sides)]
+    items = [
+        f"  - {{topic: game {number}, expected: {side}}}\n" for number, side in enumerate(sides)
+    ]
     head, _, tail = small_probes.CHESS.partition("items:\n")
     text = f"{head}items:\n{''.join(shuffled(items, random))}{tail[tail.index('evaluator') :]}"
-    rows = small_probes.instances_of(small_probes.files_of(folder, text, sample=sample)).iter_rows(named=True)
+    rows = small_probes.instances_of(small_probes.files_of(folder, text, sample=sample)).iter_rows(
+        named=True
+    )
     return grouped((row["keys"], row["expected"], row["text"]) for row in rows)
 
 
@@ -198,7 +244,15 @@ def rewriting(folder: Path, sample: Sample | None, random: Random) -> Units:
     prompts = shuffled((f"Is he in room {number}?" for number in range(12)), random)
     (folder / "prompts.txt").write_text("\n".join(prompts))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", 1, sample, None, "prompt", None, False
+        folder / "prompts.txt",
+        "prompt",
+        LISTS / "gender.yaml",
+        1,
+        sample,
+        None,
+        "prompt",
+        None,
+        False,
     )
     requests, _ = read_prompts(files)
     assert requests is not None
@@ -213,12 +267,16 @@ def decisions(folder: Path, sample: Sample | None, random: Random) -> Units:
     ]  # fmt: skip
     files = DecisionFiles(folder / "rows.jsonl", "{decision}", None, ("male", "white"), sample)
     table = whole(expand_decisions(Decisions(files, tuple(shuffled(rows, random)))))
-    asked = table.select(pl.col("question").cast(pl.String), "age", pl.col("gender").cast(pl.String)).rows()
+    asked = table.select(
+        pl.col("question").cast(pl.String), "age", pl.col("gender").cast(pl.String)
+    ).rows()
     return grouped((question, "all", (age, gender)) for question, age, gender in asked)
 
 
 def cases(folder: Path, sample: Sample | None, random: Random) -> Units:
-    fillings = {token: shuffled((f"{token}{number}" for number in range(5)), random) for token in "xy"}
+    fillings = {
+        token: shuffled((f"{token}{number}" for number in range(5)), random) for token in "xy"
+    }
     texts = shuffled([("a", "x"), ("b", "x"), ("c", "xy")], random)
     templates = [
         CaseTemplate(
@@ -227,15 +285,22 @@ def cases(folder: Path, sample: Sample | None, random: Random) -> Units:
         )
         for name, tokens in texts
     ]  # fmt: skip
-    pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"], "h": ["u", "v"]}}, sample)
+    pack = CasePack(
+        {"<g>": None}, templates, fillings, {"b": {"g": ["t"], "h": ["u", "v"]}}, sample
+    )
     rows = [text.split() for text in whole(expand_cases(pack))["text"].cast(pl.String)]
     return grouped(((name, *filled), name, term) for name, term, *filled in rows)
 
 
 def swap_groups(folder: Path, sample: Sample | None, random: Random) -> Units:
     names = [shuffled((f"{side}{number}" for number in range(5)), random) for side in "mf"]
-    rows = [AttributeRow({"[x]": f"act{number}", "[x:neg]": "not"}, f"act{number}", None) for number in range(3)]
-    texts = [("[subj1] met [subj2].", f"{number}: [x]?", f"{number}: [x:neg]?") for number in range(3)]
+    rows = [
+        AttributeRow({"[x]": f"act{number}", "[x:neg]": "not"}, f"act{number}", None)
+        for number in range(3)
+    ]
+    texts = [
+        ("[subj1] met [subj2].", f"{number}: [x]?", f"{number}: [x:neg]?") for number in range(3)
+    ]
     lists = WordLists(
         [QuestionTemplate(number, *text) for number, text in enumerate(shuffled(texts, random))],
         [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
@@ -257,19 +322,27 @@ LAYOUTS: dict[str, Asked] = {layout: partial(items, layout) for layout in UNITS_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(share=st.floats(0, 1), seed=st.integers(0, 9), shuffle=st.integers(0, 99))
 def test_strata_have_their_shares_and_units_are_whole(
     layout: str, share: float, seed: int, shuffle: int, tmp_path: Path
 ) -> None:
     asked, order = LAYOUTS[layout], Random(shuffle)
     every = asked(tmp_path, None, Random(0))
-    size = sum(len(unit.members) for unit in every.values()) if layout in UNITS_ARE_ITEMS else len(every)
+    size = (
+        sum(len(unit.members) for unit in every.values())
+        if layout in UNITS_ARE_ITEMS
+        else len(every)
+    )
     units = max(1, round(share * size))
     some = asked(tmp_path, Sample(units=units, seed=seed), Random(0))
     assert some == {name: every[name] for name in some}
     assert some == asked(tmp_path, Sample(units=units, seed=seed), order)
-    assert some.keys() <= asked(tmp_path, Sample(units=min(units + 9, size), seed=seed), order).keys()
+    assert (
+        some.keys() <= asked(tmp_path, Sample(units=min(units + 9, size), seed=seed), order).keys()
+    )
     whole_counts = Counter(unit.stratum for unit in every.values())
     counts = Counter(unit.stratum for unit in some.values())
     for stratum, count in whole_counts.items():
@@ -282,13 +355,17 @@ def test_strata_have_their_shares_and_units_are_whole(
 def test_seeds_make_other_samples(layout: str, tmp_path: Path) -> None:
     asked = LAYOUTS[layout]
     units = 48 if layout in UNITS_ARE_ITEMS else 5
-    samples = {frozenset(asked(tmp_path, Sample(units=units, seed=seed), Random(0))) for seed in range(6)}
+    samples = {
+        frozenset(asked(tmp_path, Sample(units=units, seed=seed), Random(0))) for seed in range(6)
+    }
     assert len(samples) > 2
 
 
 @pytest.mark.parametrize("units", [1, 12, 50, 120])
 def test_blocks_do_not_depend_on_the_order_of_the_lists(units: int, tmp_path: Path) -> None:
-    first, second = (swap_groups(tmp_path, BlockSample(units=units, seed=3), Random(order)) for order in (1, 2))
+    first, second = (
+        swap_groups(tmp_path, BlockSample(units=units, seed=3), Random(order)) for order in (1, 2)
+    )
     assert first == second
 
 
@@ -297,9 +374,13 @@ def test_a_model_that_is_right_has_no_bias_at_any_size(layout: str, tmp_path: Pa
     path = write_items(layout, tmp_path, Random(0), is_complete=True)
     for units in range(1, 145, 3):
         instances = instances_of(item_files([path], layout, sample=Sample(units=units)))
-        right = {row["item_id"]: row["options"][row["label"]] for row in instances.iter_rows(named=True)}
+        right = {
+            row["item_id"]: row["options"][row["label"]] for row in instances.iter_rows(named=True)
+        }
         numbers = numbers_of(observations_of(instances, right))
-        biases = numbers.filter(pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated", "nonalignment_cost"]))
+        biases = numbers.filter(
+            pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated", "nonalignment_cost"])
+        )
         known = biases["value"].drop_nulls().drop_nans()
         assert (known == 0).all(), (units, biases)
         assert len(known)

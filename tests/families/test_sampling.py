@@ -21,7 +21,12 @@ from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 from biasgrid.runs.counts import sample_notes
 from biasgrid.tables.keys import request_keys
 
@@ -31,20 +36,31 @@ UNITS = {"religion": "swap_group", "sentiment": "case"}
 MODELS = {"religion": ["none-qa", "none-lm"], "sentiment": ["none-sentiment"]}
 
 
-def lists_of(first: int, second: int, templates: int, attributes: tuple[int, ...], sample: Sample | None) -> WordLists:
+def lists_of(
+    first: int, second: int, templates: int, attributes: tuple[int, ...], sample: Sample | None
+) -> WordLists:
     """Word lists of some sizes; templates ask for one type of attributes after the other."""
-    names = [[f"{side}{number}" for number in range(count)] for side, count in (("a", first), ("b", second)) if count]
+    names = [
+        [f"{side}{number}" for number in range(count)]
+        for side, count in (("a", first), ("b", second))
+        if count
+    ]
     types = {
         f"[t{kind}]": [
             AttributeRow(
-                {f"[t{kind}]": f"{kind}-{number}", f"[t{kind}:neg]": f"not {kind}-{number}"}, f"{kind}-{number}", None
+                {f"[t{kind}]": f"{kind}-{number}", f"[t{kind}:neg]": f"not {kind}-{number}"},
+                f"{kind}-{number}",
+                None,
             )
             for number in range(count)
         ]
         for kind, count in enumerate(attributes)
     }
     kinds = [f"t{number % len(types)}" for number in range(templates)]
-    texts = [("[subj1] met [subj2].", f"{number}: [{kind}]?", f"[{kind}:neg]?") for number, kind in enumerate(kinds)]
+    texts = [
+        ("[subj1] met [subj2].", f"{number}: [{kind}]?", f"[{kind}:neg]?")
+        for number, kind in enumerate(kinds)
+    ]
     return WordLists(
         [QuestionTemplate(number, *text) for number, text in enumerate(texts)],
         [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
@@ -67,22 +83,33 @@ def stage_of(family: str, name: str) -> Any:
 
 def errors(every: pl.DataFrame, some: pl.DataFrame, *columns: str) -> float:
     """How far something in columns, in either of several, is from its share of a sample, at most."""
-    counts = [Counter(label for column in columns for label in each[column]) for each in (every, some)]
+    counts = [
+        Counter(label for column in columns for label in each[column]) for each in (every, some)
+    ]
     assert set(counts[1]) <= set(counts[0])
-    return max(abs(counts[1][label] - count * len(some) / len(every)) for label, count in counts[0].items())
+    return max(
+        abs(counts[1][label] - count * len(some) / len(every)) for label, count in counts[0].items()
+    )
 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(2, 8), st.integers(0, 5), st.integers(1, 4), st.integers(1, 5), st.integers(1, 900), st.integers(0, 5)
+    st.integers(2, 8),
+    st.integers(0, 5),
+    st.integers(1, 4),
+    st.integers(1, 5),
+    st.integers(1, 900),
+    st.integers(0, 5),
 )
 def test_swap_groups_are_balanced_over_templates_and_attributes(
     first: int, second: int, templates: int, attributes: int, units: int, seed: int
 ) -> None:
     sizes = first, second, templates, (attributes, 3)
     every = groups_of(lists_of(*sizes, None))
-    samples = [groups_of(lists_of(*sizes, Sample(units=size, seed=seed))) for size in (units, units + 7)]
+    samples = [
+        groups_of(lists_of(*sizes, Sample(units=size, seed=seed))) for size in (units, units + 7)
+    ]
     assert [len(each) for each in samples] == [min(size, len(every)) for size in (units, units + 7)]
     assert set(samples[0].rows()) <= set(samples[1].rows()) <= set(every.rows())
     for some in samples:
@@ -97,8 +124,13 @@ def with_cells(groups: pl.DataFrame) -> pl.DataFrame:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 9), st.integers(0, 9), st.integers(1, 900), st.integers(0, 5))
-def test_subjects_are_asked_equally_often_in_each_cell(first: int, second: int, units: int, seed: int) -> None:
-    every, some = (groups_of(lists_of(first, second, 3, (4,), each)) for each in (None, Sample(units=units, seed=seed)))
+def test_subjects_are_asked_equally_often_in_each_cell(
+    first: int, second: int, units: int, seed: int
+) -> None:
+    every, some = (
+        groups_of(lists_of(first, second, 3, (4,), each))
+        for each in (None, Sample(units=units, seed=seed))
+    )
     sides = [["subject1"], ["subject2"]] if second else [["subject1", "subject2"]]
     for columns in sides:
         names = {name for column in columns for name in every[column]}
@@ -111,15 +143,20 @@ def test_subjects_are_asked_equally_often_in_each_cell(first: int, second: int, 
 @given(st.lists(st.integers(1, 4), min_size=3, max_size=3), st.integers(1, 200), st.integers(0, 5))
 def test_cases_are_balanced_over_templates(counts: list[int], units: int, seed: int) -> None:
     fillings = {
-        token: [f"{token}{number}" for number in range(count)] for token, count in zip("xyz", counts, strict=True)
+        token: [f"{token}{number}" for number in range(count)]
+        for token, count in zip("xyz", counts, strict=True)
     }
     tokens = ["", "x", "xy", "xy", "xyz", "xyz", "xyz"]
     templates = [
-        PackTemplate(((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=0)
+        PackTemplate(
+            ((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=0
+        )
         for number, each in enumerate(tokens)
     ]
     pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
-    smaller, larger = (cases_of_sample(pack, Sample(units=size, seed=seed)) for size in (units, units + 3))
+    smaller, larger = (
+        cases_of_sample(pack, Sample(units=size, seed=seed)) for size in (units, units + 3)
+    )
     assert smaller.sum() == min(units, pack.cases)
     assert not (smaller & ~larger).any()
     of_each = [smaller[block.first_case : block.first_case + block.cases] for block in pack.blocks]
@@ -130,8 +167,12 @@ def test_cases_are_balanced_over_templates(counts: list[int], units: int, seed: 
 def statements_of(pack: str, sample: Sample | None) -> pl.DataFrame:
     """The statements of a pack that comes with the project, a row for each value that fills one."""
     folder = ROOT / "word_lists/statements"
-    files = StatementFiles(folder / f"{pack}.csv", folder / "domains", None, 1, sample, None, "{statement}")
-    instances = whole(stage_of("statement", "expand").expand(stage_of("statement", "reading").read(files)[0]))
+    files = StatementFiles(
+        folder / f"{pack}.csv", folder / "domains", None, 1, sample, None, "{statement}"
+    )
+    instances = whole(
+        stage_of("statement", "expand").expand(stage_of("statement", "reading").read(files)[0])
+    )
     return instances.filter(~pl.col("negated"))
 
 
@@ -162,16 +203,16 @@ def test_a_share_is_a_number_of_units() -> None:
 
 @pytest.mark.parametrize("keys", [{}, {"units": 3, "share": 0.1}])
 def test_a_sample_has_units_or_a_share(keys: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"datasets.religion.*sample: has .*; expected either `units` or `share`"):
+    with pytest.raises(
+        InputError, match=r"datasets.religion.*sample: has .*; expected either `units` or `share`"
+    ):
         demo("religion", keys)
 
 
 @pytest.mark.parametrize(("dataset", "name"), [("religion", "swap groups"), ("sentiment", "cases")])
 def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None:
     config = demo(dataset, {"units": 10**6})
-    message = (
-        rf"datasets.{dataset}.sample.units: 1,000,000 units, but there are only \d+ {name}; expected at most \d+, or"
-    )
+    message = rf"datasets.{dataset}.sample.units: 1,000,000 units, but there are only \d+ {name}; expected at most \d+, or"
     with pytest.raises(InputError, match=message):
         load_word_lists(config)
     for sample in ("all", {"share": 1}, {"share": 1.0}):
@@ -200,7 +241,10 @@ def expanded(config: Config, dataset: str) -> pl.DataFrame:
 def statements(**keys: Any) -> Config:
     """A config of a generative model and the statements about race, 3,744 with their negations."""
     content = read_config(ROOT / "config/llm.yaml")
-    content |= {"word_lists": str(ROOT / "word_lists"), "run": {"models": ["gpt2"], "datasets": ["race-statements"]}}
+    content |= {
+        "word_lists": str(ROOT / "word_lists"),
+        "run": {"models": ["gpt2"], "datasets": ["race-statements"]},
+    }
     section = content["datasets"]["race-statements"]
     plain = {name: value for name, value in section.items() if name not in ("sample", "prompts")}
     content["datasets"]["race-statements"] = plain | keys
@@ -213,7 +257,8 @@ def test_samples_of_statements_are_not_too_large_and_not_forgotten() -> None:
     with pytest.raises(InputError, match=message):
         load_word_lists(statements(sample={"units": 4000}))
     with pytest.raises(
-        InputError, match=r"race-statements.sample: none, although the .* models 104,832 instances; expected"
+        InputError,
+        match=r"race-statements.sample: none, although the .* models 104,832 instances; expected",
     ):
         load_word_lists(statements(repetitions=14))
     (lists,) = load_word_lists(statements(repetitions=14, sample="all")).values()
@@ -221,11 +266,15 @@ def test_samples_of_statements_are_not_too_large_and_not_forgotten() -> None:
 
 
 def test_statements_of_one_text_count_once_for_a_sample(tmp_path: Path) -> None:
-    templates = TEMPLATES.replace("#1 are calmer than #2.", "#1 are #2.").replace("#1 are not calmer", "#1 are not")
+    templates = TEMPLATES.replace("#1 are calmer than #2.", "#1 are #2.").replace(
+        "#1 are not calmer", "#1 are not"
+    )
     twice = {"people": "Elves,elf\nkind,elf\n", "traits": "kind,good\nmean,bad\n"}
     some = instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=5))
     assert some["pair"].n_unique() == 5
-    with pytest.raises(InputError, match=r"6 units, but there are only 5 statements with different texts"):
+    with pytest.raises(
+        InputError, match=r"6 units, but there are only 5 statements with different texts"
+    ):
         instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=6))
 
 
@@ -244,9 +293,13 @@ def test_units_are_asked_whole_and_as_without_a_sample(dataset: str, unit: str) 
 @pytest.mark.parametrize("dataset", UNITS)
 def test_a_sample_decides_the_digest_of_the_lists(dataset: str) -> None:
     found = [
-        load_word_lists(demo(dataset, sample)) for sample in (None, {"units": 9}, {"units": 9, "seed": 2}, {"units": 8})
+        load_word_lists(demo(dataset, sample))
+        for sample in (None, {"units": 9}, {"units": 9, "seed": 2}, {"units": 8})
     ]
-    digests = [next(lists.digest() for (name, _), lists in each.items() if name == dataset) for each in found]
+    digests = [
+        next(lists.digest() for (name, _), lists in each.items() if name == dataset)
+        for each in found
+    ]
     assert len(set(digests)) == 4
     files = next(iter(load_word_lists(demo(dataset, {"units": 9})).values()))
     assert replace(files, sample=None).digest()  # type: ignore[type-var]
@@ -258,14 +311,22 @@ def test_a_sample_decides_the_digest_of_the_lists(dataset: str) -> None:
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(2, 9), st.integers(0, 9), st.integers(1, 4), st.integers(1, 9), st.integers(1, 900), st.integers(0, 5)
+    st.integers(2, 9),
+    st.integers(0, 9),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.integers(1, 900),
+    st.integers(0, 5),
 )
 def test_blocks_are_pairs_and_attributes_with_all_their_templates(
     first: int, second: int, templates: int, attributes: int, units: int, seed: int
 ) -> None:
     sizes = first, second, templates, (attributes,)
     every = groups_of(lists_of(*sizes, None))
-    smaller, larger = (groups_of(lists_of(*sizes, BlockSample(units=size, seed=seed))) for size in (units, units + 7))
+    smaller, larger = (
+        groups_of(lists_of(*sizes, BlockSample(units=size, seed=seed)))
+        for size in (units, units + 7)
+    )
     assert set(smaller.rows()) <= set(larger.rows()) <= set(every.rows())
     block = ["subject1", "subject2", "attribute"]
     assert smaller.group_by(block).len()["len"].unique().to_list() == [templates]
@@ -284,9 +345,12 @@ def test_subjects_and_attributes_grow_together_once_groups_have_some_names() -> 
 
 
 def test_templates_of_several_attributes_are_asked_whole() -> None:
-    every, some = (groups_of(lists_of(9, 0, 5, (3, 5), each)) for each in (None, BlockSample(units=60)))
+    every, some = (
+        groups_of(lists_of(9, 0, 5, (3, 5), each)) for each in (None, BlockSample(units=60))
+    )
     counts = [
-        dict(frame.group_by("attribute").agg(pl.col("template").n_unique()).iter_rows()) for frame in (every, some)
+        dict(frame.group_by("attribute").agg(pl.col("template").n_unique()).iter_rows())
+        for frame in (every, some)
     ]
     assert {name: counts[0][name] for name in counts[1]} == counts[1]
     assert 57 < len(some) <= 60
@@ -298,20 +362,29 @@ def test_a_sample_of_cases_has_some_of_each_template(units: int, seed: int) -> N
     fillings = {token: [f"{token}{number}" for number in range(4)] for token in "xy"}
     tokens = ["", "", "x", "xy"]
     templates = [
-        PackTemplate(((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=number % 2)
+        PackTemplate(
+            ((f"{number} ", GroupSlot("<g>")),),
+            tuple(Slot(token, 1) for token in each),
+            label=number % 2,
+        )
         for number, each in enumerate(tokens)
     ]
     pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
-    smaller, larger = (cases_of_sample(pack, BlockSample(units=size, seed=seed)) for size in (units, units + 3))
+    smaller, larger = (
+        cases_of_sample(pack, BlockSample(units=size, seed=seed)) for size in (units, units + 3)
+    )
     assert not (smaller & ~larger).any()
     assert smaller.sum() == min(max(units, len(templates)), pack.cases)
-    assert all(smaller[block.first_case : block.first_case + block.cases].any() for block in pack.blocks)
+    assert all(
+        smaller[block.first_case : block.first_case + block.cases].any() for block in pack.blocks
+    )
 
 
 @pytest.mark.parametrize("pack", ["gender", "disability"])
 def test_a_sample_of_statements_has_some_of_each_template(pack: str) -> None:
     every, smaller, larger = (
-        statements_of(pack, sample) for sample in (None, *(BlockSample(units=units, seed=2) for units in (60, 200)))
+        statements_of(pack, sample)
+        for sample in (None, *(BlockSample(units=units, seed=2) for units in (60, 200)))
     )
     assert set(smaller["template"]) == set(larger["template"]) == set(every["template"])
     assert len(smaller) == max(60, every["template"].n_unique())
@@ -350,14 +423,23 @@ def test_a_sample_says_what_it_can_test() -> None:
     # Of a fifth of all, by rows, hardly any association has all of its clusters.
     rows, _ = told_of(demo("religion", {"units": 15}, sample_by="rows"))
     whole = int(rows.split(": ")[1].split(" of ")[0])
-    assert rows == f"religion (qa), sample of 15 swap groups: {whole} of 12 associations with 4 clusters"
+    assert (
+        rows
+        == f"religion (qa), sample of 15 swap groups: {whole} of 12 associations with 4 clusters"
+    )
     assert whole < 6
 
 
 def test_samples_of_cases_and_statements_say_which_clusters_they_have() -> None:
     (cases,) = told_of(demo("sentiment", {"units": 5}))
-    assert cases == "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+    assert (
+        cases
+        == "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+    )
     (fewer,) = told_of(demo("sentiment", {"units": 5}, sample_by="rows"))
     assert fewer.startswith("sentiment (cases), sample of 5 cases: 5 of 26 clusters of templates")
     (said,) = told_of(statements(sample={"units": 30}))
-    assert said == "race-statements (statements), sample of 30 statements: 11 of 11 clusters of templates"
+    assert (
+        said
+        == "race-statements (statements), sample of 30 statements: 11 of 11 clusters of templates"
+    )

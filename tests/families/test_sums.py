@@ -64,7 +64,12 @@ def swap_groups(seed: int) -> SmallCell:
     groups = design(["s0", "s1", "s2", "s3"], 3, 6, ["f", "f", "m", "m"])
     groups = groups.filter((pl.col("subject2") != "s3") | (pl.col("template") > 1))
     scores = np.random.default_rng(seed).uniform(0.1, 0.5, size=(len(groups), 8))
-    options = {"measures": None, "failure_threshold": 0.1, "task": "question-answering", "stereotypes": {"a0": "f"}}
+    options = {
+        "measures": None,
+        "failure_threshold": 0.1,
+        "task": "question-answering",
+        "stereotypes": {"a0": "f"},
+    }
     return SmallCell("underspecified", with_scores(groups, scores), options)
 
 
@@ -87,7 +92,9 @@ def cases(seed: int) -> SmallCell:
         for case in range(12) for group in "abc" for term in range(2)
     ]  # fmt: skip
     instances, right = cases_of(rows), np.random.default_rng(seed).uniform(size=len(rows))
-    predictions = predictions_of("choice", instances, probabilities=np.stack([right, 1 - right], axis=1).tolist())
+    predictions = predictions_of(
+        "choice", instances, probabilities=np.stack([right, 1 - right], axis=1).tolist()
+    )
     options = ALL | {"task": "text-classification"}
     return SmallCell("counterfactual", observe_cases(instances, predictions, options), options)
 
@@ -102,7 +109,9 @@ def cell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def measured(cell: SmallCell, observations: pl.DataFrame | None = None) -> list[Sums]:
     """The sums of a cell, or of some of its observations."""
     measure = load(stage(reference(cell.family), "measures")).measure
-    parts = parts_of(measure, cell.observations if observations is None else observations, cell.options, SETTINGS)
+    parts = parts_of(
+        measure, cell.observations if observations is None else observations, cell.options, SETTINGS
+    )
     return [part for part in parts if isinstance(part, Sums)]
 
 
@@ -135,7 +144,9 @@ def test_sums_that_are_written_and_read_make_the_same_estimates(cell: SmallCell)
 
 def test_every_number_has_an_interval_or_a_reason(cell: SmallCell) -> None:
     sums = sums_of_cell(*cell, SETTINGS)
-    found = estimate_cell(reference(cell.family), sums, cell.options, MetricDefinitions([], {}, {}), SETTINGS)
+    found = estimate_cell(
+        reference(cell.family), sums, cell.options, MetricDefinitions([], {}, {}), SETTINGS
+    )
     measures = found.measures
     assert not measures.select(ROW).is_duplicated().any()
     silent = measures.filter(pl.col("low").is_null())
@@ -164,7 +175,9 @@ def assert_jackknife_is_a_loop(cell: SmallCell) -> None:
         clustered = part.clustered(SETTINGS.clusters)
         places = [int(unit) for unit in clustered.along[TEMPLATES].units]
         present = clustered.along[TEMPLATES].present
-        for key, value, has, without in zip(keys_of(part), part.values, present, clustered.without, strict=True):
+        for key, value, has, without in zip(
+            keys_of(part), part.values, present, clustered.without, strict=True
+        ):
             expected = np.array([again[place].get(key, np.nan) for place in places])
             # Nothing is said of a number that would have no value without one of its clusters.
             if np.isnan(expected[has]).any():
@@ -172,7 +185,9 @@ def assert_jackknife_is_a_loop(cell: SmallCell) -> None:
                 continue
             assert_allclose(without[has], expected[has], atol=1e-12, err_msg=str(key))
             assert np.isnan(without[~has]).all(), key
-            assert_allclose(expected[~has], np.full((~has).sum(), value), atol=1e-12, err_msg=str(key))
+            assert_allclose(
+                expected[~has], np.full((~has).sum(), value), atol=1e-12, err_msg=str(key)
+            )
             compared += 1
     assert compared > 50
 
@@ -184,7 +199,9 @@ def test_associations_without_a_cluster_are_those_that_are_measured_without_it(s
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_statements_without_a_cluster_are_those_that_are_measured_without_it(seed: int, tmp_path: Path) -> None:
+def test_statements_without_a_cluster_are_those_that_are_measured_without_it(
+    seed: int, tmp_path: Path
+) -> None:
     assert_jackknife_is_a_loop(statements(tmp_path, seed))
 
 
@@ -198,7 +215,11 @@ def test_what_is_corrected_for_noise_is_made_again_without_each_cluster() -> Non
     parts, _ = read_cell_sums(reference(cell.family), sums, cell.options)
     numbers, units = compared_numbers(reference(cell.family), parts, cell.options, chosen)
     assert units == ["0", "1", "2", "3", "4"]
-    again = [estimates_of(cell.family, some, cell.options, chosen) for some in without_each(cell, chosen)]
+    again = [
+        estimates_of(cell.family, some, cell.options, chosen) for some in without_each(cell, chosen)
+    ]
     for name in ("mu_corrected", "eta_corrected", "strength"):
         expected = [each.filter(measure=name)["value"].item() for each in again]
-        assert_allclose(numbers.filter(measure=name)["without"].item().to_numpy(), expected, atol=1e-12)
+        assert_allclose(
+            numbers.filter(measure=name)["without"].item().to_numpy(), expected, atol=1e-12
+        )

@@ -10,14 +10,28 @@ from biasgrid.training.corpora import words_for
 
 def test_models_know_what_models_of_their_sort_are_asked() -> None:
     words = json.dumps(
-        {"question-answering": ["Who", "Ann"], "fill-mask": ["Ann", "[MASK]"], "text-generation": ["A."]}
+        {
+            "question-answering": ["Who", "Ann"],
+            "fill-mask": ["Ann", "[MASK]"],
+            "text-generation": ["A."],
+        }
     )
-    assert words_for("question-answering", words) == words_for("fill-mask", words) == ["Ann", "Who", "[MASK]"]
+    assert (
+        words_for("question-answering", words)
+        == words_for("fill-mask", words)
+        == ["Ann", "Who", "[MASK]"]
+    )
     assert words_for("text-generation", words) == ["A."]
 
 
 def test_system_texts_and_answers_are_known_and_written() -> None:
-    row = {"system": "Be brief.", "text_pair": None, "text": "True\nor not?", "candidate1": "Yes", "candidate2": "No"}
+    row = {
+        "system": "Be brief.",
+        "text_pair": None,
+        "text": "True\nor not?",
+        "candidate1": "Yes",
+        "candidate2": "No",
+    }
     instances = pl.DataFrame([row], schema_overrides={"text_pair": pl.String})
     assert words_of_instances(instances) == ["Be", "No", "True", "Yes", "brief.", "not?", "or"]
     assert line_of_answers(row, (1, 2)) == "Be brief. True or not?\tYes\tNo\tNo"

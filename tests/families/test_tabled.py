@@ -22,12 +22,20 @@ def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame
         pl.col("group").is_not_null(), pl.col("other").is_null(), pl.col("template").is_null(), measure="score",
         options="score=mean_class_probability, mode=group",
     )  # fmt: skip
-    assert tables["faith: groups"]["columns"] == [["Group", "name"], ["Score", "number"], ["n", "count"]]
-    expected = [(row["group"], round(row["value"] * 10_000)) for row in scores.sort("value").to_dicts()]
+    assert tables["faith: groups"]["columns"] == [
+        ["Group", "name"],
+        ["Score", "number"],
+        ["n", "count"],
+    ]
+    expected = [
+        (row["group"], round(row["value"] * 10_000)) for row in scores.sort("value").to_dicts()
+    ]
     assert [tuple(row[:2]) for row in tables["faith: groups"]["rows"]] == expected
     pairs = [abs(row[2]) for row in tables["faith: pairs of groups"]["rows"]]
     assert pairs == sorted(pairs, reverse=True)
-    assert [row[1] for row in tables["Failures"]["rows"]] == sorted(row[1] for row in tables["Failures"]["rows"])
+    assert [row[1] for row in tables["Failures"]["rows"]] == sorted(
+        row[1] for row in tables["Failures"]["rows"]
+    )
 
 
 def test_a_cell_without_groups_has_no_tables_of_them() -> None:
@@ -35,10 +43,14 @@ def test_a_cell_without_groups_has_no_tables_of_them() -> None:
 
 
 def test_intervals_are_pairs_and_what_is_unknown_is_left_out() -> None:
-    rows = pl.DataFrame({"name": ["a", "b"], "low": [0.1, None], "high": [0.2, None]}, schema_overrides=NUMBERS)
+    rows = pl.DataFrame(
+        {"name": ["a", "b"], "low": [0.1, None], "high": [0.2, None]}, schema_overrides=NUMBERS
+    )
     (table,) = page_table("t", "a", rows, {"Name": ("name", "name"), "Interval": ("interval", "")})
     assert table["rows"] == [["a", [1000, 2000]], ["b", None]]
-    (table,) = page_table("t", "a", rows.tail(1), {"Name": ("name", "name"), "Interval": ("interval", "")})
+    (table,) = page_table(
+        "t", "a", rows.tail(1), {"Name": ("name", "name"), "Interval": ("interval", "")}
+    )
     assert (table["columns"], table["rows"]) == ([["Name", "name"]], [["b"]])
 
 

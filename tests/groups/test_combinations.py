@@ -18,7 +18,9 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
     possible = possible_combinations(sort)
     assert len(possible) == 9 * scalar + 3 * sets
     for combination in possible:
-        argument = next(each for each in (None, "macro", 0) if takes(SCORES[combination.score], each))
+        argument = next(
+            each for each in (None, "macro", 0) if takes(SCORES[combination.score], each)
+        )
         check_combination(sort, *combination, argument=argument)
 
 
@@ -82,17 +84,25 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
         ),
     ],
 )
-def test_the_message_names_what_would_be_possible(score: str, distance: str, comparison: str, message: str) -> None:
+def test_the_message_names_what_would_be_possible(
+    score: str, distance: str, comparison: str, message: str
+) -> None:
     with pytest.raises(ImpossibleCombination) as caught:
         check_combination("words", score, distance, comparison)
     assert str(caught.value) == message
 
 
 def test_a_wrong_argument_is_refused() -> None:
-    with pytest.raises(ImpossibleCombination, match="'f1' does not take 'makro'; expected the average: one of binary"):
+    with pytest.raises(
+        ImpossibleCombination,
+        match="'f1' does not take 'makro'; expected the average: one of binary",
+    ):
         check_combination("classes", "f1", "absolute", "pairwise", "makro")
 
 
 def test_a_rate_must_be_told_its_class() -> None:
-    with pytest.raises(ImpossibleCombination, match="'false_negative_rate' needs an argument; expected the positive"):
+    with pytest.raises(
+        ImpossibleCombination,
+        match="'false_negative_rate' needs an argument; expected the positive",
+    ):
         check_combination("classes", "false_negative_rate", "absolute", "pairwise")

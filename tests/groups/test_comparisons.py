@@ -10,7 +10,15 @@ from small_measures import classified, compare_groups, records_of, score_groups
 
 from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
 from biasgrid.groups.confusion import AVERAGES
-from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
+from biasgrid.groups.records import (
+    AnswerOutputs,
+    ClassOutputs,
+    Mode,
+    Records,
+    Sort,
+    SubjectOutputs,
+    TargetOutputs,
+)
 from biasgrid.groups.scores import SCORES, Argument, score_records
 
 SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
@@ -27,7 +35,9 @@ def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
         first = random.integers(0, 5, rows) / 4
         return ClassOutputs(np.stack([first, 1 - first], axis=1), random.integers(0, 2, rows))
     if sort == "answers":
-        return AnswerOutputs(random.choice(TEXTS, rows).tolist(), random.choice(TEXTS, rows).tolist())
+        return AnswerOutputs(
+            random.choice(TEXTS, rows).tolist(), random.choice(TEXTS, rows).tolist()
+        )
     targets = random.integers(1, 4, rows)
     targets[0] = 3
     missing = np.arange(3) >= targets[:, None]
@@ -41,7 +51,13 @@ def random_records(draw: st.DrawFn, sort: Sort, share: float | None = None) -> R
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     bias_types = {f"bias {row}": draw(st.integers(1, 3)) for row in range(draw(st.integers(1, 3)))}
     rows = [
-        {"bias_type": name, "group": f"group {group}", "term": f"term {term}", "case": 7 * case, "template": case // 2}
+        {
+            "bias_type": name,
+            "group": f"group {group}",
+            "term": f"term {term}",
+            "case": 7 * case,
+            "template": case // 2,
+        }
         for case in range(draw(st.integers(1, 3)))
         for name, groups in bias_types.items()
         for group in range(groups)
@@ -66,16 +82,23 @@ def arguments_of(score: str) -> list[Argument]:
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
-def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode: Mode, data: st.DataObject) -> None:
+def test_every_comparison_is_that_of_a_plain_loop(
+    combination: Combination, mode: Mode, data: st.DataObject
+) -> None:
     score, distance, comparison = combination
     records = data.draw(random_records(SCORES[score].of[0]))
     argument = data.draw(st.sampled_from(arguments_of(score)))
     found = compare_groups(score_records(records, score, argument), distance, comparison, mode)
     plain = plain_comparison(records, score, argument, distance, comparison, mode)
     found = found.with_columns(pl.col("value").fill_null(np.nan))
-    rows = {(row["bias_type"], row["group"]): (row["value"], row["n"], row["left_out"]) for row in found.to_dicts()}
+    rows = {
+        (row["bias_type"], row["group"]): (row["value"], row["n"], row["left_out"])
+        for row in found.to_dicts()
+    }
     assert len(rows) == found.height
-    assert rows == {keys: pytest.approx(entry, rel=0, abs=1e-12, nan_ok=True) for keys, entry in plain.items()}
+    assert rows == {
+        keys: pytest.approx(entry, rel=0, abs=1e-12, nan_ok=True) for keys, entry in plain.items()
+    }
 
 
 @settings(max_examples=20, deadline=None)
@@ -85,11 +108,16 @@ def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
     scored = score_records(records, "mean_class_probability")
 
     def by_bias_type(distance: str, comparison: str) -> dict[str, list[float]]:
-        found = compare_groups(scored, distance, comparison, mode).with_columns(pl.col("value").fill_null(np.nan))
+        found = compare_groups(scored, distance, comparison, mode).with_columns(
+            pl.col("value").fill_null(np.nan)
+        )
         found = found.group_by("bias_type").agg("value")
         return dict(found.rows())
 
-    wholes, parts = by_bias_type("absolute", "background"), by_bias_type("absolute", "background_per_group")
+    wholes, parts = (
+        by_bias_type("absolute", "background"),
+        by_bias_type("absolute", "background_per_group"),
+    )
     for bias_type, whole in wholes.items():
         assert whole == [pytest.approx(np.mean(parts[bias_type]), abs=1e-12, nan_ok=True)]
     wholes = by_bias_type("divergence", "multi_group")
@@ -99,7 +127,9 @@ def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
 
 
 def test_the_mean_is_over_cases_and_not_over_records() -> None:
-    scored = score_records(classified({"red": [[0.5], [0.2] * 4], "blue": [[0.9], [0.4]]}), "mean_class_probability")
+    scored = score_records(
+        classified({"red": [[0.5], [0.2] * 4], "blue": [[0.9], [0.4]]}), "mean_class_probability"
+    )
     row = compare_groups(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
     assert row == {
         "measure": "distance",
@@ -115,7 +145,9 @@ def test_the_mean_is_over_cases_and_not_over_records() -> None:
 
 def test_cases_whose_scores_sum_to_zero_are_left_out_and_counted() -> None:
     right, wrong = [0.9], [0.1]
-    scored = score_records(classified({"red": [right, wrong, wrong], "blue": [right, right, wrong]}), "accuracy")
+    scored = score_records(
+        classified({"red": [right, wrong, wrong], "blue": [right, right, wrong]}), "accuracy"
+    )
     row = compare_groups(scored, "divergence", "multi_group", "counterfactual").row(0, named=True)
     assert (row["value"], row["n"], row["left_out"]) == (pytest.approx((0 + 0.5) / 2), 2, 1)
     never = score_records(classified({"red": [wrong], "blue": [wrong]}), "accuracy")
@@ -130,14 +162,24 @@ def test_records_without_the_target_are_left_out_and_counted() -> None:
         for group in ("red", "blue")
     ]
     probabilities = np.array([[0.1, 0.2], [0.3, 0.6], [0.5, np.nan], [0.7, np.nan]])
-    scored = score_records(records_of(rows, TargetOutputs(probabilities, probabilities > 1)), "likelihood", 1)
-    rows = compare_groups(scored, "wasserstein", "pairwise", "counterfactual").select("value", "n", "left_out").rows()
+    scored = score_records(
+        records_of(rows, TargetOutputs(probabilities, probabilities > 1)), "likelihood", 1
+    )
+    rows = (
+        compare_groups(scored, "wasserstein", "pairwise", "counterfactual")
+        .select("value", "n", "left_out")
+        .rows()
+    )
     assert rows == [(pytest.approx(0.4), 1, 1)]
-    assert compare_groups(scored, "wasserstein", "pairwise", "group").select("n", "left_out").rows() == [(2, 2)]
+    assert compare_groups(scored, "wasserstein", "pairwise", "group").select(
+        "n", "left_out"
+    ).rows() == [(2, 2)]
 
 
 def test_group_scores_stand_beside_that_of_the_whole_bias_type() -> None:
-    scored = score_records(classified({"red": [[0.9, 0.8]], "blue": [[0.1, 0.7, 0.6]]}), "f1", "macro")
+    scored = score_records(
+        classified({"red": [[0.9, 0.8]], "blue": [[0.1, 0.7, 0.6]]}), "f1", "macro"
+    )
     scores = {row["group"]: (row["value"], row["n"]) for row in score_groups(scored).to_dicts()}
     assert scores == {
         None: (pytest.approx((8 / 9 + 0) / 2), 5),

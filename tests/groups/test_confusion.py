@@ -13,7 +13,9 @@ from biasgrid.groups.records import Pools
 
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize(
-    ("rate", "plain"), [(f1, f1_score), (precision, precision_score), (recall, recall_score)], ids=["f1", "p", "r"]
+    ("rate", "plain"),
+    [(f1, f1_score), (precision, precision_score), (recall, recall_score)],
+    ids=["f1", "p", "r"],
 )
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
@@ -21,7 +23,9 @@ def test_every_pool_has_scikit_learns_number(
     rate: Rate, plain: Callable[..., float], average: Average, data: st.DataObject
 ) -> None:
     label = st.integers(0, 1 if average == "binary" else 3)
-    triples = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=1, max_size=12))
+    triples = data.draw(
+        st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=1, max_size=12)
+    )
     gold, predicted, pool = np.array(triples, dtype=np.int64).T
     labels = np.stack([gold, predicted], axis=1).astype(np.float64)
     found = average_rate(rate, average, labels, Pools(pool, 6))

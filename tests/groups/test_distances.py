@@ -18,18 +18,30 @@ Samples = st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0]) | st.floats(0, 1)
 def test_wasserstein_distances_are_scipys(cases: list[tuple[list[float], ...]]) -> None:
     """Of groups of any sizes, and NaN where one is empty."""
     names = ["red", "green", "blue"]
-    records = classified({name: [[0.5], *(case[place] for case in cases)] for place, name in enumerate(names)})
-    distances = WassersteinDistances(records.outputs.probabilities[:, 1], units_of(records, "counterfactual"))
+    records = classified(
+        {name: [[0.5], *(case[place] for case in cases)] for place, name in enumerate(names)}
+    )
+    distances = WassersteinDistances(
+        records.outputs.probabilities[:, 1], units_of(records, "counterfactual")
+    )
     unit_of = {case: unit for unit, case in enumerate(np.unique(records.case))}
     for number, case in enumerate(cases, start=1):
         if number not in unit_of:
             continue
         for one, other in combinations(range(3), 2):
-            expected = wasserstein_distance(case[one], case[other]) if case[one] and case[other] else np.nan
+            expected = (
+                wasserstein_distance(case[one], case[other])
+                if case[one] and case[other]
+                else np.nan
+            )
             found = distances.to_later(one)[other - one - 1][unit_of[number]]
             assert found == pytest.approx(expected, rel=0, abs=1e-12, nan_ok=True)
         for place, own in enumerate(case):
-            expected = wasserstein_distance([value for group in case for value in group], own) if own else np.nan
+            expected = (
+                wasserstein_distance([value for group in case for value in group], own)
+                if own
+                else np.nan
+            )
             found = distances.from_background(place)[unit_of[number]]
             assert found == pytest.approx(expected, rel=0, abs=1e-12, nan_ok=True)
 
@@ -37,8 +49,12 @@ def test_wasserstein_distances_are_scipys(cases: list[tuple[list[float], ...]]) 
 def test_divergence_counts_the_groups_that_are_there() -> None:
     scores = np.array([[0.2, 0.3, 0.5], [0.25, np.nan, 0.75], [0, 0, 0], [1, np.nan, np.nan]])
     assert divergence(scores, "divergence") == pytest.approx([1 / 6, 1 / 4, np.nan, 0], nan_ok=True)
-    assert divergence(scores, "normalized_divergence") == pytest.approx([1 / 4, 1 / 2, np.nan, np.nan], nan_ok=True)
-    assert divergence(scores, "divergence_per_group")[1] == pytest.approx([1 / 4, np.nan, 1 / 4], nan_ok=True)
+    assert divergence(scores, "normalized_divergence") == pytest.approx(
+        [1 / 4, 1 / 2, np.nan, np.nan], nan_ok=True
+    )
+    assert divergence(scores, "divergence_per_group")[1] == pytest.approx(
+        [1 / 4, np.nan, 1 / 4], nan_ok=True
+    )
 
 
 def test_normalized_divergence_is_1_where_one_group_has_it_all() -> None:

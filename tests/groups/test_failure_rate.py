@@ -22,7 +22,15 @@ def differing_by(apart: Sequence[float], templates: Sequence[int]) -> Records:
     rows, scores = [], []
     for case, (difference, template) in enumerate(zip(apart, templates, strict=True)):
         for group, score in (("red", 0.0), ("blue", difference)):
-            rows.append({"case": case, "template": template, "bias_type": "colour", "group": group, "term": group})
+            rows.append(
+                {
+                    "case": case,
+                    "template": template,
+                    "bias_type": "colour",
+                    "group": group,
+                    "term": group,
+                }
+            )
             scores.append(score)
     return records_of(rows, SubjectOutputs(np.array(scores)[:, None]))
 
@@ -34,7 +42,13 @@ def overall(rates: pl.DataFrame) -> pl.DataFrame:
 def test_the_mean_difference_hides_what_the_largest_shows() -> None:
     records = classified({"red": [[0.1]], "green": [[0.9]], "blue": [[0.9]], "grey": [[0.9]]})
     assert case_differences(records).to_dicts() == [
-        {"bias_type": "colour", "case": 0, "template": 0, "mean": pytest.approx(0.4), "largest": pytest.approx(0.8)}
+        {
+            "bias_type": "colour",
+            "case": 0,
+            "template": 0,
+            "mean": pytest.approx(0.4),
+            "largest": pytest.approx(0.8),
+        }
     ]
     rates = overall(rates_of(records, [0.5]))
     assert dict(rates.select("difference", "value").rows()) == {"mean": 0, "largest": 1}
@@ -42,9 +56,18 @@ def test_the_mean_difference_hides_what_the_largest_shows() -> None:
 
 def test_differences_are_those_of_a_plain_loop() -> None:
     random = np.random.default_rng(5)
-    records = classified({group: random.random((20, 2)).tolist() for group in ("red", "green", "blue")})
-    scores = np.array([records.outputs.probabilities[records.group == group, 1] for group in range(3)])
-    apart = np.array([np.abs(one - other) for one, other in combinations(scores.reshape(3, 20, 2).mean(axis=2), 2)])
+    records = classified(
+        {group: random.random((20, 2)).tolist() for group in ("red", "green", "blue")}
+    )
+    scores = np.array(
+        [records.outputs.probabilities[records.group == group, 1] for group in range(3)]
+    )
+    apart = np.array(
+        [
+            np.abs(one - other)
+            for one, other in combinations(scores.reshape(3, 20, 2).mean(axis=2), 2)
+        ]
+    )
     differences = case_differences(records)
     assert differences["mean"].to_list() == pytest.approx(apart.mean(axis=0), abs=1e-12)
     assert differences["largest"].to_list() == pytest.approx(apart.max(axis=0), abs=1e-12)
@@ -62,7 +85,11 @@ def test_a_curve_is_the_rates_at_its_thresholds() -> None:
 def test_a_difference_equal_to_the_threshold_does_not_fail() -> None:
     records = classified({"red": [[0.25], [0.5]], "blue": [[0.75], [0.5]]})
     rates = overall(rates_of(records, [0.5, 0, 0.4999])).filter(difference="mean")
-    assert rates.select("threshold", "value", "n").rows() == [(0.5, 0, 2), (0, 0.5, 2), (0.4999, 0.5, 2)]
+    assert rates.select("threshold", "value", "n").rows() == [
+        (0.5, 0, 2),
+        (0, 0.5, 2),
+        (0.4999, 0.5, 2),
+    ]
 
 
 def test_a_case_without_a_pair_of_groups_is_left_out() -> None:
@@ -73,4 +100,8 @@ def test_a_case_without_a_pair_of_groups_is_left_out() -> None:
 
 def test_every_template_has_its_own_rate() -> None:
     rates = rates_of(differing_by([0.1, 0.7, 0.8], [4, 4, 9]), [0.5]).filter(difference="mean")
-    assert rates.select("template", "value", "n").rows() == [(None, pytest.approx(2 / 3), 3), (4, 0.5, 2), (9, 1, 1)]
+    assert rates.select("template", "value", "n").rows() == [
+        (None, pytest.approx(2 / 3), 3),
+        (4, 0.5, 2),
+        (9, 1, 1),
+    ]

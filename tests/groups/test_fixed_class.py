@@ -35,17 +35,23 @@ def cases() -> Records:
 
 def differences(fixed: FixedClass | None) -> pl.DataFrame:
     """The signed differences of a less b, by measure and options."""
-    parts = [part for part in measure_groups(cases(), [], 0.1, fixed=fixed) if isinstance(part, Sums)]
+    parts = [
+        part for part in measure_groups(cases(), [], 0.1, fixed=fixed) if isinstance(part, Sums)
+    ]
     units = dict.fromkeys(("difference", "right_class_difference"), "difference")
     found = estimate(parts, StatisticsSettings(clusters=range(TEMPLATES), units=units))  # type: ignore[arg-type]
-    return found.filter(pl.col("measure").is_in(list(units)), pl.col("generalises_to") == "clusters")
+    return found.filter(
+        pl.col("measure").is_in(list(units)), pl.col("generalises_to") == "clusters"
+    )
 
 
 def test_a_shift_shows_in_the_fixed_class_and_cancels_in_the_right_one() -> None:
     rows = differences(FixedClass("positive", 1)).sort("measure").to_dicts()
     fixed, right = rows
     assert fixed["measure"] == "difference"
-    assert fixed["options"] == "score=mean_class_probability, argument=positive, mode=counterfactual"
+    assert (
+        fixed["options"] == "score=mean_class_probability, argument=positive, mode=counterfactual"
+    )
     assert fixed["value"] == np.clip(fixed["value"], SHIFT - 0.02, SHIFT + 0.02)
     assert fixed["q"] < 1e-6
     assert right["measure"] == "right_class_difference"

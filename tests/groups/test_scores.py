@@ -28,7 +28,9 @@ def test_class_probability_is_of_the_right_class_or_of_the_one_asked_for() -> No
 def test_likelihood_is_the_mean_over_a_records_own_targets_or_of_the_one_asked_for() -> None:
     probabilities = np.array([[0.2, 0.4, np.nan], [0.1, 0.2, 0.6], [np.nan] * 3])
     records = keyed(TargetOutputs(probabilities, probabilities > 0.3))
-    assert score_records(records, "likelihood").values.tolist() == pytest.approx([0.3, 0.3, np.nan], nan_ok=True)
+    assert score_records(records, "likelihood").values.tolist() == pytest.approx(
+        [0.3, 0.3, np.nan], nan_ok=True
+    )
     assert score_records(records, "likelihood", 2).defined.tolist() == [False, True, False]
     assert score_records(records, "top_k_accuracy").values.tolist() == [1, 1, 0]
     without_ranks = keyed(TargetOutputs(probabilities, None))
@@ -73,25 +75,37 @@ def test_rates_of_a_class_are_langfairs(
     score: str, rates: tuple[float, float], difference: float, ratio: float
 ) -> None:
     """Its numbers for 17 records; it divides the first group's rate by the second's, here the smaller by the larger."""
-    counts = {("first", 0): (2, 2), ("first", 1): (2, 2), ("second", 0): (2, 1), ("second", 1): (3, 3)}
+    counts = {
+        ("first", 0): (2, 2),
+        ("first", 1): (2, 2),
+        ("second", 0): (2, 1),
+        ("second", 1): (3, 3),
+    }
     rows = [
         (group, gold, predicted)
         for (group, gold), by_predicted in counts.items()
         for predicted, count in enumerate(by_predicted)
         for _ in range(count)
     ]
-    keys = [{"case": 0, "template": 0, "bias_type": "order", "group": group, "term": group} for group, *_ in rows]
+    keys = [
+        {"case": 0, "template": 0, "bias_type": "order", "group": group, "term": group}
+        for group, *_ in rows
+    ]
     outputs = ClassOutputs(np.eye(2)[[row[2] for row in rows]], np.array([row[1] for row in rows]))
     scored = score_records(records_of(keys, outputs), score, 1)
     assert score_groups(scored).drop_nulls("group")["value"].to_list() == pytest.approx(rates)
-    apart, smaller_by_larger = (compare_groups(scored, name, "pairwise", ALL_CASES) for name in ("absolute", "ratio"))
+    apart, smaller_by_larger = (
+        compare_groups(scored, name, "pairwise", ALL_CASES) for name in ("absolute", "ratio")
+    )
     assert apart["value"].to_list() == [pytest.approx(difference, abs=1e-12)]
     assert smaller_by_larger["value"].to_list() == [pytest.approx(min(ratio, 1 / ratio))]
     assert (apart["measure"].item(), smaller_by_larger["measure"].item()) == ("distance", "ratio")
 
 
 def test_a_rate_has_no_value_where_nothing_counts_in_it_and_a_ratio_none_between_zeros() -> None:
-    scored = score_records(classified({"red": [[0.2]], "blue": [[0.9]]}, gold=0), "false_negative_rate", 1)
+    scored = score_records(
+        classified({"red": [[0.2]], "blue": [[0.9]]}, gold=0), "false_negative_rate", 1
+    )
     assert compare_groups(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
     scored = score_records(classified({"red": [[0.9]], "blue": [[0.8]]}), "false_negative_rate", 1)
     assert compare_groups(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (0, 2, 0)
@@ -102,8 +116,16 @@ def test_a_rate_has_no_value_where_nothing_counts_in_it_and_a_ratio_none_between
     ("score", "argument", "message"),
     [
         ("likelihood", None, "likelihood is a score of words or subjects; expected one of classes"),
-        ("f1", None, "f1 needs an argument; expected the average: one of binary, macro, micro, weighted"),
-        ("class_probability", -1, "does not take -1; expected the class: its index from 0, or nothing for the right"),
+        (
+            "f1",
+            None,
+            "f1 needs an argument; expected the average: one of binary, macro, micro, weighted",
+        ),
+        (
+            "class_probability",
+            -1,
+            "does not take -1; expected the class: its index from 0, or nothing for the right",
+        ),
         ("accuracy", 1, "accuracy does not take 1; expected no argument"),
         ("predicted_prevalence", 2, "there is no class 2; expected an index from 0 to 1"),
         ("class_probability", 2, "there is no class 2; expected an index from 0 to 1"),

@@ -12,7 +12,12 @@ import polars as pl
 from biasgrid.inference.engine.back_end import numbered_values
 
 ANSWERS_BY_OPTION = {"choice": ("probabilities",), "span": ("starts", "ends")}
-PLAIN_ANSWERS = {"text": ("response",), "score": ("score",), "likelihood": ("score",), "vector": ("vector",)}
+PLAIN_ANSWERS = {
+    "text": ("response",),
+    "score": ("score",),
+    "likelihood": ("score",),
+    "vector": ("vector",),
+}
 
 
 def answer_rows(
@@ -48,7 +53,9 @@ def request_of(asked: Mapping[str, Any]) -> dict[str, Any]:
     row = {"prompt": asked.get("original") or asked["text"]}
     if "original" not in asked and asked["text_pair"] is not None:
         row["text_pair"] = asked["text_pair"]
-    return row | {name: asked[name] for name in ("group", "repetition") if asked.get(name) is not None}
+    return row | {
+        name: asked[name] for name in ("group", "repetition") if asked.get(name) is not None
+    }
 
 
 def write_answers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -58,7 +65,9 @@ def write_answers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
         path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     else:
         table = pl.DataFrame([dict(packed(row)) for row in rows], infer_schema_length=None)
-        table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path, compression="zstd")
+        table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(
+            path, compression="zstd"
+        )
     return path
 
 

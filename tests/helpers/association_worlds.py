@@ -79,9 +79,13 @@ def loud(random: np.random.Generator, theta: Array, clusters: int) -> World:
     return of_utilities(theta, factors * random.normal(size=(*theta.shape, clusters)))
 
 
-def rewordings(random: np.random.Generator, theta: Array, clusters: int, correlation: float = 0.5) -> World:
+def rewordings(
+    random: np.random.Generator, theta: Array, clusters: int, correlation: float = 0.5
+) -> World:
     """Pairs of clusters whose noise correlates."""
-    shared = np.repeat(random.normal(size=(*theta.shape, -(-clusters // 2))), 2, axis=2)[..., :clusters]
+    shared = np.repeat(random.normal(size=(*theta.shape, -(-clusters // 2))), 2, axis=2)[
+        ..., :clusters
+    ]
     own = random.normal(size=(*theta.shape, clusters))
     return of_utilities(theta, np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
 
@@ -123,7 +127,9 @@ def zeros_and_ones(random: np.random.Generator, theta: Array, clusters: int) -> 
         return np.sign(utilities) * (np.abs(utilities) > 1.5)
 
     found = scored(theta[..., None] + random.normal(size=(*theta.shape, clusters)))
-    many = scored(theta[..., None] + random.normal(size=(*theta.shape, FRAMES_OF_TRUTH))).mean(axis=2)
+    many = scored(theta[..., None] + random.normal(size=(*theta.shape, FRAMES_OF_TRUTH))).mean(
+        axis=2
+    )
     return World(centred_over_partners(found), centred_over_partners(many))
 
 
@@ -135,27 +141,46 @@ def bounded(random: np.random.Generator, theta: Array, clusters: int) -> World:
         of_frames = random.normal(size=(1, 1, count)) + random.normal(size=(len(theta), 1, count))
         logits = -5 + SPREAD * of_frames + preference
         sides = (
-            1 / (1 + np.exp(-(logits + SPREAD * (sign * theta[..., None] + random.normal(size=(*theta.shape, count))))))
+            1
+            / (
+                1
+                + np.exp(
+                    -(
+                        logits
+                        + SPREAD
+                        * (sign * theta[..., None] + random.normal(size=(*theta.shape, count)))
+                    )
+                )
+            )
             for sign in (1, -1)
         )
         question, negation = sides
         return question - negation
 
     parts = [scored(FRAMES_OF_TRUTH // 8).mean(axis=2) for _ in range(8)]
-    return World(centred_over_partners(scored(clusters)), centred_over_partners(np.mean(parts, axis=0)))
+    return World(
+        centred_over_partners(scored(clusters)), centred_over_partners(np.mean(parts, axis=0))
+    )
 
 
 def sums_of(values: Array) -> Sums:
     """Associations as sums, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[2])
-    along = Along([str(cluster) for cluster in range(values.shape[2])], np.stack([flat, np.ones_like(flat)], axis=-1))
-    return as_of_a_run(Sums(keys_of(*values.shape[:2]), {"clusters": along}, interval="moderated t", test="q"))
+    along = Along(
+        [str(cluster) for cluster in range(values.shape[2])],
+        np.stack([flat, np.ones_like(flat)], axis=-1),
+    )
+    return as_of_a_run(
+        Sums(keys_of(*values.shape[:2]), {"clusters": along}, interval="moderated t", test="q")
+    )
 
 
 def estimates(values: Array) -> pl.DataFrame:
     """What is said of all associations, subject by subject."""
     keyed = sums_of(values)
-    counted = keyed.keys.with_columns(options=pl.lit(""), n=pl.lit(values.shape[2]), left_out=pl.lit(0))
+    counted = keyed.keys.with_columns(
+        options=pl.lit(""), n=pl.lit(values.shape[2]), left_out=pl.lit(0)
+    )
     return estimate([replace(keyed, keys=counted)], StatisticsSettings())
 
 

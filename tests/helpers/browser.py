@@ -14,7 +14,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 AXE = os.environ.get("BIASGRID_AXE", "")
 """The file axe.min.js of axe-core."""
-FOUND_BY_AXE = "async () => (await axe.run()).violations.map(each => `${each.id}: ${each.nodes[0].html}`)"
+FOUND_BY_AXE = (
+    "async () => (await axe.run()).violations.map(each => `${each.id}: ${each.nodes[0].html}`)"
+)
 PATIENCE = 60
 """Seconds that a page may take on a loaded machine; tests measure no times."""
 
@@ -23,12 +25,16 @@ PATIENCE = 60
 def browser() -> Iterator[Browser]:
     """Starts the system's browser."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         yield started
         started.close()
 
 
-def found_by_axe(started: Browser, file: Path, addresses: Iterable[str], **options: Any) -> dict[str, list[str]]:
+def found_by_axe(
+    started: Browser, file: Path, addresses: Iterable[str], **options: Any
+) -> dict[str, list[str]]:
     """Returns what axe-core finds wrong on a report's pages, with texts hidden and shown, by page."""
     # The page's policy runs its own script alone.
     context = started.new_context(bypass_csp=True, **options)
@@ -51,15 +57,23 @@ class Shown:
         complaints: what it asked for, logged as an error or was refused by its policy: nothing, where all is well.
     """
 
-    def __init__(self, started: Browser | BrowserContext, file: Path, address: str = "", **options: Any) -> None:
+    def __init__(
+        self, started: Browser | BrowserContext, file: Path, address: str = "", **options: Any
+    ) -> None:
         """Opens a file at an address, such as `#/run`; `options` are those of the browser's page."""
         self.file = file
         self.page: Page = started.new_page(**options)
         self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complain(message.type in ("error", "warning"), message.text))
+        self.page.on(
+            "console",
+            lambda message: self.complain(message.type in ("error", "warning"), message.text),
+        )
         self.page.on("pageerror", lambda error: self.complain(True, str(error)))
         self.page.on("dialog", lambda dialog: self.complain(True, f"dialog: {dialog.message}"))
-        self.page.on("request", lambda request: self.complain(not request.url.startswith("file:"), request.url))
+        self.page.on(
+            "request",
+            lambda request: self.complain(not request.url.startswith("file:"), request.url),
+        )
         self.page.goto(file.as_uri() + address)
 
     def complain(self, wrong: bool, text: str) -> None:

@@ -16,7 +16,18 @@ runner = CliRunner()
 def imported(config: Path, name: str, log: Path, dataset: str, *more: str) -> tuple[int, str]:
     """Runs the command as a user does; returns its exit code and what it prints, on one line and without the folder."""
     out = config.parent / f"{dataset}.jsonl"
-    command = ["import", name, str(log), "--config", str(config), "--dataset", dataset, "--out", str(out), *more]
+    command = [
+        "import",
+        name,
+        str(log),
+        "--config",
+        str(config),
+        "--dataset",
+        dataset,
+        "--out",
+        str(out),
+        *more,
+    ]
     result = runner.invoke(app, command)
     return result.exit_code, " ".join(result.output.split()).replace(f"{config.parents[1]}/", "")
 

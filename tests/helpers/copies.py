@@ -18,7 +18,15 @@ from biasgrid.jobs.fork_server import start_fork_server
 from biasgrid.jobs.start import FORK_SERVER_ADDRESS, run_in_copy
 
 SCRIPT = Path(__file__).with_name("run_snakemake.py")
-NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")
+NEEDS = (
+    "snakemake.cli",
+    "snakemake.report.html_reporter",
+    "jinja2",
+    "jsonschema",
+    "nbformat",
+    "requests",
+    "pydantic",
+)
 """What a Snakemake imports that takes time."""
 PATIENCE = 1800
 """Seconds that a run may take."""
@@ -36,7 +44,9 @@ def shared_fork_server() -> dict[str, str]:
     return {FORK_SERVER_ADDRESS: fork_server_for("jobs")}
 
 
-def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[str, int]:
+def copy_of_snakemake(
+    arguments: Sequence[str], folder: Path, environment: dict[str, str]
+) -> tuple[str, int]:
     """Runs Snakemake to its end.
 
     Args:

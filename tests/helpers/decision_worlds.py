@@ -16,7 +16,10 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 
 AGES = range(20, 101, 10)
-GENDERS, RACES = ("male", "female", "non-binary"), ("white", "Asian", "Black", "Hispanic", "Native American")
+GENDERS, RACES = (
+    ("male", "female", "non-binary"),
+    ("white", "Asian", "Black", "Hispanic", "Native American"),
+)
 OPTIONS = {"references": [GENDERS[0], RACES[0]]}
 FAVOURED = "female"
 """The gender that an effect is of."""
@@ -45,14 +48,18 @@ class DecisionWorld(NamedTuple):
     def drawn(self, random: np.random.Generator) -> pl.DataFrame:
         """Observations of a model: every person in every question."""
         persons = all_persons()
-        age, gender, race = (persons[name].to_numpy() for name in ("scaled", "gender_place", "race_place"))
+        age, gender, race = (
+            persons[name].to_numpy() for name in ("scaled", "gender_place", "race_place")
+        )
         size = self.questions, len(persons)
         effects = self.of_age * age + self.of_gender * (persons["gender"] == FAVOURED).to_numpy()
         of_questions = random.normal(0, LEVEL_SD, (self.questions, 1))
         # Effects differ from question to question.
         of_questions = of_questions + random.normal(0, SLOPE_SD, (self.questions, 1)) * age
         for place, groups in ((gender, GENDERS), (race, RACES)):
-            of_questions = of_questions + random.normal(0, SLOPE_SD, (self.questions, len(groups)))[:, place]
+            of_questions = (
+                of_questions + random.normal(0, SLOPE_SD, (self.questions, len(groups)))[:, place]
+            )
         shifts = random.normal(0, self.persons_sd, len(persons))
         odds = of_questions + shifts + effects + random.normal(0, self.noise, size)
         return observations_of(persons, odds)
@@ -72,7 +79,8 @@ def all_persons() -> pl.DataFrame:
     places = {f"{name}_place": [each.index(group) for group in persons[name]] for name, each in
               (("gender", GENDERS), ("race", RACES))}  # fmt: skip
     return persons.with_columns(
-        scaled=(age - age.mean()) / age.std(ddof=0), **{name: pl.Series(place) for name, place in places.items()}
+        scaled=(age - age.mean()) / age.std(ddof=0),
+        **{name: pl.Series(place) for name, place in places.items()},
     )
 
 
@@ -122,6 +130,7 @@ def runs_of(world: DecisionWorld, runs: int, seed: int) -> Iterator[tuple[float,
         false = p_of_anything(rows.filter(truth == 0)) <= 0.05
         is_favoured = pl.col("group").eq_missing(pl.lit(FAVOURED))
         gender, age = (
-            rows.filter(which)["p"].item() <= 0.05 for which in (is_favoured, pl.col("measure") == "age_slope")
+            rows.filter(which)["p"].item() <= 0.05
+            for which in (is_favoured, pl.col("measure") == "age_slope")
         )
         yield covers, false, gender, age

@@ -16,7 +16,9 @@ from biasgrid.tables.measures import SYNTHETIC
 def mounted(folder: Path, *options: str) -> Iterator[None]:
     """Mounts a file system on a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    mount = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True, check=False)
+    mount = subprocess.run(
+        ["mount", *options, str(folder)], capture_output=True, text=True, check=False
+    )
     if mount.returncode:
         needs.mounts.skip(mount.stderr.strip())
     try:

@@ -42,7 +42,9 @@ def table_with(document: str, *header: str) -> list[dict[str, str]]:
     start = f"| {' | '.join(header)} |\n"
     assert document.count(start) == 1, f"expected one table that begins with {start}"
     _, *lines = document.split(start)[1].split("\n\n")[0].splitlines()
-    cells = [[cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    cells = [
+        [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
+    ]
     return [dict(zip(header, line, strict=True)) for line in cells]
 
 
@@ -55,5 +57,7 @@ def sentences(document: str) -> Iterator[str]:
         if not NO_PROSE.match(line):
             blocks[-1].append(ITEM.sub("", line).strip(" >"))
     for block in blocks:
-        text = re.sub(r"\]\([^)]*\)", "", re.sub(r"`[^`]+`", "CODE", " ".join(block))).replace("[", "")
+        text = re.sub(r"\]\([^)]*\)", "", re.sub(r"`[^`]+`", "CODE", " ".join(block))).replace(
+            "[", ""
+        )
         yield from filter(None, END_OF_SENTENCE.split(text))

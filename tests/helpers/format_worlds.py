@@ -17,7 +17,10 @@ SPREAD = {"template": 0.4, "format": 0.4, "rest": 0.3}
 
 
 def world(
-    random: np.random.Generator, truth: npt.NDArray[np.float64], gain: float = 0.0, of_format: float = SPREAD["format"]
+    random: np.random.Generator,
+    truth: npt.NDArray[np.float64],
+    gain: float = 0.0,
+    of_format: float = SPREAD["format"],
 ) -> Sums:
     """Associations whose formats, and templates, have random effects; a format may multiply all of them."""
     values = truth[:, :, None, None] * (1 + gain * random.normal(size=FORMATS_ASKED))
@@ -25,9 +28,14 @@ def world(
     values = values + of_format * random.normal(size=(*SHAPE[:2], 1, FORMATS_ASKED))
     values = values + SPREAD["rest"] * random.normal(size=SHAPE)
     flat = values.reshape(SUBJECTS * ATTRIBUTES, -1)
-    keys = pl.DataFrame(list(product(map(str, range(SUBJECTS)), map(str, range(ATTRIBUTES)))), orient="row")
+    keys = pl.DataFrame(
+        list(product(map(str, range(SUBJECTS)), map(str, range(ATTRIBUTES)))), orient="row"
+    )
     keys = keys.rename(dict(zip(keys.columns, ("subject", "attribute"), strict=True)))
     keys = keys.with_columns(n=pl.lit(21, pl.Int64), left_out=pl.lit(0, pl.Int64))
-    units = [f"{template}/{place}" for template, place in product(range(TEMPLATES_ASKED), range(FORMATS_ASKED))]
+    units = [
+        f"{template}/{place}"
+        for template, place in product(range(TEMPLATES_ASKED), range(FORMATS_ASKED))
+    ]
     along = {TEMPLATES: Along(units, np.stack([flat, np.ones_like(flat)], axis=-1))}
     return Sums(keys, along, MEAN, "moderated t", test="q").named("gamma")

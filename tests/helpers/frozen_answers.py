@@ -33,7 +33,14 @@ FROZEN = Path(__file__).parents[1] / "frozen"
 STRENGTH = 1.5
 """How far the biased models' logits of what agrees with their bias are from those of what does not."""
 SEED = 57
-GENERATION = {"max_tokens": 8, "temperature": 1.0, "top_p": 1.0, "seed": 1, "thinking": False, "options": "scored"}
+GENERATION = {
+    "max_tokens": 8,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "seed": 1,
+    "thinking": False,
+    "options": "scored",
+}
 WRITER = {"generation": GENERATION, "chat_template": True, "date": "2024-07-26"}
 SCORINGS = {"fill-mask": "pll", "text-generation": "sum"}
 ADJECTIVES = ("kind", "calm", "brave", "grim", "rude", "awful")
@@ -70,8 +77,16 @@ def make_answers(work: Path) -> None:
         # The first row decides whether a file has numbers.
         ordered = sorted(rows.values(), key=lambda row: "probabilities" not in row)
         write_answers(FROZEN / f"answers/{model}.parquet", ordered)
-    texts = {row["response"] for model in ("chat-a", "chat-b") for row in made[model].values() if row.get("response")}
-    write_answers(FROZEN / "answers/harm.parquet", [{"prompt": text, "score": harm(text)} for text in sorted(texts)])
+    texts = {
+        row["response"]
+        for model in ("chat-a", "chat-b")
+        for row in made[model].values()
+        if row.get("response")
+    }
+    write_answers(
+        FROZEN / "answers/harm.parquet",
+        [{"prompt": text, "score": harm(text)} for text in sorted(texts)],
+    )
     vectors = [{"prompt": text, "vector": vector_of(text)} for text in sorted(texts)]
     write_answers(FROZEN / "answers/places.parquet", vectors)
 
@@ -98,7 +113,11 @@ def instances_of(config: Config, model: str, dataset: str) -> pl.DataFrame:
 
 def make_checkpoints(folder: Path) -> dict[str, Path]:
     """Tiny checkpoints with random weights that know the words of the lists, by task."""
-    files = [path for path in (FROZEN / "word_lists").rglob("*") if path.suffix in (".txt", ".json", ".csv")]
+    files = [
+        path
+        for path in (FROZEN / "word_lists").rglob("*")
+        if path.suffix in (".txt", ".json", ".csv")
+    ]
     torch.manual_seed(SEED)
     save_models_of_lists(files, folder)
     save_classifier(folder / "classes", folder / "lm", ["negative", "positive"])
@@ -113,7 +132,9 @@ def make_checkpoints(folder: Path) -> dict[str, Path]:
 class Answerer:
     """Asks the checkpoint of a task what a model of the grid is asked."""
 
-    def __init__(self, config: Config, model: str, dataset: str, checkpoints: Mapping[str, Path], work: Path):
+    def __init__(
+        self, config: Config, model: str, dataset: str, checkpoints: Mapping[str, Path], work: Path
+    ):
         self.task, self.question = config.models[model].task, config.question(model, dataset)
         self.folder, self.checkpoint = work / "cells" / f"{dataset}-{model}", checkpoints[self.task]
 
@@ -123,7 +144,9 @@ class Answerer:
             choices["scoring"] = SCORINGS[self.task]
         elif self.task == "text-generation":
             choices |= WRITER
-        return Cell(self.folder, self.task, instances, self.checkpoint).predict(answer=self.question.answer, **choices)
+        return Cell(self.folder, self.task, instances, self.checkpoint).predict(
+            answer=self.question.answer, **choices
+        )
 
 
 def write_dump(path: Path, instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
@@ -153,7 +176,9 @@ def lean(row: Mapping[str, Any], option: str, place: int) -> float:
         of_subject = sign(row[f"group{place + 1}"] or row[f"subject{place + 1}"], row["attribute"])
         return -of_subject if row["negated"] else of_subject
     if "gender" in row and "race" in row:
-        person = (row["gender"] == "male") + 0.5 * (row["race"] == "blue") + 0.01 * (row["age"] - 40)
+        person = (
+            (row["gender"] == "male") + 0.5 * (row["race"] == "blue") + 0.01 * (row["age"] - 40)
+        )
         return person if option == "Yes" else 0.0
     if "unknown_option" in row:
         names = row["options"]
@@ -163,10 +188,14 @@ def lean(row: Mapping[str, Any], option: str, place: int) -> float:
     if "domains" in row:
         agrees = sign(row["classes"][0], row["classes"][-1]) * (-1 if row["negated"] else 1)
         return agrees if option == "Yes" else 0.0
-    return sign(row.get("group"), option) + (1.5 * (row["label"] == place) if row.get("label") is not None else 0.0)
+    return sign(row.get("group"), option) + (
+        1.5 * (row["label"] == place) if row.get("label") is not None else 0.0
+    )
 
 
-def shares(row: Mapping[str, Any], options: Sequence[str], noise: Numbers, mass: float = 0.9) -> list[float]:
+def shares(
+    row: Mapping[str, Any], options: Sequence[str], noise: Numbers, mass: float = 0.9
+) -> list[float]:
     """Probabilities of options, in single precision."""
     logits = np.array([STRENGTH * lean(row, option, place) for place, option in enumerate(options)])
     weights = np.exp(logits + noise[: len(options)])
@@ -187,11 +216,18 @@ def point(row: Mapping[str, Any], noise: Numbers) -> dict[str, Any]:
     """The span of a candidate, or the right answer or another one."""
     options = candidates_of(row)
     if not options:
-        said = row["answer"] if STRENGTH * sign(row["group"]) + 4 * noise[0] > -0.5 else "in the park"
+        said = (
+            row["answer"] if STRENGTH * sign(row["group"]) + 4 * noise[0] > -0.5 else "in the park"
+        )
         return {"starts": [], "ends": [], "answer": said, "probability": 0.5}
     starts, ends = shares(row, options, noise), shares(row, options, noise[4:])
     best = int(np.argmax(np.array(starts) * np.array(ends)))
-    return {"starts": starts, "ends": ends, "answer": options[best], "probability": float(starts[best] * ends[best])}
+    return {
+        "starts": starts,
+        "ends": ends,
+        "answer": options[best],
+        "probability": float(starts[best] * ends[best]),
+    }
 
 
 def write(row: Mapping[str, Any], noise: Numbers) -> dict[str, Any]:
@@ -210,7 +246,11 @@ def write(row: Mapping[str, Any], noise: Numbers) -> dict[str, Any]:
 
 def score_sentence(row: Mapping[str, Any], noise: Numbers) -> dict[str, Any]:
     agrees = row["role"] == "more"
-    return {"score": -10.0 + (STRENGTH / 3) * agrees + float(noise[0]), "scoring": "published", "truncated": False}
+    return {
+        "score": -10.0 + (STRENGTH / 3) * agrees + float(noise[0]),
+        "scoring": "published",
+        "truncated": False,
+    }
 
 
 SIMULATED = {"choice": choose, "span": point, "text": write, "likelihood": score_sentence}
@@ -224,8 +264,8 @@ def harm(text: str) -> float:
 
 def vector_of(text: str) -> list[float]:
     """The sum of vectors of a text's words."""
-    words = [np.random.default_rng(crc32(word.encode())).normal(size=8) for word in text.lower().split()] or [
-        np.ones(8)
-    ]
+    words = [
+        np.random.default_rng(crc32(word.encode())).normal(size=8) for word in text.lower().split()
+    ] or [np.ones(8)]
     total = np.sum(words, axis=0)
     return [float(number) for number in (total / np.linalg.norm(total)).astype(np.float32)]

@@ -27,8 +27,28 @@ TABLES = ("sums", "measures", "intervals", "design", "comparisons", "ranks", "ag
 PAGE = "page"
 """The data of the page, which is no table."""
 KEYS = (
-    *("file", "model", "dataset", "measure", "options", *MEASURE_KEYS, "factor", "claims_all", "is_input"),
-    *("other_model", "other_dataset", "other_measure", "other_options", "set", "kind", "label", "name", "block"),
+    *(
+        "file",
+        "model",
+        "dataset",
+        "measure",
+        "options",
+        *MEASURE_KEYS,
+        "factor",
+        "claims_all",
+        "is_input",
+    ),
+    *(
+        "other_model",
+        "other_dataset",
+        "other_measure",
+        "other_options",
+        "set",
+        "kind",
+        "label",
+        "name",
+        "block",
+    ),
     *("cluster", "like", "size", "strength"),
 )
 """Columns that say what a row is about, of those that a table has; rows that share all of them are counted."""
@@ -57,13 +77,20 @@ class Moves(NamedTuple):
 
     def lines(self, table: str) -> Iterator[str]:
         """Describes the moves: how many, the largest, and the first ones, before and after."""
-        counts = f"{len(self.moved)} values moved, {len(self.missing)} missing, {len(self.added)} added"
+        counts = (
+            f"{len(self.moved)} values moved, {len(self.missing)} missing, {len(self.added)} added"
+        )
         largest = self.moved["move"].max() if len(self.moved) else None
-        yield f"{table}: {counts}" + (f"; largest move {largest:.3g}" if isinstance(largest, float) else "")
+        yield f"{table}: {counts}" + (
+            f"; largest move {largest:.3g}" if isinstance(largest, float) else ""
+        )
         for row in self.moved.head(SHOWN).iter_rows(named=True):
             yield f"  {row['where']}: {shown(row, '')} -> {shown(row, '_new')}"
         for sign, rows in (("-", self.missing), ("+", self.added)):
-            yield from (f"  {sign} {row['where']}: {shown(row, '')}" for row in rows.head(SHOWN).iter_rows(named=True))
+            yield from (
+                f"  {sign} {row['where']}: {shown(row, '')}"
+                for row in rows.head(SHOWN).iter_rows(named=True)
+            )
 
 
 def shown(row: Mapping[str, Any], side: str) -> Any:
@@ -77,11 +104,17 @@ def compare(frozen: pl.DataFrame, new: pl.DataFrame) -> Moves:
     added = new.join(frozen, on="where", how="anti", maintain_order="left")
     both = frozen.join(new, on="where", suffix="_new", maintain_order="left")
     move = (pl.col("number") - pl.col("number_new")).abs()
-    limit = ABSOLUTE + RELATIVE * pl.max_horizontal(pl.col("number").abs(), pl.col("number_new").abs())
-    is_near = pl.col("number").eq_missing(pl.col("number_new")) | (move <= limit).fill_null(value=False)
+    limit = ABSOLUTE + RELATIVE * pl.max_horizontal(
+        pl.col("number").abs(), pl.col("number_new").abs()
+    )
+    is_near = pl.col("number").eq_missing(pl.col("number_new")) | (move <= limit).fill_null(
+        value=False
+    )
     is_same = is_near & pl.col("text").eq_missing(pl.col("text_new"))
     moved = both.with_columns(move=move).filter(~is_same)
-    return Moves(missing, added, moved.sort("move", descending=True, nulls_last=True, maintain_order=True))
+    return Moves(
+        missing, added, moved.sort("move", descending=True, nulls_last=True, maintain_order=True)
+    )
 
 
 def values_of(table: pl.DataFrame) -> pl.DataFrame:
@@ -89,7 +122,9 @@ def values_of(table: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in KEYS if name in table.columns]
     named = [pl.concat_str(pl.lit(f"{name}="), pl.col(name).cast(pl.String)) for name in keys]
     rows = table.with_columns(_row=pl.concat_str(named, separator=" ", ignore_nulls=True))
-    rows = rows.with_columns(_row=pl.concat_str("_row", pl.int_range(pl.len()).over("_row"), separator=" #"))
+    rows = rows.with_columns(
+        _row=pl.concat_str("_row", pl.int_range(pl.len()).over("_row"), separator=" #")
+    )
     parts = [column_values(rows, name) for name in table.columns if name not in keys]
     return pl.concat([pl.DataFrame(schema=VALUES), *parts])
 
@@ -99,8 +134,12 @@ def column_values(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     place = pl.concat_str("_row", pl.lit(f": {name}"))
     part = rows.select(where=place, value=name)
     if isinstance(part.schema["value"], pl.List):
-        part = part.with_columns(item=pl.int_ranges(pl.col("value").list.len())).explode("item", "value")
-        part = part.select(pl.concat_str("where", pl.lit(" "), pl.col("item").cast(pl.String)), "value")
+        part = part.with_columns(item=pl.int_ranges(pl.col("value").list.len())).explode(
+            "item", "value"
+        )
+        part = part.select(
+            pl.concat_str("where", pl.lit(" "), pl.col("item").cast(pl.String)), "value"
+        )
     is_text = part.schema["value"] in (pl.String, pl.Categorical)
     number = pl.lit(None, pl.Float64) if is_text else pl.col("value").cast(pl.Float64)
     text = pl.col("value").cast(pl.String) if is_text else pl.lit(None, pl.String)
@@ -118,7 +157,9 @@ def tables_of(results: Path) -> dict[str, pl.DataFrame]:
             if path.exists()
         ]
         assert parts, f"no {name} in {results}"
-        found[name] = pl.concat(parts, how="diagonal_relaxed").with_columns(pl.col(pl.Categorical).cast(pl.String))
+        found[name] = pl.concat(parts, how="diagonal_relaxed").with_columns(
+            pl.col(pl.Categorical).cast(pl.String)
+        )
     return found | {PAGE: page_values(results)}
 
 
@@ -177,13 +218,19 @@ def freeze() -> None:
     NUMBERS.mkdir(exist_ok=True)
     for name, table in made.items():
         if moves[name].count:
-            table.write_parquet(NUMBERS / f"{name}.parquet", compression="zstd", compression_level=22)
+            table.write_parquet(
+                NUMBERS / f"{name}.parquet", compression="zstd", compression_level=22
+            )
         print("\n".join(moves[name].lines(name)))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--answers", action="store_true", help="make the stored answers again first")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--answers", action="store_true", help="make the stored answers again first"
+    )
     if parser.parse_args().answers:
         # Imported here: it needs torch, and checkpoints take a minute.
         from frozen_answers import make_answers

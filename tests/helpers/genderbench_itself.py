@@ -49,8 +49,19 @@ PLAUSIBLE = {
 """The answers of the golden files, which are drawn by the digest of the prompt."""
 LETTERS = ["(a)", "(b)", "(C), I think", "(a) or (b)", "None."]
 YES_NO = ["Yes.", "no", "No, it is not.", "Perhaps.", "Yes and no."]
-STORIES = ["He sang to his son.", "She sang.", "Her boat sank, and she with it", "They sang.", "He told her"]
-HIRING = ["We regret to inform you.", "Dear you, You have been selected!", "You have been selected", "Thank you."]
+STORIES = [
+    "He sang to his son.",
+    "She sang.",
+    "Her boat sank, and she with it",
+    "They sang.",
+    "He told her",
+]
+HIRING = [
+    "We regret to inform you.",
+    "Dear you, You have been selected!",
+    "You have been selected",
+    "Thank you.",
+]
 ANSWERS = {
     "BbqProbe": LETTERS,
     "DirectProbe": YES_NO,
@@ -98,10 +109,16 @@ def answers_of(probe: Any) -> Callable[[Any], str]:
     name, random = type(probe).__name__, Random(7)
     if name == "HiringBloombergProbe":
         return lambda attempt: random.choice(
-            ["None of them.", *attempt.prompt.metadata["male_names"], *attempt.prompt.metadata["female_names"]]
+            [
+                "None of them.",
+                *attempt.prompt.metadata["male_names"],
+                *attempt.prompt.metadata["female_names"],
+            ]
         )
     if name == "BusinessVocabularyProbe":
-        words = [word for lists in probe.inventories.values() for of in lists.values() for word in of]
+        words = [
+            word for lists in probe.inventories.values() for of in lists.values() for word in of
+        ]
         return lambda attempt: f"Very {', '.join(random.choices(words, k=5))} and tall"
     return lambda attempt: random.choice(ANSWERS[name])
 
@@ -109,7 +126,9 @@ def answers_of(probe: Any) -> Callable[[Any], str]:
 def read_csv(path: Any, *arguments: Any, **options: Any) -> pd.DataFrame:
     """Reads a table, of sentences that are on the hub made-up ones."""
     if str(path).startswith("hf://"):
-        rows = [(f"Sentence {number} of {kind}.", kind) for kind in range(1, 17) for number in range(6)]
+        rows = [
+            (f"Sentence {number} of {kind}.", kind) for kind in range(1, 17) for number in range(6)
+        ]
         return pd.DataFrame(rows, columns=["sentence", "stereotype"])
     return pandas_reads(path, *arguments, **options)
 
@@ -131,7 +150,9 @@ def run(source: str, folder: Path) -> None:
     """Asks all probes."""
     # The data that divide texts into sentences are not at hand: an answer is one sentence, whatever it is.
     nltk.download = lambda *arguments, **options: True
-    nltk.word_tokenize = nltk.tokenize.word_tokenize = partial(nltk.tokenize.word_tokenize, preserve_line=True)
+    nltk.word_tokenize = nltk.tokenize.word_tokenize = partial(
+        nltk.tokenize.word_tokenize, preserve_line=True
+    )
     pd.read_csv = read_csv
     open_package(source, ASKING)
     if sys.version_info < (3, 12):
@@ -143,7 +164,9 @@ def run(source: str, folder: Path) -> None:
     for probe in probes_of_harness():
         name = type(probe).__name__
         probe.calculate_cis = False
-        marks[name] = {one.metric_name: [one.mark_ranges, one.harm_types] for one in probe.mark_definitions}
+        marks[name] = {
+            one.metric_name: [one.mark_ranges, one.harm_types] for one in probe.mark_definitions
+        }
         probe.create_probe_items()
         if name in GOLDEN:
             log_of(probe, Drawing(GOLDEN[name]), folder)

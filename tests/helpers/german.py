@@ -49,7 +49,8 @@ NOUNS = {
         readings("pnda"),
     ),
     **dict.fromkeys(
-        "Kranke Kinder Flugzeuge Haare Büros Termine Angeklagte Trauernde Zeugnisse Jahre".split(), readings("pna")
+        "Kranke Kinder Flugzeuge Haare Büros Termine Angeklagte Trauernde Zeugnisse Jahre".split(),
+        readings("pna"),
     ),
     "Hemden": readings("pnda"),
     "Kindern": readings("pd"),
@@ -96,7 +97,12 @@ ADJECTIVES = set(
     "buddhistisch atheistisch geboren großartig blau silbern kurz gut".split()
 )
 WEAK = {"e": readings("mn fna nna"), "en": readings("ma mdg fdg ndg pnadg")}
-MIXED = {"er": readings("mn"), "e": readings("fna"), "es": readings("nna"), "en": readings("ma mdg fdg ndg pnadg")}
+MIXED = {
+    "er": readings("mn"),
+    "e": readings("fna"),
+    "es": readings("nna"),
+    "en": readings("ma mdg fdg ndg pnadg"),
+}
 STRONG = {
     "er": readings("mn fdg pg"),
     "e": readings("fna pna"),
@@ -104,7 +110,9 @@ STRONG = {
     "en": readings("ma mg ng pd"),
     "em": readings("md nd"),
 }
-NEVER_ON_ONE_DAY = re.compile(r"\bnie am (?:Mon|Diens|Donners|Frei|Sams|Sonn)tag\b|\bnie am Mittwoch\b")
+NEVER_ON_ONE_DAY = re.compile(
+    r"\bnie am (?:Mon|Diens|Donners|Frei|Sams|Sonn)tag\b|\bnie am Mittwoch\b"
+)
 """What denies of a single day that it ever was: never is denied of any such day, `nie an einem Dienstag`."""
 CAPITAL_ANYWAY = {"Ja", "Nein", "A", "B", "Kopenhagen"}
 """Words in capitals that are no nouns, and names of places."""
@@ -124,7 +132,9 @@ def german_faults(text: str, names: Collection[str] = ()) -> Iterator[str]:
     yield from (f"never on one day: {found}" for found in NEVER_ON_ONE_DAY.findall(text))
     for sentence in sentences_of(text):
         yield from capital_faults(sentence, names)
-        words = [word if place else word[:1].lower() + word[1:] for place, word in enumerate(sentence)]
+        words = [
+            word if place else word[:1].lower() + word[1:] for place, word in enumerate(sentence)
+        ]
         if sentence[0] in NOUNS or sentence[0] in names:
             words[0] = sentence[0]
         for place in range(len(words)):
@@ -136,10 +146,20 @@ def capital_faults(sentence: Sequence[str], names: Collection[str]) -> Iterator[
     for place, word in enumerate(sentence):
         if not word[0].isalpha() or word in MASKS:
             continue
-        if word[0].islower() and word.capitalize() in NOUNS and word.capitalize() not in ("Arm", "Leben", "Essen"):
+        if (
+            word[0].islower()
+            and word.capitalize() in NOUNS
+            and word.capitalize() not in ("Arm", "Leben", "Essen")
+        ):
             yield f"noun in small letters: {word}"
         begins = place == 0
-        if word[0].isupper() and not begins and word not in NOUNS and word not in names and word not in CAPITAL_ANYWAY:
+        if (
+            word[0].isupper()
+            and not begins
+            and word not in NOUNS
+            and word not in names
+            and word not in CAPITAL_ANYWAY
+        ):
             yield f"not in the lexicon: {word}"
 
 
@@ -189,7 +209,13 @@ def is_inserted(words: Sequence[str], place: int) -> bool:
 def is_within_phrase(words: Sequence[str], place: int) -> bool:
     """Says whether an adjective stands behind an article, an adjective or a numeral."""
     before = words[place - 1] if place else ""
-    return before in DER or before in INDEFINITE or before in CONTRACTED or before in BETWEEN or before in NOUNS
+    return (
+        before in DER
+        or before in INDEFINITE
+        or before in CONTRACTED
+        or before in BETWEEN
+        or before in NOUNS
+    )
 
 
 def stem_of(word: str) -> str:

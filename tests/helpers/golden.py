@@ -22,15 +22,45 @@ UNPACKED = TemporaryDirectory(prefix="golden-")
 """Where large golden files are unpacked; removed when the process ends."""
 SOURCES: dict[str, tuple[str, list[str], str, str | None, str | None]] = {
     "gender_qa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", None, None),
-    "gender_qa_newsqa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", "newsqa", None),
-    "gender_lm_bert": ("gender_noact_lm", ["female_demo", "male_demo"], "occupation_demo", None, "[MASK]"),
-    "gender_lm_roberta": ("gender_noact_lm", ["female_demo", "male_demo"], "occupation_demo", None, "<mask>"),
+    "gender_qa_newsqa": (
+        "gender_demo",
+        ["female_demo", "male_demo"],
+        "occupation_demo",
+        "newsqa",
+        None,
+    ),
+    "gender_lm_bert": (
+        "gender_noact_lm",
+        ["female_demo", "male_demo"],
+        "occupation_demo",
+        None,
+        "[MASK]",
+    ),
+    "gender_lm_roberta": (
+        "gender_noact_lm",
+        ["female_demo", "male_demo"],
+        "occupation_demo",
+        None,
+        "<mask>",
+    ),
     "country_lm_bert": ("country_demo", ["country_demo"], "biased_country", None, "[MASK]"),
     "country_lm_roberta": ("country_demo", ["country_demo"], "biased_country", None, "<mask>"),
     "ethnicity_qa": ("ethnicity_noact", ["ethnicity"], "biased_ethnicity", None, None),
     "ethnicity_qa_newsqa": ("ethnicity_noact", ["ethnicity"], "biased_ethnicity", "newsqa", None),
-    "ethnicity_lm_bert": ("ethnicity_noact_lm", ["ethnicity_bert"], "biased_ethnicity", None, "[MASK]"),
-    "ethnicity_lm_roberta": ("ethnicity_noact_lm", ["ethnicity_roberta"], "biased_ethnicity", None, "<mask>"),
+    "ethnicity_lm_bert": (
+        "ethnicity_noact_lm",
+        ["ethnicity_bert"],
+        "biased_ethnicity",
+        None,
+        "[MASK]",
+    ),
+    "ethnicity_lm_roberta": (
+        "ethnicity_noact_lm",
+        ["ethnicity_roberta"],
+        "biased_ethnicity",
+        None,
+        "<mask>",
+    ),
 }
 """Templates, subjects, attributes, filler and mask of each source.json."""
 INSTANCE_KEYS = {
@@ -96,7 +126,10 @@ def unqover_keys(instances: pl.DataFrame) -> list[str]:
         "attribute",
         "attribute",
     ]
-    texts = [pl.col(name).cast(pl.String).fill_null("None").alias(str(row)) for row, name in enumerate(columns)]
+    texts = [
+        pl.col(name).cast(pl.String).fill_null("None").alias(str(row))
+        for row, name in enumerate(columns)
+    ]
     keys: list[str] = instances.select(key=pl.concat_str(texts, separator="|"))["key"].to_list()
     return keys
 
@@ -105,16 +138,24 @@ def as_source(instances: pl.DataFrame) -> dict[str, Any]:
     """Instances in the form of a source.json."""
     source: dict[str, Any] = {}
     for key, row in zip(unqover_keys(instances), instances.iter_rows(named=True), strict=True):
-        answers = {f"ans{which - 1}": {"text": row[f"candidate{which}"], "start": "", "end": ""} for which in (1, 2)}
+        answers = {
+            f"ans{which - 1}": {"text": row[f"candidate{which}"], "start": "", "end": ""}
+            for which in (1, 2)
+        }
         question = {"question": row["text"], "pred": "", **answers}
-        source.setdefault(key, {"context": row["text_pair"]})["q1" if row["negated"] else "q0"] = question
+        source.setdefault(key, {"context": row["text_pair"]})["q1" if row["negated"] else "q0"] = (
+            question
+        )
     return source
 
 
 def with_candidates(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns instances with the subjects as candidates, and where they are named."""
     named = {which: pl.col(f"subject{which}").cast(pl.String) for which in (1, 2)}
-    found = {which: pl.col("text_pair").cast(pl.String).str.find(name, literal=True) for which, name in named.items()}
+    found = {
+        which: pl.col("text_pair").cast(pl.String).str.find(name, literal=True)
+        for which, name in named.items()
+    }
     return instances.with_columns(
         **{f"candidate{which}": f"subject{which}" for which in named},
         **{f"position{which}": place.cast(pl.UInt16) for which, place in found.items()},
@@ -136,11 +177,23 @@ def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
                 None if subject_group == "None" else subject_group
                 for subject_group in (group1, group2, attribute, attribute_group)
             ]
-            place = [len(instances), group, pair != (subject1, subject2), bool(negated), int(template)]
-            instances.append([*place, subject1, subject2, *named, entry["context"], question["question"]])
-            ends = [[question[answer][end] for answer in ("ans0", "ans1")] for end in ("start", "end")]
+            place = [
+                len(instances),
+                group,
+                pair != (subject1, subject2),
+                bool(negated),
+                int(template),
+            ]
+            instances.append(
+                [*place, subject1, subject2, *named, entry["context"], question["question"]]
+            )
+            ends = [
+                [question[answer][end] for answer in ("ans0", "ans1")] for end in ("start", "end")
+            ]
             predictions.append([*ends, question["pred"]])
-    cluster = with_keys(with_candidates(pl.DataFrame(instances, schema=INSTANCE_KEYS, orient="row")))
+    cluster = with_keys(
+        with_candidates(pl.DataFrame(instances, schema=INSTANCE_KEYS, orient="row"))
+    )
     starts, ends, answers = (list(column) for column in zip(*predictions, strict=True))
     if "_lm_" in name:
         return cluster, predictions_of("choice", cluster, probabilities=starts)

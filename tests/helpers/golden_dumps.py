@@ -48,13 +48,21 @@ class Question(NamedTuple):
 
 def write_dump(path: Path, questions: Iterator[Question]) -> None:
     """Writes an `output.json` of question answering, in the layout of UnQover."""
-    entries = {entry_key(question): entry_of(number, question) for number, question in enumerate(questions)}
+    entries = {
+        entry_key(question): entry_of(number, question) for number, question in enumerate(questions)
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(entries))
 
 
 def entry_key(question: Question) -> str:
-    names = (*question.groups, *question.subjects, question.template, None, *[question.attribute] * 2)
+    names = (
+        *question.groups,
+        *question.subjects,
+        question.template,
+        None,
+        *[question.attribute] * 2,
+    )
     return "|".join(map(str, names))
 
 
@@ -77,7 +85,10 @@ def questions_of_scores(rows: pl.DataFrame) -> Iterator[Question]:
     if "group1" not in named.columns:
         named = named.with_columns(group1=pl.lit(None, pl.String), group2=pl.lit(None, pl.String))
     both = named.filter(~pl.col("negated")).join(
-        named.filter("negated"), on=["swap_group", "swapped"], suffix="_negated", maintain_order="left"
+        named.filter("negated"),
+        on=["swap_group", "swapped"],
+        suffix="_negated",
+        maintain_order="left",
     )
     for row in both.iter_rows(named=True):
         yield Question(
@@ -92,7 +103,9 @@ def questions_of_scores(rows: pl.DataFrame) -> Iterator[Question]:
 
 def in_steps_of_two(rows: pl.DataFrame) -> pl.DataFrame:
     """Scores with four decimals as exact numbers of single precision; see `SCALE`."""
-    return rows.with_columns((pl.col("score1", "score2") * DECIMALS_OF_SCORES).round() / STEPS_OF_SCORES)
+    return rows.with_columns(
+        (pl.col("score1", "score2") * DECIMALS_OF_SCORES).round() / STEPS_OF_SCORES
+    )
 
 
 class Utilities(NamedTuple):

@@ -50,7 +50,9 @@ def associations_of(cell: str) -> Array:
     """The associations of a golden cell, shape (subjects, attributes, clusters)."""
     golden = claims_of("associations")[cell]
     rows = inputs_of("associations").filter(cell=cell).sort("subject", "attribute", "frame")
-    return rows["value"].to_numpy().reshape(golden["subjects"], golden["attributes"], golden["frames"])
+    return (
+        rows["value"].to_numpy().reshape(golden["subjects"], golden["attributes"], golden["frames"])
+    )
 
 
 def utilities_of_associations(cell: str) -> Utilities:
@@ -62,7 +64,9 @@ def lists_of(file: str, cell: str) -> tuple[Array, Array]:
     """The values of two groups of names, each of shape (attributes, names, clusters)."""
     rows = inputs_of(file).filter(cell=cell).sort("attribute", "name", "cluster")
     shape = rows["attribute"].n_unique(), -1, rows["cluster"].n_unique()
-    one, other = (rows.filter(group=group)["value"].to_numpy().reshape(shape) for group in ("one", "two"))
+    one, other = (
+        rows.filter(group=group)["value"].to_numpy().reshape(shape) for group in ("one", "two")
+    )
     return one, other
 
 
@@ -112,7 +116,10 @@ class GoldenProbe(NamedTuple):
         metric, items = {}, self.rows.select("case", "item").unique(maintain_order=True).to_dicts()
         for case in dict.fromkeys(item["case"] for item in items):
             own = {"label": "yes", "groups": groups, "where": {"case": f"{case}"}}
-            metric |= {f"gap_{case}": {"kind": "difference", **own}, f"ratio_{case}": {"kind": "ratio", **own}}
+            metric |= {
+                f"gap_{case}": {"kind": "difference", **own},
+                f"ratio_{case}": {"kind": "ratio", **own},
+            }
         return {
             "title": self.name,
             "bias_type": "gender",
@@ -135,7 +142,12 @@ class GoldenProbe(NamedTuple):
             for repetition in range(row["asked"]):
                 prompt = self.question(row["case"], row["item"], who_of(row))
                 response = "Yes" if repetition < row["yes"] else "No"
-                yield {"prompt": prompt, "group": row["group"], "repetition": repetition, "response": response}
+                yield {
+                    "prompt": prompt,
+                    "group": row["group"],
+                    "repetition": repetition,
+                    "response": response,
+                }
 
 
 def who_of(row: dict[str, Any]) -> str:
@@ -146,7 +158,9 @@ def probes() -> Iterator[GoldenProbe]:
     of_probes = inputs_of("probes").with_columns(case=pl.lit(0))
     for name in claims_of("probes"):
         yield GoldenProbe(f"probe-{name}", of_probes.filter(probe=name).drop("probe"))
-    of_shares = inputs_of("shares").rename({"cluster": "item"}).with_columns(name=pl.lit(None, pl.String))
+    of_shares = (
+        inputs_of("shares").rename({"cluster": "item"}).with_columns(name=pl.lit(None, pl.String))
+    )
     for (asked,), rows in of_shares.group_by("asked", maintain_order=True):
         yield GoldenProbe(f"shares-asked-{asked}", rows)
 
@@ -170,11 +184,20 @@ def config_of(folder: Path) -> dict[str, Any]:
         }  # fmt: skip
         answers += probe.responses()
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
-    models = {REFERENCE: model_of_dumps("Reference", "qa", [name for name in names if name not in MORE_MODELS])}
+    models = {
+        REFERENCE: model_of_dumps(
+            "Reference", "qa", [name for name in names if name not in MORE_MODELS]
+        )
+    }
     for name in MORE_MODELS:
         models[name] = model_of_dumps(name, "qa-newsqa", [])
         models[name]["predictions"] = {"within": {"file": f"dumps/{name}.json", "scoring": "exact"}}
-    models[ANSWERS] = {"task": "text-generation", "kind": "LLM", "label": "Answers", "answers": "answers.jsonl"}
+    models[ANSWERS] = {
+        "task": "text-generation",
+        "kind": "LLM",
+        "label": "Answers",
+        "answers": "answers.jsonl",
+    }
     datasets[TERMS] = write_terms(folder)
     labels = {"other": "other", "shown": "shown"}
     models[CLASSES] = {
@@ -210,7 +233,11 @@ def write_terms(folder: Path) -> dict[str, Any]:
     (lists / "templates.json").write_text(json.dumps({**head, "templates": templates}))
     (lists / "groups.json").write_text(json.dumps({"letters": groups}))
     (folder / "classes.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
-    clusters = rows.group_by("template", maintain_order=True).agg(pl.col("case").unique().sort())["case"].to_list()
+    clusters = (
+        rows.group_by("template", maintain_order=True)
+        .agg(pl.col("case").unique().sort())["case"]
+        .to_list()
+    )
     return {
         "family": "counterfactual", "title": TERMS, "task": "text-classification", "labels": ["other", "shown"],
         "templates": "golden/templates.json", "groups": "golden/groups.json", "template_clusters": clusters,
@@ -225,7 +252,13 @@ def dataset_of_dump(name: str) -> dict[str, Any]:
         variants["qa-newsqa"] = variants["qa"]
     own = {"template_clusters": [[0, 1], [2], [3]]} if name.startswith("across") else {}
     subjects, attributes = [f"subjects/{file}"], f"attributes/{file}"
-    return {"title": name, "subjects": subjects, "attributes": attributes, "variants": variants, **own}
+    return {
+        "title": name,
+        "subjects": subjects,
+        "attributes": attributes,
+        "variants": variants,
+        **own,
+    }
 
 
 def model_of_dumps(label: str, variant: str, names: list[str]) -> dict[str, Any]:
@@ -240,12 +273,17 @@ def write_lists_of_within(folder: Path) -> None:
     places = ("garden", "library", "station")
     attributes = sorted({*rows["attribute"]})
     lines = {
-        "subjects": [f"[subj] {subject}" for subject in sorted({*rows["subject1"]} | {*rows["subject2"]})],
+        "subjects": [
+            f"[subj] {subject}" for subject in sorted({*rows["subject1"]} | {*rows["subject2"]})
+        ],
         "attributes": [
             *(f"[p_act] was {attribute}" for attribute in attributes),
             *(f"[p_act:neg] was not {attribute}" for attribute in attributes),
         ],
-        "templates": [f"In the {place} [subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?" for place in places],
+        "templates": [
+            f"In the {place} [subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?"
+            for place in places
+        ],
     }
     for name, texts in lines.items():
         path = folder / name / "golden" / "within.txt"

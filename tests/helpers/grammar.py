@@ -11,14 +11,28 @@ ARTICLE = re.compile(r"\b(an?)\s+([a-z]+|\d+)", re.IGNORECASE)
 NUMBER_LIKE_A_VOWEL = re.compile(r"8|1[18](?=\d{3}|$)")
 """Eight, eighty and so on, eleven and eighteen; not 110 or 180, which begin with one."""
 TAKEN_FOR_POSSESSIVE = re.compile(
-    r"\b(?:give|lend|send|show|tell)\s+(?:his|their|my|our)\s+(?:one|two|three|four|five|some|a|the)\b", re.IGNORECASE
+    r"\b(?:give|lend|send|show|tell)\s+(?:his|their|my|our)\s+(?:one|two|three|four|five|some|a|the)\b",
+    re.IGNORECASE,
 )
 """A person who is given something, as a word that has something: `Give his three pieces of advice`."""
 DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 BAD_MARKS = re.compile(r"  | [,.?!;:]|[,;:][,.?!;:]|\.\.|\{|\}|^\s|\s$")
 SENTENCE_BORDER = re.compile(r"(?<=[.?!]) |(?<=[.?!]\") ")
 ENDS = (".", "?", "!", '."', '?"')
-SMALL_WORDS = {"years", "three", "several", "never", "went", "with", "have", "that", "from", "near", "uses", "used"}
+SMALL_WORDS = {
+    "years",
+    "three",
+    "several",
+    "never",
+    "went",
+    "with",
+    "have",
+    "that",
+    "from",
+    "near",
+    "uses",
+    "used",
+}
 
 
 def grammar_faults(text: str) -> list[str]:

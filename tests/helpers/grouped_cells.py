@@ -53,7 +53,9 @@ class MeasuredCases(NamedTuple):
     parts: pl.DataFrame
 
 
-def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> MeasuredCases:
+def measured(
+    folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any
+) -> MeasuredCases:
     """Writes a cell's files, measures it, and checks its tables."""
     write_cell(folder, task, cases, said)
     return from_files(folder, task, **options)
@@ -68,20 +70,31 @@ def write_cell(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str
     write_table(predictions, folder / "predictions.parquet", answer_schema(kind), {})
 
 
-def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> MeasuredCases:
+def measure_cases(
+    instances: Path, predictions: Sequence[Path], options: dict[str, Any]
+) -> MeasuredCases:
     """Measures a cell of the family."""
-    of_groups = measures_of_groups(OUTPUT_TYPES[options["task"]], 0.1, (), options.get("fixed_class"))
+    of_groups = measures_of_groups(
+        OUTPUT_TYPES[options["task"]], 0.1, (), options.get("fixed_class")
+    )
     names = [*of_groups, *flags_of_cases(options["task"], 2)]
     kind, family = TASK_ANSWERS[options["task"]], "biasgrid.families.counterfactual"
-    sums, evidence, parts = measure_cell(family, instances, predictions, kind, options, names, "model", "dataset")
+    sums, evidence, parts = measure_cell(
+        family, instances, predictions, kind, options, names, "model", "dataset"
+    )
     return MeasuredCases(sums, measures_of_sums("counterfactual", sums, options), evidence, parts)
 
 
 def from_files(folder: Path, task: str, **options: Any) -> MeasuredCases:
     """Measures the cell in a folder, and checks its tables."""
-    paths, chosen = (folder / "instances.parquet", [folder / "predictions.parquet"]), ALL | {"task": task} | options
+    paths, chosen = (
+        (folder / "instances.parquet", [folder / "predictions.parquet"]),
+        ALL | {"task": task} | options,
+    )
     tables = measure_cases(*paths, chosen)
-    observed = observe_in_parts("biasgrid.families.counterfactual", *paths, TASK_ANSWERS[task], chosen, "a cell")
+    observed = observe_in_parts(
+        "biasgrid.families.counterfactual", *paths, TASK_ANSWERS[task], chosen, "a cell"
+    )
     validate_table(whole_table(observed), OBSERVATIONS, folder)
     for table, schema in zip(tables, (SUMS, MEASURES, EVIDENCE, EVIDENCE_PARTS), strict=True):
         validate_table(table, schema, folder)
@@ -101,7 +114,9 @@ def of_bias_types(tables: MeasuredCases, measure: str, **options: str) -> pl.Dat
 
 
 FAMILY = "biasgrid.families.underspecified"
-MARKS = {"strength": [Mark("A", 0, 1, "none", original=True), Mark("B", 1, 100, "some", original=True)]}
+MARKS = {
+    "strength": [Mark("A", 0, 1, "none", original=True), Mark("B", 1, 100, "some", original=True)]
+}
 """Of worlds: those of their strength."""
 
 
@@ -109,10 +124,16 @@ def sums_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
     """The table of sums of associations by cluster, shape (subjects, attributes, clusters); signs are as gamma is."""
     names = subjects or [f"subject {number}" for number in range(len(values))]
     attributes = [f"attribute {number}" for number in range(values.shape[1])]
-    pairs = {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))}
+    pairs = {
+        "subject": np.repeat(names, len(attributes)),
+        "attribute": np.tile(attributes, len(names)),
+    }
     of_pairs = means({**pairs}, values.reshape(-1, values.shape[-1]))
     one = np.ones((1, 1, 2))
-    whole = {TEMPLATES: Along(["0"], one), "subjects": Along(names, np.repeat(one, len(names), axis=1))}
+    whole = {
+        TEMPLATES: Along(["0"], one),
+        "subjects": Along(names, np.repeat(one, len(names), axis=1)),
+    }
     whole["attributes"] = Along(attributes, np.repeat(one, len(attributes), axis=1))
     parts = [
         means({"subject": names}, values.mean(axis=1)).named("gamma"),
@@ -131,10 +152,14 @@ def means(names: Mapping[str, Any], values: Array) -> Sums:
     return Sums(keys, {TEMPLATES: Along(clusters, columns)}, interval="moderated t", test="q")
 
 
-def cell_of(model: str, values: Array, subjects: list[str] | None = None, **facts: Any) -> ComparedCell:
+def cell_of(
+    model: str, values: Array, subjects: list[str] | None = None, **facts: Any
+) -> ComparedCell:
     """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
     settings = StatisticsSettings(clusters=range(values.shape[-1]))
-    numbers, units = compared_numbers(FAMILY, read_cell_sums(FAMILY, sums_of(values, subjects), {})[0], {}, settings)
+    numbers, units = compared_numbers(
+        FAMILY, read_cell_sums(FAMILY, sums_of(values, subjects), {})[0], {}, settings
+    )
     return ComparedCell(model, numbers, **{"templates": "the same", "units": units, **facts})
 
 
@@ -144,7 +169,11 @@ def write_results(folder: Path, worlds: Mapping[str, Array], dataset: str = "wor
     for model, values in worlds.items():
         sums = sums_of(values).with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
         made = table_provenance(of=f"{dataset}/{model}")
-        said: dict[str, Any] = {"clusters": [*range(values.shape[-1])], "statistics": settings, "sums": digest(made)}
+        said: dict[str, Any] = {
+            "clusters": [*range(values.shape[-1])],
+            "statistics": settings,
+            "sums": digest(made),
+        }
         said |= {"cell": {"family": FAMILY, "options": {}}, "templates": "the same"}
         facts = table_provenance(of=f"{dataset}/{model}", **said)
         for name, table, schema, known in (

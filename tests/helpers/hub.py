@@ -56,7 +56,11 @@ class Repository:
             "oid": blob_digest(content),
         }
         if file.suffix in LARGE_FILES:
-            facts["lfs"] = {"oid": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+            facts["lfs"] = {
+                "oid": sha256(content).hexdigest(),
+                "size": len(content),
+                "pointerSize": 134,
+            }
         return facts
 
     def content(self, file: Path) -> bytes:
@@ -95,7 +99,9 @@ class Hub:
         return [
             request
             for request in self.requests
-            if request.method == "GET" and "/resolve/" in request.path and file in (None, request.file)
+            if request.method == "GET"
+            and "/resolve/" in request.path
+            and file in (None, request.file)
         ]
 
     def environment(self, cache: Path) -> dict[str, str]:
@@ -119,13 +125,21 @@ except UserError as error:
 """
 
 
-def fetch(environment: dict[str, str], checkpoint: str, revision: str = "main", **choices: Any) -> dict[str, Any]:
+def fetch(
+    environment: dict[str, str], checkpoint: str, revision: str = "main", **choices: Any
+) -> dict[str, Any]:
     """Makes the record of a checkpoint in a process of its own, since the hub's address is read at the first import.
 
     Returns:
         The record, or the message under `error`.
     """
-    asked = {"checkpoint": checkpoint, "folder": None, "revision": revision, "weights": True, "allow_pickle": False}
+    asked = {
+        "checkpoint": checkpoint,
+        "folder": None,
+        "revision": revision,
+        "weights": True,
+        "allow_pickle": False,
+    }
     process = subprocess.run(
         [sys.executable, "-c", FETCH, json.dumps(asked | choices)],
         env=os.environ | environment,
@@ -188,13 +202,19 @@ def serve_hub(repositories: dict[str, Repository]) -> Iterator[Hub]:
             cut = repository.cut.pop(file.name, None) if self.command == "GET" else None
             if cut is not None and repository.fails_after_cut:
                 repository.lost.add(file.name)
-            return self.send(repository.content(file), {"ETag": f'"{etag}"', "X-Repo-Commit": commit}, cut)
+            return self.send(
+                repository.content(file), {"ETag": f'"{etag}"', "X-Repo-Commit": commit}, cut
+            )
 
         def send(self, content: bytes, headers: dict[str, str], cut: int | None = None) -> None:
             """Sends content, or the rest of it that was asked for, up to where the connection is to break."""
-            start = int((self.headers["Range"] or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+            start = int(
+                (self.headers["Range"] or "bytes=0-").removeprefix("bytes=").removesuffix("-")
+            )
             if start:
-                headers = headers | {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
+                headers = headers | {
+                    "Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"
+                }
             self.send_response(206 if start else 200)
             for key, value in headers.items():
                 self.send_header(key, value)
@@ -261,7 +281,9 @@ class FileServer:
         self.users.append(handler.headers.get("Authorization"))
         if self.statuses:
             return handler.send_error(self.statuses.pop(0))
-        start = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+        start = int(
+            handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-")
+        )
         self.asked_from.append(start)
         if start and self.knows_ranges and start >= len(self.content):
             return handler.send_error(416)

@@ -25,7 +25,12 @@ def kept_effects(results: Path) -> Path:
 def effects_of(results: Path) -> pl.DataFrame:
     """Returns the known effects of a run."""
     synthetic = read_tables(sorted(results.glob("synthetic/*/synthetic.parquet")), SYNTHETIC)
-    return synthetic.select(*KEYS, "value").drop_nulls("value").cast({pl.Categorical: pl.String}).sort(KEYS)
+    return (
+        synthetic.select(*KEYS, "value")
+        .drop_nulls("value")
+        .cast({pl.Categorical: pl.String})
+        .sort(KEYS)
+    )
 
 
 if __name__ == "__main__":

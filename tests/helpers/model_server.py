@@ -21,7 +21,24 @@ from typing import Any
 
 Fault = str | None
 TOKENS = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
-LISTED = ["Yes", "No", " Yes", " No", "A", "B", " A", " B", "yes", "no", "I", "The", "It", "Maybe", "Well", "So"]
+LISTED = [
+    "Yes",
+    "No",
+    " Yes",
+    " No",
+    "A",
+    "B",
+    " A",
+    " B",
+    "yes",
+    "no",
+    "I",
+    "The",
+    "It",
+    "Maybe",
+    "Well",
+    "So",
+]
 
 
 def share(*parts: Any) -> float:
@@ -77,7 +94,10 @@ class ModelServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-                headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+                headers = {
+                    name.lower(): value.strip()
+                    for name, _, value in (line.partition(":") for line in head[1:])
+                }
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 self.now, self.most = self.now + 1, max(self.most, self.now + 1)
                 try:
@@ -115,7 +135,11 @@ class ModelServer:
         self.bodies.append(body)
         self.paths.append(path)
         self.headers.append(headers)
-        given = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key") or ""
+        given = (
+            headers.get("authorization", "").removeprefix("Bearer ")
+            or headers.get("x-api-key")
+            or ""
+        )
         given = headers.get("api-key", given)
         if self.key is not None and given != self.key:
             return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")
@@ -126,7 +150,9 @@ class ModelServer:
         fault = self.fault(prompt, attempt)
         if self.unknown in body:
             detail = [{"loc": ["body", self.unknown], "msg": "this field is not known here"}]
-            return response(422, json.dumps({"object": "error", "message": {"detail": detail}}).encode())
+            return response(
+                422, json.dumps({"object": "error", "message": {"detail": detail}}).encode()
+            )
         if fault is not None and fault.startswith("to "):
             return response(307, b"", {"location": fault.removeprefix("to ")})
         if fault == "slow":
@@ -148,13 +174,17 @@ class ModelServer:
         self.listings += 1
         if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
             return error(401, "No key was given", "no_api_key")
-        return response(200, json.dumps({"data": [{"id": name} for name in self.listed_models]}).encode())
+        return response(
+            200, json.dumps({"data": [{"id": name} for name in self.listed_models]}).encode()
+        )
 
     def broken(self, fault: Fault) -> bytes | None:
         """The response where there is no answer."""
         if fault is not None and fault.startswith("429"):
             wait = fault.partition(" in ")[2]
-            return error(429, "Rate limit", "rate_limit_exceeded", {"retry-after": wait} if wait else {})
+            return error(
+                429, "Rate limit", "rate_limit_exceeded", {"retry-after": wait} if wait else {}
+            )
         if fault in ("500", "400"):
             return error(int(fault), "Something is wrong", "wrong")
         if fault == "filtered request":
@@ -174,19 +204,33 @@ class ModelServer:
         if self.limit and "Count from" in prompt:
             text = " ".join(["one"] * min(body.get(self.limit, 99), 99))
         name = self.model or body["model"]
-        used = {"prompt_tokens": len(TOKENS.findall(prompt)), "completion_tokens": len(TOKENS.findall(text))}
+        used = {
+            "prompt_tokens": len(TOKENS.findall(prompt)),
+            "completion_tokens": len(TOKENS.findall(text)),
+        }
         if "/messages" in path:
             return as_anthropic(text, finish, name, used)
         choice: dict[str, Any] = {"index": 0, "finish_reason": finish}
         if "/chat/" in path:
             refusal = "I cannot." if fault == "refused" else None
-            choice["message"] = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
+            choice["message"] = {
+                "role": "assistant",
+                "content": None if refusal else text,
+                "refusal": refusal,
+            }
             choice["logprobs"] = self.chat_scores(prompt) if body.get("logprobs") else None
         else:
             choice["text"] = text
             choice["logprobs"] = self.scores(prompt, body) if body.get("logprobs") else None
         usage = {**used, "total_tokens": sum(used.values())}
-        return {"id": "1", "object": "x", "created": 0, "model": name, "choices": [choice], "usage": usage}
+        return {
+            "id": "1",
+            "object": "x",
+            "created": 0,
+            "model": name,
+            "choices": [choice],
+            "usage": usage,
+        }
 
     def listed(self, prompt: str) -> list[tuple[str, float]] | None:
         """The most probable first tokens with their log-probabilities."""
@@ -198,7 +242,10 @@ class ModelServer:
             return None
         weights = {token: share(prompt, token) ** 4 for token in LISTED}
         whole = sum(weights.values()) / 0.95
-        return sorted(((token, math.log(each / whole)) for token, each in weights.items()), key=lambda item: -item[1])
+        return sorted(
+            ((token, math.log(each / whole)) for token, each in weights.items()),
+            key=lambda item: -item[1],
+        )
 
     def chat_scores(self, prompt: str) -> dict[str, Any] | None:
         listed = self.listed(prompt)
@@ -213,20 +260,35 @@ class ModelServer:
             if "echo" not in self.knows:
                 return None
             tokens = [*TOKENS.findall(prompt), " and"]
-            values = [None, *(math.log(share(tokens[: place + 1]) / 16) for place in range(1, len(tokens)))]
-            return {"tokens": tokens, "token_logprobs": values, "top_logprobs": None, "text_offset": []}
+            values = [
+                None,
+                *(math.log(share(tokens[: place + 1]) / 16) for place in range(1, len(tokens))),
+            ]
+            return {
+                "tokens": tokens,
+                "token_logprobs": values,
+                "top_logprobs": None,
+                "text_offset": [],
+            }
         listed = self.listed(prompt)
         if listed is None:
             return None
         token, score = listed[0]
-        return {"tokens": [token], "token_logprobs": [score], "top_logprobs": [dict(listed)], "text_offset": [0]}
+        return {
+            "tokens": [token],
+            "token_logprobs": [score],
+            "top_logprobs": [dict(listed)],
+            "text_offset": [0],
+        }
 
 
 def prompt_of(body: dict[str, Any]) -> str:
     """All that is read, as one text."""
     if "prompt" in body:
         return str(body["prompt"])
-    return "\n".join(filter(None, [body.get("system"), *(message["content"] for message in body["messages"])]))
+    return "\n".join(
+        filter(None, [body.get("system"), *(message["content"] for message in body["messages"])])
+    )
 
 
 def as_anthropic(text: str, finish: str, name: str, used: dict[str, int]) -> dict[str, Any]:
@@ -239,13 +301,21 @@ def as_anthropic(text: str, finish: str, name: str, used: dict[str, int]) -> dic
 
 
 def response(status: int, content: bytes, headers: dict[str, str] | None = None) -> bytes:
-    lines = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
+    lines = {
+        "content-type": "application/json",
+        "content-length": str(len(content)),
+        **(headers or {}),
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status} X\r\n{head}\r\n".encode() + content
 
 
 def error(status: int, message: str, code: str, headers: dict[str, str] | None = None) -> bytes:
-    return response(status, json.dumps({"error": {"message": message, "code": code, "type": "x"}}).encode(), headers)
+    return response(
+        status,
+        json.dumps({"error": {"message": message, "code": code, "type": "x"}}).encode(),
+        headers,
+    )
 
 
 @contextmanager

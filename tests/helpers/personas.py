@@ -27,7 +27,12 @@ DATASETS: dict[str, dict[str, Any]] = {
         "sample": {"units": 100, "seed": 1},
         "answers": "written",
     },
-    "hiring": {"family": "probe", "title": "Hiring", "probe": "probes/gender-hiring.yaml", "answers": "written"},
+    "hiring": {
+        "family": "probe",
+        "title": "Hiring",
+        "probe": "probes/gender-hiring.yaml",
+        "answers": "written",
+    },
     "letters": {
         "family": "rewriting",
         "title": "Letters",
@@ -60,7 +65,11 @@ def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def write_questions(word_lists: Path) -> None:
     """Writes the questions, half of which the stereotype answers rightly where the context answers them."""
-    lines = [line for template in range(TEMPLATES_OF_QUESTIONS) for line in four_lines(template, 4 * template)]
+    lines = [
+        line
+        for template in range(TEMPLATES_OF_QUESTIONS)
+        for line in four_lines(template, 4 * template)
+    ]
     for line in lines:
         if line["context_condition"] == "disambig":
             line["context"] += f" It was the grandmother who {line['question'][4:-1]}."
@@ -107,7 +116,10 @@ def fair(dataset: str, row: Instance) -> str:
         return right(dataset, row) if draw < 0.8 else ("Yes" if draw < 0.9 else "No")
     if dataset == "letters":
         words = ("kind", "tidy", "calm", "keen", "warm", "quick")
-        return " ".join(words[int(chance(row["prompt"], row["instance"], place) * len(words))] for place in range(12))
+        return " ".join(
+            words[int(chance(row["prompt"], row["instance"], place) * len(words))]
+            for place in range(12)
+        )
     return "Yes" if draw < 0.6 else "No"
 
 

@@ -33,7 +33,13 @@ from biasgrid.tables.schema import answer_schema
 from biasgrid.tables.verdicts import VERDICTS
 
 MODEL, DATASET = "model", "dataset"
-RESOURCES = {"gpu": 0, "device": "cpu", "jobs_per_gpu": 1, "seconds_without_progress": 600, "token_budget": 512}
+RESOURCES = {
+    "gpu": 0,
+    "device": "cpu",
+    "jobs_per_gpu": 1,
+    "seconds_without_progress": 600,
+    "token_budget": 512,
+}
 Answer = Callable[[pl.DataFrame], Mapping[str, Any]]
 """Gives the columns of the predictions of instances, in the place of a model that has weights."""
 
@@ -49,7 +55,11 @@ class Named(list[Any]):
     """Files or params as a script is given them: one after the other, and by name."""
 
     def __init__(self, **named: Any) -> None:
-        super().__init__(file for value in named.values() for file in (value if isinstance(value, list) else [value]))
+        super().__init__(
+            file
+            for value in named.values()
+            for file in (value if isinstance(value, list) else [value])
+        )
         self.named = named
 
     def __getattr__(self, name: str) -> Any:
@@ -73,7 +83,13 @@ class Pipeline:
         page: the report.
     """
 
-    def __init__(self, folder: Path, model: dict[str, Any], dataset: dict[str, Any], answer: Answer | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        model: dict[str, Any],
+        dataset: dict[str, Any],
+        answer: Answer | None = None,
+    ):
         """Runs all stages; the lists are in the folder. Without `answer` the model of the config is asked."""
         self.config: dict[str, Any] = {
             "results": str(folder / "results"),
@@ -85,7 +101,11 @@ class Pipeline:
         }
         self.grid = parse_config(self.config, "config.yaml")
         self.inputs = inputs_of(self.grid, with_lists=True)
-        self.layout, self.cells, self.pages = self.inputs.layout, CellInputs(self.inputs), PageInputs(self.inputs, "c")
+        self.layout, self.cells, self.pages = (
+            self.inputs.layout,
+            CellInputs(self.inputs),
+            PageInputs(self.inputs, "c"),
+        )
         self.job = job(dataset=DATASET, model=MODEL)
         self.record = self.layout.record("models", MODEL)
         self.expand()
@@ -94,7 +114,13 @@ class Pipeline:
         self.statistics()
         self.report()
 
-    def run(self, script: str, inputs: dict[str, Any], outputs: dict[str, Any], params: Mapping[str, Any]) -> None:
+    def run(
+        self,
+        script: str,
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
+        params: Mapping[str, Any],
+    ) -> None:
         """Runs the script of a rule; a job would begin with its log, and end its process."""
         snakemake = SimpleNamespace(
             config=self.config,
@@ -107,27 +133,45 @@ class Pipeline:
             log=[str(self.layout.log(script))],
         )
         with patch("biasgrid.jobs.start.start_job"), patch.dict(os.environ):
-            runpy.run_path(str(ROOT / "workflow/scripts" / f"{script}.py"), {"snakemake": snakemake})
+            runpy.run_path(
+                str(ROOT / "workflow/scripts" / f"{script}.py"), {"snakemake": snakemake}
+            )
 
     def expand(self) -> None:
         self.job.variant = self.grid.question(MODEL, DATASET).variant
         cell, made = self.job, self.layout.instances_of_cell(DATASET, MODEL)
         family, files = self.inputs.family(cell), self.cells.word_lists(cell, None)
-        self.run("expand", {"tokenizer": []}, {"made": made}, {"family": family, "files": files, "code": ""})
+        self.run(
+            "expand",
+            {"tokenizer": []},
+            {"made": made},
+            {"family": family, "files": files, "code": ""},
+        )
         self.instances = pl.read_parquet(made)
 
     def predict(self) -> None:
         """Asks the model of the config: one with weights in a folder, or one without weights."""
-        source, shard = self.grid.source_of_model(MODEL), self.layout.shard(DATASET, MODEL, "1-of-1")
+        source, shard = (
+            self.grid.source_of_model(MODEL),
+            self.layout.shard(DATASET, MODEL, "1-of-1"),
+        )
         self.record.parent.mkdir(parents=True)
         folder = self.config["models"][MODEL].get("folder")
         with_weights = {"weights": True, "allow_pickle": False}
-        record = make_record(None, folder, None, **with_weights) if folder else record_of_keys(**source)
+        record = (
+            make_record(None, folder, None, **with_weights) if folder else record_of_keys(**source)
+        )
         self.record.write_text(json.dumps(record))
         outputs = {"predictions": shard.predictions, "timing": shard.timing}
-        params = {"cell": self.cells.predict_params(self.job), "answers": self.layout.answers(DATASET, MODEL)}
+        params = {
+            "cell": self.cells.predict_params(self.job),
+            "answers": self.layout.answers(DATASET, MODEL),
+        }
         params["engines"] = self.layout.engines(MODEL)
-        params |= {"source": ModelInputs(self.inputs).source(self.job, None), "precision": "float32"}
+        params |= {
+            "source": ModelInputs(self.inputs).source(self.job, None),
+            "precision": "float32",
+        }
         self.run("predict", self.cells.predict_files(self.job), outputs, params)
 
     def write_predictions(self, answer: Answer) -> None:
@@ -135,7 +179,10 @@ class Pipeline:
         (file,) = self.layout.predictions_of_cell(DATASET, MODEL)
         self.record.parent.mkdir(parents=True)
         self.record.write_text(json.dumps(record_of_keys({})))
-        kind, record = self.grid.question(MODEL, DATASET).answer, json.loads(self.record.read_text())
+        kind, record = (
+            self.grid.question(MODEL, DATASET).answer,
+            json.loads(self.record.read_text()),
+        )
         said = predictions_of(kind, self.instances, **answer(self.instances))
         expected = self.grid.what_predictions_say(MODEL, DATASET)
         facts = table_provenance(of=f"{DATASET}/{MODEL}/{file.stem}", model=record, **expected)
@@ -144,7 +191,11 @@ class Pipeline:
     def measure(self) -> None:
         """Makes the sums of the predictions."""
         of = DATASET, MODEL
-        names = {"sums": self.layout.sums, "evidence": self.layout.evidence, "parts": self.layout.evidence_parts}
+        names = {
+            "sums": self.layout.sums,
+            "evidence": self.layout.evidence,
+            "parts": self.layout.evidence_parts,
+        }
         self.files = {name: file(*of) for name, file in names.items()}
         params = {"cell": self.cells.measure_params(self.job), "record": self.record}
         self.run("measure", self.cells.measure_files(self.job), self.files, params)
@@ -153,7 +204,11 @@ class Pipeline:
     def statistics(self) -> None:
         """Makes the numbers of the sums."""
         of = DATASET, MODEL
-        numbers = {"measures": self.layout.measures, "intervals": self.layout.intervals, "design": self.layout.design}
+        numbers = {
+            "measures": self.layout.measures,
+            "intervals": self.layout.intervals,
+            "design": self.layout.design,
+        }
         self.files |= {name: file(*of) for name, file in numbers.items()}
         made = {name: self.files[name] for name in numbers}
         inputs = {"sums": self.files["sums"], "controls": []}
@@ -163,25 +218,50 @@ class Pipeline:
     def report(self) -> None:
         """Makes the tables of all cells, and the page."""
         pages, layout, statistics = self.pages, self.layout, self.grid.statistics.model_dump()
-        compared = {name: getattr(layout, name)(DATASET) for name in ("comparisons", "ranks", "agreement")}
-        params = {"models": [MODEL], "marks": pages.dataset_marks(self.job), "fair": pages.fair_values(self.job)}
+        compared = {
+            name: getattr(layout, name)(DATASET) for name in ("comparisons", "ranks", "agreement")
+        }
+        params = {
+            "models": [MODEL],
+            "marks": pages.dataset_marks(self.job),
+            "fair": pages.fair_values(self.job),
+        }
         params |= {"across": [], "code": ""}
         tables = {name: [self.files[name]] for name in ("sums", "measures", "design")}
         self.run("compare", tables, compared, params | {"statistics": statistics})
-        made = {"parquet": layout.summary("parquet"), "csv": layout.summary("csv"), "convergence": layout.convergence}
+        made = {
+            "parquet": layout.summary("parquet"),
+            "csv": layout.summary("csv"),
+            "convergence": layout.convergence,
+        }
         made["verdicts"] = layout.verdicts
-        params = {"models": pages.models([DATASET]), "headlines": pages.headlines(), "controls": pages.controls}
-        params |= {"marks": pages.summary_marks(self.job), "claims": pages.claims(), "groups": pages.group_numbers()}
+        params = {
+            "models": pages.models([DATASET]),
+            "headlines": pages.headlines(),
+            "controls": pages.controls,
+        }
+        params |= {
+            "marks": pages.summary_marks(self.job),
+            "claims": pages.claims(),
+            "groups": pages.group_numbers(),
+        }
         measures = [self.files["measures"]]
         tables = {"measures": measures, "intervals": [self.files["intervals"]]}
         self.run("summary", tables, made, params | {"statistics": statistics, "code": ""})
-        self.summary, self.verdicts = read_table(made["parquet"], SUMMARY), read_table(made["verdicts"], VERDICTS)
+        self.summary, self.verdicts = (
+            read_table(made["parquet"], SUMMARY),
+            read_table(made["verdicts"], VERDICTS),
+        )
         told = {name: [compared[name]] for name in ("comparisons", "ranks")}
         told |= {name: [self.files[name]] for name in ("measures", "evidence", "parts")}
         told |= {"instances": [layout.instances_of_cell(DATASET, MODEL)], "records": [self.record]}
-        nothing: dict[str, list[Any]] = {name: [] for name in ("imported", "synthetic", "references", "figures")}
+        nothing: dict[str, list[Any]] = {
+            name: [] for name in ("imported", "synthetic", "references", "figures")
+        }
         facts = {"facts": pages.report_facts(self.job), "figures": []}
-        told |= {name: made[path] for name, path in (("summary", "parquet"), ("verdicts", "verdicts"))}
+        told |= {
+            name: made[path] for name, path in (("summary", "parquet"), ("verdicts", "verdicts"))
+        }
         self.run("report", told | nothing, {"page": layout.report}, facts)
         self.page = Page(layout.report.read_text())
 

@@ -29,7 +29,9 @@ class Plain:
         self.distributions: dict[tuple[int | tuple[int, ...], ...], torch.Tensor] = {}
 
     @torch.inference_mode()
-    def mask_row(self, row: dict[str, Any], either_case: Sequence[int] = ()) -> dict[str, list[float]]:
+    def mask_row(
+        self, row: dict[str, Any], either_case: Sequence[int] = ()
+    ) -> dict[str, list[float]]:
         text = f"{row['text_pair']} {row['text']}"
         inputs = self.tokenizer(text, return_tensors="pt")
         place = inputs.input_ids[0].tolist().index(self.tokenizer.mask_token_id)
@@ -38,11 +40,19 @@ class Plain:
         def of(word: str) -> float:
             ids = self.tokenizer(text.replace(self.tokenizer.mask_token, word)).input_ids
             same_length = len(ids) == inputs.input_ids.shape[1]
-            return float(probabilities[ids[place]]) if same_length and ids[place] != self.tokenizer.unk_token_id else 0
+            return (
+                float(probabilities[ids[place]])
+                if same_length and ids[place] != self.tokenizer.unk_token_id
+                else 0
+            )
 
         words = {which: word for which in range(1, 5) if (word := row.get(f"candidate{which}"))}
-        capital = {which: of(word.capitalize()) for which, word in words.items() if which in either_case}
-        return {"probabilities": [max(of(word), capital.get(which, 0)) for which, word in words.items()]}
+        capital = {
+            which: of(word.capitalize()) for which, word in words.items() if which in either_case
+        }
+        return {
+            "probabilities": [max(of(word), capital.get(which, 0)) for which, word in words.items()]
+        }
 
     def span_row(self, row: dict[str, Any]) -> dict[str, Any]:
         offsets, places, start, end = self.ends(row["text"], row["text_pair"])
@@ -50,27 +60,38 @@ class Plain:
         for which in (1, 2):
             begin = row[f"position{which}"]
             stop = begin + len(row[f"candidate{which}"])
-            own = [place for place in places if offsets[place][0] < stop and offsets[place][1] > begin]
+            own = [
+                place for place in places if offsets[place][0] < stop and offsets[place][1] > begin
+            ]
             starts.append(float(start[own[0]]))
             ends.append(float(end[own[-1]]))
         answer, probability = self.answer(row["text"], row["text_pair"])
         return {"starts": starts, "ends": ends, "answer": answer, "probability": probability}
 
     @torch.inference_mode()
-    def ends(self, question: str, context: str) -> tuple[list[tuple[int, int]], list[int], torch.Tensor, torch.Tensor]:
+    def ends(
+        self, question: str, context: str
+    ) -> tuple[list[tuple[int, int]], list[int], torch.Tensor, torch.Tensor]:
         """Offsets of all tokens, the places of the context's, and the probabilities of each as start and as end."""
         inputs = self.tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
         offsets = inputs.pop("offset_mapping")[0].tolist()
         places = [place for place, which in enumerate(inputs.sequence_ids(0)) if which == 1]
         output = self.model(**inputs)
-        return offsets, places, output.start_logits[0].softmax(dim=0), output.end_logits[0].softmax(dim=0)
+        return (
+            offsets,
+            places,
+            output.start_logits[0].softmax(dim=0),
+            output.end_logits[0].softmax(dim=0),
+        )
 
     def answer(self, question: str, context: str) -> tuple[str, float]:
         """The most probable answer of at most 15 tokens, and its probability."""
         offsets, places, start, end = self.ends(question, context)
         spans = [(first, last) for first in places for last in places if first <= last < first + 15]
         first, last = max(spans, key=lambda span: float(start[span[0]] * end[span[1]]))
-        return context[offsets[first][0] : offsets[last][1]].strip(), float(start[first] * end[last])
+        return context[offsets[first][0] : offsets[last][1]].strip(), float(
+            start[first] * end[last]
+        )
 
     @torch.inference_mode()
     def class_probabilities(self, *texts: str) -> list[float]:
@@ -91,9 +112,16 @@ class Plain:
         """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
         ids = self.tokenizer(text).input_ids
         written = self.tokenizer(text.replace(self.mask, word), return_offsets_mapping=True)
-        place, end_of_word = ids.index(self.tokenizer.mask_token_id), text.index(self.mask) + len(word)
+        place, end_of_word = (
+            ids.index(self.tokenizer.mask_token_id),
+            text.index(self.mask) + len(word),
+        )
         # What stands behind a word may be written in another way than behind a mask, so it is no help to count.
-        end = 1 + max(token for token, (first, end) in enumerate(written.offset_mapping) if first < end_of_word and end)
+        end = 1 + max(
+            token
+            for token, (first, end) in enumerate(written.offset_mapping)
+            if first < end_of_word and end
+        )
         own = slice(place, end)
         return ids, place, written.input_ids[own], written.word_ids()[own]
 
@@ -102,10 +130,14 @@ class Plain:
         ids, place, pieces, words = self.pieces(text, word)
         types = self.tokenizer(text).get("token_type_ids")
         ranks, factors = [], []
-        for read, shown in enumerate(shown_pieces(pieces, words, scoring, self.tokenizer.mask_token_id)):
+        for read, shown in enumerate(
+            shown_pieces(pieces, words, scoring, self.tokenizer.mask_token_id)
+        ):
             inputs = {"input_ids": ids[:place] + shown + ids[place + 1 :]}
             if types is not None:
-                inputs["token_type_ids"] = types[:place] + [types[place]] * len(shown) + types[place + 1 :]
+                inputs["token_type_ids"] = (
+                    types[:place] + [types[place]] * len(shown) + types[place + 1 :]
+                )
             at = self.probabilities_at(inputs, place + read)
             factors.append(float(at[pieces[read]]))
             ranks.append(1 + int((at > at[pieces[read]]).sum()))
@@ -197,12 +229,18 @@ def unit_values(
 ) -> dict[int | None, float]:
     """The comparison of the groups of one unit, by group or under None; NaN where there is none to make."""
     groups = {group: phi(score, argument, numbers) for group, numbers in pools.items()}
-    whole = phi(score, argument, [number for numbers in pools.values() for number in numbers]) if pools else None
+    whole = (
+        phi(score, argument, [number for numbers in pools.values() for number in numbers])
+        if pools
+        else None
+    )
     per_group = comparison.endswith("per_group")
     if len(groups) < 2:
         return dict.fromkeys(groups, np.nan) if per_group else {None: np.nan}
     if comparison == "pairwise":
-        return {None: mean_of_known(apart(distance, *pair) for pair in combinations(groups.values(), 2))}
+        return {
+            None: mean_of_known(apart(distance, *pair) for pair in combinations(groups.values(), 2))
+        }
     if comparison.startswith("background"):
         by_group = {group: apart(distance, whole, value) for group, value in groups.items()}
         return by_group if per_group else {None: mean_of_known(by_group.values())}
@@ -225,7 +263,9 @@ def plain_comparison(
     for bias_type, units in rows.items():
         values: dict[int | None, list[tuple[float, int, int]]] = defaultdict(list)
         for of_unit in units.values():
-            for group, entry in entries(records, score, argument, distance, comparison, mode, of_unit):
+            for group, entry in entries(
+                records, score, argument, distance, comparison, mode, of_unit
+            ):
                 values[group].append(entry)
         for group, listed in values.items():
             used = [entry for entry in listed if not np.isnan(entry[0])]
@@ -238,7 +278,13 @@ def plain_comparison(
 
 
 def entries(
-    records: Records, score: str, argument: Argument, distance: str, comparison: str, mode: str, rows: list[int]
+    records: Records,
+    score: str,
+    argument: Argument,
+    distance: str,
+    comparison: str,
+    mode: str,
+    rows: list[int],
 ) -> Iterator[tuple[int | None, tuple[float, int, int]]]:
     """A unit's values by group (or None), each with how many records or cases have a value, and how many there are."""
     all_of_it: dict[int, int] = defaultdict(int)

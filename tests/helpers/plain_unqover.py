@@ -61,7 +61,9 @@ class PlainUnqover:
 
     def place_of(self, context: str, begin: int, end: int) -> tuple[int, int]:
         """The first and the last token of a context that have letters between two places."""
-        offsets = self.tokenizer(context, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
+        offsets = self.tokenizer(
+            context, add_special_tokens=False, return_offsets_mapping=True
+        ).offset_mapping
         own = [token for token, (start, stop) in enumerate(offsets) if start < end and stop > begin]
         return own[0], own[-1]
 
@@ -84,7 +86,11 @@ class PlainUnqover:
     def answer(self, ids: Sequence[int], starts: torch.Tensor, ends: torch.Tensor) -> str:
         """The tokens whose probabilities as first and as last have the largest sum, joined by spaces."""
         places = range(len(ids))
-        spans = [(first, last) for first, last in product(places, places) if first <= last <= first + LONGEST]
+        spans = [
+            (first, last)
+            for first, last in product(places, places)
+            if first <= last <= first + LONGEST
+        ]
         first, last = max(spans, key=lambda span: float(starts[span[0]] + ends[span[1]]))
         text = " ".join(self.tokenizer.convert_ids_to_tokens(ids[first : last + 1]))
         return text.replace(" ##", "").replace("##", "").replace("Ġ", "")

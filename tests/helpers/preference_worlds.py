@@ -41,8 +41,13 @@ class Places(NamedTuple):
 
 def places_of(size: Size) -> Places:
     """All pairs of subjects with all attributes in all templates."""
-    table = design([f"s{subject}" for subject in range(size.subjects)], size.attributes, size.templates)
-    numbers = [table[name].cast(pl.String).str.slice(1).cast(pl.Int64).to_numpy() for name in ("subject1", "subject2")]
+    table = design(
+        [f"s{subject}" for subject in range(size.subjects)], size.attributes, size.templates
+    )
+    numbers = [
+        table[name].cast(pl.String).str.slice(1).cast(pl.Int64).to_numpy()
+        for name in ("subject1", "subject2")
+    ]
     attribute = table["attribute"].cast(pl.String).str.slice(1).cast(pl.Int64).to_numpy()
     return Places(table, *numbers, attribute, table["template"].to_numpy().astype(np.int64))
 
@@ -73,7 +78,10 @@ def preferences(places: Places, words: Array, effects: Array, reading: float = -
         effects = effects[..., None]
     template = places.template if effects.shape[2] > 1 else 0
     of_words = words[places.one] - words[places.other]
-    of_pairs = effects[places.one, places.attribute, template] - effects[places.other, places.attribute, template]
+    of_pairs = (
+        effects[places.one, places.attribute, template]
+        - effects[places.other, places.attribute, template]
+    )
     questions = of_words[:, None] + of_pairs[:, None] * np.array([1.0, reading])
     return np.repeat(questions[:, None], 2, axis=1)
 

@@ -23,7 +23,17 @@ from biasgrid.cli.app import app
 ROOT = Path(__file__).parents[2]
 SMALL = "config/small.yaml"
 TRACKED = [
-    *("Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"),
+    *(
+        "Snakefile",
+        "rules",
+        "workflow",
+        "profiles",
+        "envs",
+        "word_lists",
+        "reference",
+        "src",
+        "config",
+    ),
     "pyproject.toml",
 ]
 
@@ -47,9 +57,13 @@ class Project:
         return project
 
     @classmethod
-    def finished(cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any], file: str = SMALL) -> Project:
+    def finished(
+        cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any], file: str = SMALL
+    ) -> Project:
         """Gives a project that is run to the end once in a session: to be looked at, or cloned and then changed."""
-        return cls(made_once(factory, name, lambda folder: cls.create(folder, config, file).run()), file)
+        return cls(
+            made_once(factory, name, lambda folder: cls.create(folder, config, file).run()), file
+        )
 
     def clone(self, folder: Path) -> Project:
         """Copies everything that is there, results and Snakemake's records included, with all times."""
@@ -75,7 +89,9 @@ class Project:
         # The copy's package, not the installed one, so that a test can change its code.
         return os.environ | {"PYTHONPATH": str(self.folder / "src"), "HF_HUB_OFFLINE": "1"}
 
-    def start(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, environment: dict[str, str] | None = None
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", *self.line(*arguments)],
             cwd=self.folder,
@@ -86,11 +102,15 @@ class Project:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
+    def run(
+        self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None
+    ) -> str:
         """Runs Snakemake and returns all it printed."""
         # With variables of its own a run has its own fork server: a shared one has imported with those of before.
         more = shared_fork_server() if environment is None else environment
-        output, ending = copy_of_snakemake(self.line(*arguments), self.folder, self.environment() | more)
+        output, ending = copy_of_snakemake(
+            self.line(*arguments), self.folder, self.environment() | more
+        )
         assert (ending == 0) == succeeds, output
         return output
 
@@ -136,7 +156,11 @@ class Project:
 
 def read_final(path: Path) -> pl.DataFrame:
     """Reads a final table, which may be there for spreadsheets too."""
-    return pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
+    return (
+        pl.read_csv(path, infer_schema_length=None)
+        if path.suffix == ".csv"
+        else pl.read_parquet(path)
+    )
 
 
 OF_EACH_KIND = [

@@ -44,18 +44,31 @@ def questions_of(
     for one, two in sorted(permutations(range(len(names)), 2), key=lambda pair: pair[0] > pair[1]):
         for context, *questions in templates:
             positions = [
-                len(lead) + len(filled(context.partition(f"[subj{which}]")[0], names[one])) for which in (1, 2)
+                len(lead) + len(filled(context.partition(f"[subj{which}]")[0], names[one]))
+                for which in (1, 2)
             ]
             for act in acts:
                 for negated, question in enumerate(questions):
-                    text = question.replace("[act]", act[negated]).replace("[mask]", mask or "[mask]")
-                    row = {"text": filled(text, names[one], names[two]), "negated": bool(negated), "system": None}
+                    text = question.replace("[act]", act[negated]).replace(
+                        "[mask]", mask or "[mask]"
+                    )
+                    row = {
+                        "text": filled(text, names[one], names[two]),
+                        "negated": bool(negated),
+                        "system": None,
+                    }
                     row |= {"text_pair": lead + filled(context, names[one], names[two])}
                     row |= {"candidate1": names[one], "candidate2": names[two]}
                     row |= {"position1": positions[0], "position2": positions[1]}
-                    row |= {"candidate3": pronouns[one], "candidate4": pronouns[two]} if pronouns else {}
+                    row |= (
+                        {"candidate3": pronouns[one], "candidate4": pronouns[two]}
+                        if pronouns
+                        else {}
+                    )
                     rows.append({"instance": len(rows), **row})
-    types = TYPES | (dict.fromkeys(("candidate3", "candidate4"), pl.Categorical) if pronouns else {})
+    types = TYPES | (
+        dict.fromkeys(("candidate3", "candidate4"), pl.Categorical) if pronouns else {}
+    )
     return with_keys(pl.DataFrame(rows, schema_overrides=types))
 
 

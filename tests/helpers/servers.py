@@ -20,7 +20,11 @@ STANDARD = {"timeout": 5, "attempts": 4, "concurrency": 8}
 def questions(count: int) -> list[dict[str, Any]]:
     """Rows that all ask something else."""
     return [
-        {"system": "Be short.", "text": f"Is {number} a number? Yes or No?", "candidates": ["Yes", "No"]}
+        {
+            "system": "Be short.",
+            "text": f"Is {number} a number? Yes or No?",
+            "candidates": ["Yes", "No"],
+        }
         for number in range(count)
     ]
 
@@ -48,7 +52,9 @@ class ServerCell(Cell):
             "endpoint": Endpoint.model_validate(section["endpoint"]).deciding_keys(),
         }
         instances = asked(questions(rows) if isinstance(rows, int) else rows)
-        return cls(folder, "text-generation", instances, folder, "endpoint", record, section, capabilities)
+        return cls(
+            folder, "text-generation", instances, folder, "endpoint", record, section, capabilities
+        )
 
     @property
     def answers(self) -> Path:
@@ -68,10 +74,14 @@ class ServerCell(Cell):
         for path in [*self.finished, *self.parts]:
             path.unlink()
 
-    def ask(self, shard: int = 1, shards: int = 1, answer: str = "text", **choices: Any) -> pl.DataFrame:
+    def ask(
+        self, shard: int = 1, shards: int = 1, answer: str = "text", **choices: Any
+    ) -> pl.DataFrame:
         """Predicts a shard, whatever predictions there are; answers that are paid for are found."""
         self.forget_predictions()
-        write_capabilities(self.folder / "capabilities.json", self.folder / "model.json", self.capabilities)
+        write_capabilities(
+            self.folder / "capabilities.json", self.folder / "model.json", self.capabilities
+        )
         return self.predict(
             shard,
             shards,

@@ -33,7 +33,9 @@ def asked(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     columns = {name: [row.get(name) for row in rows] for name in ("system", "text", "text_pair")}
     words = [row.get("candidates") or [] for row in rows]
     for place in range(max(map(len, words))):
-        columns[f"candidate{place + 1}"] = [each[place] if place < len(each) else None for each in words]
+        columns[f"candidate{place + 1}"] = [
+            each[place] if place < len(each) else None for each in words
+        ]
     return keyed(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Categorical)))
 
 
@@ -57,7 +59,12 @@ class Cell:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         schema = schema_of_instances({}, self.instances.schema)
-        write_table(self.instances.select(list(schema.columns)), self.folder / "instances.parquet", schema, {})
+        write_table(
+            self.instances.select(list(schema.columns)),
+            self.folder / "instances.parquet",
+            schema,
+            {},
+        )
         (self.folder / "model.json").write_text(json.dumps(self.record))
 
     @property
@@ -136,14 +143,18 @@ class Cell:
 
     def predict_all(self, shards: int, **choices: Any) -> pl.DataFrame:
         """Predicts all shards, whatever was answered before."""
-        return pl.concat(self.predict_anew(shard, shards, **choices) for shard in range(1, shards + 1))
+        return pl.concat(
+            self.predict_anew(shard, shards, **choices) for shard in range(1, shards + 1)
+        )
 
 
 def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
     """How far the probabilities of two tables of the same rows are apart."""
     assert ours["instance"].to_list() == theirs["instance"].to_list()
     floats = (pl.Float32, pl.List(pl.Float32))
-    columns = [name for name, kind in ours.schema.items() if kind in floats and flat(ours[name]).count()]
+    columns = [
+        name for name, kind in ours.schema.items() if kind in floats and flat(ours[name]).count()
+    ]
     return max(float((flat(ours[name]) - flat(theirs[name])).abs().max()) for name in columns)  # type: ignore[arg-type]
 
 
@@ -157,7 +168,9 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
 
     def load(*arguments: Any) -> Any:
         model = load_recorded_model(*arguments)
-        model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
+        model.register_forward_pre_hook(
+            lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True
+        )
         return model
 
     for module in ("engine.local", "models.generation.back_end"):
@@ -165,7 +178,12 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
 
 
 def interrupt(
-    cell: Cell, written: int, monkeypatch: pytest.MonkeyPatch, shard: int = 1, shards: int = 1, **choices: Any
+    cell: Cell,
+    written: int,
+    monkeypatch: pytest.MonkeyPatch,
+    shard: int = 1,
+    shards: int = 1,
+    **choices: Any,
 ) -> None:
     """Runs a shard that was not asked before until so many parts are written."""
     for path in cell.finished:

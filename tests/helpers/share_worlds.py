@@ -32,11 +32,17 @@ def answers(
     elif icc > 0 and 0 < rate < 1:
         both = (1 - icc) / icc
         rates = random.beta(rate * both, (1 - rate) * both, size=shape)
-    return random.binomial(cases.astype(np.int64), rates).astype(np.float64), np.broadcast_to(cases, shape)
+    return random.binomial(cases.astype(np.int64), rates).astype(np.float64), np.broadcast_to(
+        cases, shape
+    )
 
 
 def pairs(
-    random: np.random.Generator, numbers: int, rates: tuple[float, float], cases: Array, icc: float = 0.0
+    random: np.random.Generator,
+    numbers: int,
+    rates: tuple[float, float],
+    cases: Array,
+    icc: float = 0.0,
 ) -> Array:
     """Answers of two groups in the same clusters, shape (numbers, clusters, 4)."""
     one, other = (answers(random, numbers, rate, cases, icc) for rate in rates)
@@ -52,7 +58,9 @@ def estimates(columns: Array, factor: str = "prompts") -> pl.DataFrame:
 
 def coverage(found: pl.DataFrame, truth: float) -> float:
     """How many of the intervals hold the truth."""
-    covers = found.select(pl.lit(truth).is_between(pl.col("low") - 1e-12, pl.col("high") + 1e-12).mean()).item()
+    covers = found.select(
+        pl.lit(truth).is_between(pl.col("low") - 1e-12, pl.col("high") + 1e-12).mean()
+    ).item()
     return float(covers)
 
 

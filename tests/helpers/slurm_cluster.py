@@ -72,7 +72,10 @@ class SlurmCluster:
     def __init__(self, folder: Path, cpus: int = 8, memory_mb: int = 64000, gpus: int = 2):
         self.folder = folder
         self.config = folder / "slurm.conf"
-        self.environment = {"SLURM_CONF": str(self.config), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+        self.environment = {
+            "SLURM_CONF": str(self.config),
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        }
         self.daemons: list[subprocess.Popen[bytes]] = []
         for name in ("state", "spool", "gpus", "bin"):
             (folder / name).mkdir()
@@ -85,7 +88,9 @@ class SlurmCluster:
         host = socket.gethostname().partition(".")[0]
         ports = {"controller_port": free_port(), "node_port": free_port()}
         self.config.write_text(
-            CONFIG.format(folder=self.folder, host=host, cpus=cpus, memory_mb=memory_mb, gpus=gpus, **ports)
+            CONFIG.format(
+                folder=self.folder, host=host, cpus=cpus, memory_mb=memory_mb, gpus=gpus, **ports
+            )
         )
         # SLURM takes only device files for GPUs; these are further names of /dev/null.
         for gpu in range(gpus):
@@ -113,7 +118,10 @@ class SlurmCluster:
         wait_until((self.folder / "munge.socket").exists, "munged listens")
         self.start_daemon("slurmctld", "-D", "-c", "-f", str(self.config))
         self.start_daemon("slurmd", "-D", "-c", "-f", str(self.config))
-        wait_until(lambda: "idle" in self.run("sinfo", "--noheader", "--format=%T", check=False), "the node is idle")
+        wait_until(
+            lambda: "idle" in self.run("sinfo", "--noheader", "--format=%T", check=False),
+            "the node is idle",
+        )
 
     def start_daemon(self, *command: str) -> None:
         """Starts a daemon that ends with this process, however it ends."""
@@ -140,7 +148,12 @@ class SlurmCluster:
     def run(self, *command: str, check: bool = True) -> str:
         """Runs one of SLURM's programs and returns what it prints."""
         done = subprocess.run(
-            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=30, check=False
+            command,
+            env=os.environ | self.environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
         assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stderr}"
         return done.stdout.strip()
@@ -152,7 +165,9 @@ class SlurmCluster:
     def jobs(self) -> dict[str, dict[str, str]]:
         """Returns what SLURM knows of all jobs, running or finished, by job id."""
         lines = self.run("scontrol", "show", "job", "--details", "--oneliner").splitlines()
-        jobs = [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines if line.startswith("JobId=")]
+        jobs = [
+            dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines if line.startswith("JobId=")
+        ]
         return {job["JobId"]: job for job in jobs}
 
 
@@ -172,7 +187,10 @@ def processes_with(*variables: str) -> list[int]:
     found, wanted = [], {variable.encode() for variable in variables}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if wanted <= {*(folder / "environ").read_bytes().split(b"\0")} and int(folder.name) != os.getpid():
+            if (
+                wanted <= {*(folder / "environ").read_bytes().split(b"\0")}
+                and int(folder.name) != os.getpid()
+            ):
                 found.append(int(folder.name))
     return found
 

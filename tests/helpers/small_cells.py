@@ -12,7 +12,12 @@ from small_tables import predictions_of, whole
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.observe import compare_scores
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 
 NAMES = ["Ann", "Bea", "Carl", "Dan"]
 ALWAYS = pl.col("instance") >= 0
@@ -20,7 +25,11 @@ ALWAYS = pl.col("instance") >= 0
 
 def expanded(subjects: list[Subjects], attributes: int = 1, templates: int = 1) -> pl.DataFrame:
     rows = [
-        AttributeRow({"[act]": f"did {row}", "[act:neg]": f"never did {row}"}, f"did {row}", f"sort {row // 2}")
+        AttributeRow(
+            {"[act]": f"did {row}", "[act:neg]": f"never did {row}"},
+            f"did {row}",
+            f"sort {row // 2}",
+        )
         for row in range(attributes)
     ]
     lines = [
@@ -30,15 +39,21 @@ def expanded(subjects: list[Subjects], attributes: int = 1, templates: int = 1) 
     return whole(expand(WordLists(lines, subjects, {"[act]": rows}, "", None, {})))
 
 
-def one_list(count: int, subject_groups: list[str | None] | None = None, **sizes: int) -> pl.DataFrame:
+def one_list(
+    count: int, subject_groups: list[str | None] | None = None, **sizes: int
+) -> pl.DataFrame:
     """Instances of all pairs of `count` subjects."""
-    return expanded([Subjects({"[subj]": NAMES[:count]}, subject_groups or [None] * count)], **sizes)
+    return expanded(
+        [Subjects({"[subj]": NAMES[:count]}, subject_groups or [None] * count)], **sizes
+    )
 
 
 def spans(instances: pl.DataFrame, score1: np.ndarray, score2: np.ndarray) -> pl.DataFrame:
     """Predictions whose start and end are the given scores of the first and second subject."""
     scores = np.stack([score1, score2], axis=1).astype(np.float32).tolist()
-    return predictions_of("span", instances, starts=scores, ends=scores, answer=["nobody"] * len(instances))
+    return predictions_of(
+        "span", instances, starts=scores, ends=scores, answer=["nobody"] * len(instances)
+    )
 
 
 def choosing(instances: pl.DataFrame, first: pl.Expr) -> pl.DataFrame:
@@ -65,12 +80,17 @@ Array = npt.NDArray[np.float64]
 
 
 def design(
-    subjects: Sequence[str], attributes: int, templates: int, subject_groups: Sequence[str] | None = None
+    subjects: Sequence[str],
+    attributes: int,
+    templates: int,
+    subject_groups: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """All pairs of subjects, those of different groups where there are groups; without scores."""
     pairs = list(combinations(range(len(subjects)), 2))
     if subject_groups:
-        pairs = [(one, other) for one, other in pairs if subject_groups[one] != subject_groups[other]]
+        pairs = [
+            (one, other) for one, other in pairs if subject_groups[one] != subject_groups[other]
+        ]
     rows = [
         (template, subjects[one], subjects[other], subject_groups[one] if subject_groups else None,
          subject_groups[other] if subject_groups else None, f"a{attribute}", f"k{attribute // 2}")
@@ -90,4 +110,6 @@ def with_scores(groups: pl.DataFrame, scores: Array) -> pl.DataFrame:
         scores: shape (groups, 8), S; see `observe.scores_in_groups`.
     """
     columns = compare_scores(scores.reshape(-1, 2, 2, 2))
-    return groups.with_columns(**{name: pl.Series(each) for name, each in columns.items()}, scores=pl.Series(scores))
+    return groups.with_columns(
+        **{name: pl.Series(each) for name, each in columns.items()}, scores=pl.Series(scores)
+    )

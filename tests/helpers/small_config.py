@@ -31,7 +31,9 @@ run: {models: [answers, masked], datasets: [religion]}
 
 OF_ALL = {
     "plugins": ["plugins/greetings.py"],
-    "datasets": {"religion": {"family": "greetings", "title": "Religion", "texts": "greetings.txt"}},
+    "datasets": {
+        "religion": {"family": "greetings", "title": "Religion", "texts": "greetings.txt"}
+    },
 }
 """A dataset for any model, of no built-in family; see the fixture `general`."""
 GENERAL = CONTENT | OF_ALL

@@ -17,9 +17,13 @@ from biasgrid.tables.metric import Measure
 from biasgrid.tables.sums import SUMS
 
 
-def measures_of_cell(family: str, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def measures_of_cell(
+    family: str, observations: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """The values of a cell, without their intervals: rows of `MEASURES`."""
-    measured = measured_values(load(stage(reference(family), "measures")).measure, observations, options)
+    measured = measured_values(
+        load(stage(reference(family), "measures")).measure, observations, options
+    )
     return as_measures(measured)
 
 
@@ -42,20 +46,28 @@ def sums_of_cell(
 
 
 def numbers_of(
-    family: str, observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    family: str,
+    observations: pl.DataFrame,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """The estimates and the design of a cell, of its table of sums."""
     sums = sums_of_cell(family, observations, options, settings)
     found = numbers_of_cell(reference(family), sums, options, settings)
     columns = [name for name in MEASURES.columns if name in found.estimates.columns]
     return found._replace(
-        estimates=found.estimates.select(*columns, "is_claim").with_columns(pl.col(pl.Float64).fill_nan(None)),
+        estimates=found.estimates.select(*columns, "is_claim").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        ),
         design=table_of_cell(found.design, DESIGN, "model", "dataset"),
     )
 
 
 def estimates_of(
-    family: str, observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    family: str,
+    observations: pl.DataFrame,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """The estimates of a cell, a row for all that each number may generalise over."""
     return numbers_of(family, observations, options, settings).estimates
@@ -64,7 +76,9 @@ def estimates_of(
 def settings_of(definitions: Mapping[str, Measure], **chosen: Any) -> StatisticsSettings:
     """The settings of a cell of some measures, between whose ends intervals lie."""
     units = {name: measure.unit for name, measure in definitions.items()}
-    ranges = {name: measure.range for name, measure in definitions.items() if measure.range is not None}
+    ranges = {
+        name: measure.range for name, measure in definitions.items() if measure.range is not None
+    }
     return StatisticsSettings(units=units, ranges=ranges, **chosen)
 
 
@@ -84,4 +98,6 @@ def over(rows: pl.DataFrame, factors: str) -> pl.DataFrame:
     chosen = pl.col("generalises_to")
     if factors == "all":
         return rows.filter(chosen.str.starts_with("clusters x "))
-    return rows.filter(chosen.is_in(["names", "terms"]) if factors == "names" else chosen == factors)
+    return rows.filter(
+        chosen.is_in(["names", "terms"]) if factors == "names" else chosen == factors
+    )

@@ -15,12 +15,19 @@ from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.layout import Layout
 
 TEMPLATES = {
-    "qa": ["[subj1] sat by [subj2].\tWho [act]?\tWho [act:neg]?", "[subj2] met [subj1].\tWho [act]?\tWho [act:neg]?"],
+    "qa": [
+        "[subj1] sat by [subj2].\tWho [act]?\tWho [act:neg]?",
+        "[subj2] met [subj1].\tWho [act]?\tWho [act:neg]?",
+    ],
     "lm": ["[subj1] sat by [subj2].\tThe [mask] man [act].\tThe [mask] man [act:neg]."],
 }
 SUBJECTS = ["Ann", "Carl", "Zoë", "African-American"]
 """The tiny checkpoints' tokenizers have all but the last as one token."""
-ATTRIBUTES = [("was a good cook", "can never be a good cook"), ("lied", "never lied"), ("cooked", "never cooked")]
+ATTRIBUTES = [
+    ("was a good cook", "can never be a good cook"),
+    ("lied", "never lied"),
+    ("cooked", "never cooked"),
+]
 ANSWERING = {"task": "question-answering", "variant": "qa", "kind": "QA"}
 SIZES = {"people": 144, "pairs": 24}
 """How many instances models that answer questions are asked."""
@@ -51,7 +58,10 @@ def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> P
         "attributes": "attributes.txt",
         "variants": {"qa": {"templates": "qa.txt"}, "lm-tiny": {"templates": "lm.txt"}},
     }
-    people, pairs = dataset | {"title": "People"}, dataset | {"title": "Pairs", "limit": {"subjects": 2}}
+    people, pairs = (
+        dataset | {"title": "People"},
+        dataset | {"title": "Pairs", "limit": {"subjects": 2}},
+    )
     return write_config(folder, people, pairs, checkpoint, **changes)
 
 
@@ -59,17 +69,27 @@ def write_general_grid(folder: Path, checkpoint: str | None = None, **changes: A
     """Writes a grid like that of `write_grid`, as many instances included, without a built-in family."""
     write_family_of_all(folder)
     for name, count in SIZES.items():
-        (folder / f"word_lists/{name}.txt").write_text("".join(f"all\tGood day {line}.\n" for line in range(count)))
-    people, pairs = ({"family": "greetings", "title": name.title(), "texts": f"{name}.txt"} for name in SIZES)
+        (folder / f"word_lists/{name}.txt").write_text(
+            "".join(f"all\tGood day {line}.\n" for line in range(count))
+        )
+    people, pairs = (
+        {"family": "greetings", "title": name.title(), "texts": f"{name}.txt"} for name in SIZES
+    )
     plugins = [str(folder / "plugins/greetings.py")]
     return write_config(folder, people, pairs, checkpoint, **({"plugins": plugins} | changes))
 
 
 def write_config(
-    folder: Path, people: dict[str, Any], pairs: dict[str, Any], checkpoint: str | None, **changes: Any
+    folder: Path,
+    people: dict[str, Any],
+    pairs: dict[str, Any],
+    checkpoint: str | None,
+    **changes: Any,
 ) -> Path:
     """Writes the config of three models and two datasets, and returns its path."""
-    source = {"folder": checkpoint} if checkpoint else {"checkpoint": "some/model", "revision": "main"}
+    source = (
+        {"folder": checkpoint} if checkpoint else {"checkpoint": "some/model", "revision": "main"}
+    )
     content = {
         "results": str(folder / "results"),
         "word_lists": str(folder / "word_lists"),

@@ -19,7 +19,12 @@ BiasTypes = Mapping[str, Sequence[str]]
 """The groups of each bias type."""
 
 COMPARISONS = [
-    {"score": "mean_class_probability", "argument": None, "distance": distance, "comparison": comparison}
+    {
+        "score": "mean_class_probability",
+        "argument": None,
+        "distance": distance,
+        "comparison": comparison,
+    }
     for distance, comparison in (
         ("absolute", "pairwise"),
         ("absolute", "background"),
@@ -29,7 +34,9 @@ COMPARISONS = [
 THRESHOLD = 0.1
 
 
-def slanted_records(bias_types: BiasTypes, slant: float, cases: int = 8, templates: int = 4) -> Records:
+def slanted_records(
+    bias_types: BiasTypes, slant: float, cases: int = 8, templates: int = 4
+) -> Records:
     """Records in which the right class of a group is likelier the later the group is named, from -slant to slant.
 
     Cases differ by more than that; each belongs to one of the templates in turn and is asked with one term per group.
@@ -44,7 +51,9 @@ def slanted_records(bias_types: BiasTypes, slant: float, cases: int = 8, templat
                 rows.append({"case": case, "template": case % templates, **keys})
                 right.append(level + shift + random.normal(0, 0.01))
     probabilities = np.clip(right, 0, 1)
-    outputs = ClassOutputs(np.stack([1 - probabilities, probabilities], axis=1), np.ones(len(rows), dtype=np.int64))
+    outputs = ClassOutputs(
+        np.stack([1 - probabilities, probabilities], axis=1), np.ones(len(rows), dtype=np.int64)
+    )
     return records_of(rows, outputs)
 
 
@@ -52,7 +61,9 @@ def measured_groups(
     slants: Mapping[str, float], bias_types: BiasTypes, dataset: str = "feelings", **counts: int
 ) -> pl.DataFrame:
     """The measures of models, each with its slant; see `slanted_records`."""
-    of_models = {model: slanted_records(bias_types, slant, **counts) for model, slant in slants.items()}
+    of_models = {
+        model: slanted_records(bias_types, slant, **counts) for model, slant in slants.items()
+    }
     return pl.concat(
         as_measures(values_table(measure_groups(records, COMPARISONS, THRESHOLD))).with_columns(
             model=pl.lit(model), dataset=pl.lit(dataset)
@@ -62,7 +73,10 @@ def measured_groups(
 
 
 def synthetic_slants(
-    slants: Mapping[str, float], bias_types: BiasTypes, dataset: str = "feelings", level: float = 0.5
+    slants: Mapping[str, float],
+    bias_types: BiasTypes,
+    dataset: str = "feelings",
+    level: float = 0.5,
 ) -> pl.DataFrame:
     """The synthetic group effects of strengths, each with its slant, around a mean probability of the right class."""
     rows = [
@@ -77,6 +91,15 @@ def synthetic_slants(
 
 def case_examples(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Examples of distances with the given columns; the others hold anything."""
-    shared = {"dataset": "feelings", "unit": 7, "template": 2, "expected": "positive", "said": "negative", "rank": 0}
+    shared = {
+        "dataset": "feelings",
+        "unit": 7,
+        "template": 2,
+        "expected": "positive",
+        "said": "negative",
+        "rank": 0,
+    }
     asked = {"measure": "distance", "options": "", "reason": "strongest", "role": "strongest"}
-    return table_of(EVIDENCE, [{"instance": place} | row for place, row in enumerate(rows)], **shared, **asked)
+    return table_of(
+        EVIDENCE, [{"instance": place} | row for place, row in enumerate(rows)], **shared, **asked
+    )

@@ -20,7 +20,9 @@ from biasgrid.tables.measures import MEASURE_KEYS
 Line = dict[str, Any]
 
 
-def line(number: int, condition: str = "ambig", polarity: str = "neg", template: int = 1, **changes: Any) -> Line:
+def line(
+    number: int, condition: str = "ambig", polarity: str = "neg", template: int = 1, **changes: Any
+) -> Line:
     """An item of BBQ about a grandmother and a granddaughter; where the context answers it is the grandmother."""
     return {
         "example_id": number,
@@ -43,19 +45,29 @@ def line(number: int, condition: str = "ambig", polarity: str = "neg", template:
 
 def four_lines(template: int = 1, first: int = 0, **changes: Any) -> list[Line]:
     """The items of a template: both conditions in both polarities."""
-    kinds = [(condition, polarity) for polarity in ("neg", "nonneg") for condition in ("ambig", "disambig")]
+    kinds = [
+        (condition, polarity)
+        for polarity in ("neg", "nonneg")
+        for condition in ("ambig", "disambig")
+    ]
     return [line(first + place, *kind, template, **changes) for place, kind in enumerate(kinds)]
 
 
 def files_of(
-    folder: Path, lines: Iterable[Line | str], metadata: str | None = None, name: str = "Age.jsonl", **keys: Any
+    folder: Path,
+    lines: Iterable[Line | str],
+    metadata: str | None = None,
+    name: str = "Age.jsonl",
+    **keys: Any,
 ) -> ItemFiles:
     """Writes items, and the files of a dataset of them."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     (folder / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     if metadata is not None:
         (folder / "metadata.csv").write_text(metadata)
-    return item_files([folder / name], metadata=folder / "metadata.csv" if metadata is not None else None, **keys)
+    return item_files(
+        [folder / name], metadata=folder / "metadata.csv" if metadata is not None else None, **keys
+    )
 
 
 def item_files(
@@ -79,7 +91,10 @@ def instances_of(files: ItemFiles) -> pl.DataFrame:
 
 
 def observations_of(
-    instances: pl.DataFrame, responses: Mapping[str, str], matching: str = "unique", prompt: str = "race"
+    instances: pl.DataFrame,
+    responses: Mapping[str, str],
+    matching: str = "unique",
+    prompt: str = "race",
 ) -> pl.DataFrame:
     """The options that written answers choose, by the ids of items."""
     written = pl.col("item_id").cast(pl.String).replace_strict(responses, return_dtype=pl.String)
@@ -92,7 +107,9 @@ def numbers_of(observations: pl.DataFrame) -> pl.DataFrame:
     return measured_values(measure, observations, {})
 
 
-def value_of(numbers: pl.DataFrame, measure_name: str, options: str = "", **keys: str) -> float | None:
+def value_of(
+    numbers: pl.DataFrame, measure_name: str, options: str = "", **keys: str
+) -> float | None:
     """The one number of a measure with these keys and no others."""
     without = [pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys]
     (value,) = numbers.filter(*without, measure=measure_name, options=options, **keys)["value"]

@@ -42,7 +42,9 @@ def package(folder: Path, source: str = SOURCE) -> Path:
     """Writes a small LangFair."""
     for name in ("langfair/constants", "langfair-0.8.0.dist-info"):
         (folder / name).mkdir(parents=True)
-    (folder / "langfair-0.8.0.dist-info" / "METADATA").write_text("Name: langfair\nVersion: 0.8.0\n")
+    (folder / "langfair-0.8.0.dist-info" / "METADATA").write_text(
+        "Name: langfair\nVersion: 0.8.0\n"
+    )
     (folder / "langfair" / "constants" / "word_lists.py").write_text(source)
     return folder
 
@@ -55,8 +57,16 @@ def imported(package: Path, out: Path) -> list[str]:
 
 def grid_of(folder: Path, **keys: Any) -> Any:
     """A config of one dataset of five prompts, about two groups, in `mode: langfair`; the words lie in a folder."""
-    (folder / "prompts.txt").write_text("\n".join(f"She asks {number} times." for number in range(5)))
-    section = {"family": "rewriting", "title": "T", "prompts": "prompts.txt", "mode": "langfair", "repetitions": 1}
+    (folder / "prompts.txt").write_text(
+        "\n".join(f"She asks {number} times." for number in range(5))
+    )
+    section = {
+        "family": "rewriting",
+        "title": "T",
+        "prompts": "prompts.txt",
+        "mode": "langfair",
+        "repetitions": 1,
+    }
     files = {"groups": str(LISTS / "langfair-gender.yaml"), "targets": "targets.txt"}
     model = {"task": "text-generation", "random": {"seed": 1}, "kind": "K", "label": "L"}
     return parse_config(
@@ -79,6 +89,10 @@ def near_words(grid: Any, texts: Sequence[str]) -> dict[tuple[str, str | None], 
     said = [*texts, *[""] * (len(instances) - len(texts))]
     predictions = predictions_of("text", instances, response=said, status=["ok"] * len(said))
     found = numbers_of(observe(instances, predictions, question.options), question.options)
-    rows = found.filter(pl.col("measure").is_in(["stereotypical_association", "co_occurrence_bias"]))
+    rows = found.filter(
+        pl.col("measure").is_in(["stereotypical_association", "co_occurrence_bias"])
+    )
     of_cell = rows.filter(pl.col("group").is_null() | pl.col("attribute").is_not_null())
-    return {(row["measure"], row["attribute"]): row["value"] for row in of_cell.iter_rows(named=True)}
+    return {
+        (row["measure"], row["attribute"]): row["value"] for row in of_cell.iter_rows(named=True)
+    }

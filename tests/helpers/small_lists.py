@@ -22,9 +22,17 @@ def read(
         data = content if isinstance(content, bytes) else content.encode()
         (folder / f"{name}.txt").write_bytes(data)
     filler = folder / "filler.txt" if "filler" in contents else None
-    subjects = tuple(folder / f"{name}.txt" for name in ("subjects", "others") if name in LISTS | contents)
+    subjects = tuple(
+        folder / f"{name}.txt" for name in ("subjects", "others") if name in LISTS | contents
+    )
     files = WordListFiles(
-        folder / "templates.txt", subjects, folder / "attributes.txt", filler, mask, {}, antonyms=antonyms
+        folder / "templates.txt",
+        subjects,
+        folder / "attributes.txt",
+        filler,
+        mask,
+        {},
+        antonyms=antonyms,
     )
     lists, faults = read_word_lists(files)
     return lists, [str(fault).replace(f"{folder}/", "") for fault in faults]

@@ -32,7 +32,11 @@ def log_of(folder: Path, probe: str, items: Items, status: str = "POPULATED") ->
             "num_repetitions": 1,
             "metadata": own,
             "prompts": [
-                {"uuid": f"p{place}-{number}", "text": f"Item {place}, prompt {number}?", "metadata": metadata}
+                {
+                    "uuid": f"p{place}-{number}",
+                    "text": f"Item {place}, prompt {number}?",
+                    "metadata": metadata,
+                }
                 for number, metadata in enumerate(prompts)
             ],
             "attempts": [{"answer": None}],
@@ -50,7 +54,9 @@ def with_data(folder: Path, probe: str, items: Items, **data: str) -> ProbeFiles
     log = log_of(folder, probe, items)
     for name, text in data.items():
         (folder / f"{name}.csv").write_text(text)
-    (folder / "probe.yaml").write_text("\n".join(["log: log.jsonl", *(f"{name}: {name}.csv" for name in data)]))
+    (folder / "probe.yaml").write_text(
+        "\n".join(["log: log.jsonl", *(f"{name}: {name}.csv" for name in data)])
+    )
     return replace(log, probe=folder / "probe.yaml")
 
 

@@ -17,7 +17,16 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, ROW
 from biasgrid.tables.metric import OPTION_NAMES, Measure, options_of
 
-SIZES = ("group_strength", "significant_tests", "mu", "mu_corrected", "strength", "eta", "delta", "epsilon")
+SIZES = (
+    "group_strength",
+    "significant_tests",
+    "mu",
+    "mu_corrected",
+    "strength",
+    "eta",
+    "delta",
+    "epsilon",
+)
 ASSOCIATIONS = {
     name: Measure(
         name, name.replace("_", " "), f"what {name} is", f"what {name} is not", "", "difference", fair=0,
@@ -28,7 +37,9 @@ ASSOCIATIONS = {
 """Measures of a family of associations: they say of themselves what they are called."""
 
 
-def table_of(schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFrame:
+def table_of(
+    schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **shared: Any
+) -> pl.DataFrame:
     """A table of some rows; what neither a row nor `shared` has is null."""
     empty = empty_table(schema)
     defaults = dict.fromkeys(empty.columns) | shared
@@ -57,11 +68,16 @@ def with_known(measures: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         known: likewise, a row for each number of which more is known.
     """
     keys = ["model", "dataset", *ROW]
-    joined = measures.join(known, on=keys, how="left", nulls_equal=True, suffix="_known", maintain_order="left")
-    filled = joined.select(
-        pl.coalesce(name, f"{name}_known").alias(name) if name not in keys else name for name in measures.columns
+    joined = measures.join(
+        known, on=keys, how="left", nulls_equal=True, suffix="_known", maintain_order="left"
     )
-    return pl.concat([filled, known.join(measures, on=keys, how="anti", nulls_equal=True, maintain_order="left")])
+    filled = joined.select(
+        pl.coalesce(name, f"{name}_known").alias(name) if name not in keys else name
+        for name in measures.columns
+    )
+    return pl.concat(
+        [filled, known.join(measures, on=keys, how="anti", nulls_equal=True, maintain_order="left")]
+    )
 
 
 def records_of(rows: Sequence[dict[str, Any]], outputs: Any) -> Records:
@@ -72,7 +88,9 @@ def records_of(rows: Sequence[dict[str, Any]], outputs: Any) -> Records:
         return np.array([names.index(row[key]) for row in rows], dtype=np.int64), names
 
     numbers = (np.array([row[key] for row in rows], dtype=np.int64) for key in ("case", "template"))
-    (bias_type, bias_types), (group, groups), (term, terms) = (coded(key) for key in ("bias_type", "group", "term"))
+    (bias_type, bias_types), (group, groups), (term, terms) = (
+        coded(key) for key in ("bias_type", "group", "term")
+    )
     return Records(*numbers, bias_type, group, term, bias_types, groups, terms, outputs)
 
 

@@ -12,12 +12,19 @@ from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.reading import read
 
 HEADER = {"group_token": "<group>", "input_names": ["text"], "label_name": "label"}
-BIASES = {"gender": {"male": ["man", "boy"], "female": ["woman"]}, "age": {"young": ["kid"], "old": ["elder"]}}
+BIASES = {
+    "gender": {"male": ["man", "boy"], "female": ["woman"]},
+    "age": {"young": ["kid"], "old": ["elder"]},
+}
 
 
 def pack_of(*templates: Mapping[str, Any], **header: Any) -> dict[str, Any]:
     """The content of a template file; templates hold `label: 1` if they say nothing else."""
-    return {**HEADER, **header, "templates": [{"label": 1} | dict(template) for template in templates]}
+    return {
+        **HEADER,
+        **header,
+        "templates": [{"label": 1} | dict(template) for template in templates],
+    }
 
 
 def write_pack(
@@ -35,7 +42,11 @@ def write_pack(
         fillings: the contents of the filling files, by their paths in the folder of fillings.
         biases: the content of the bias file.
     """
-    names = [name for name in templates if name.endswith(".json")] if isinstance(templates, dict) else []
+    names = (
+        [name for name in templates if name.endswith(".json")]
+        if isinstance(templates, dict)
+        else []
+    )
     for name in names:
         write(folder / "templates" / name, templates[name])
     if not names:
@@ -44,7 +55,9 @@ def write_pack(
     for name, content in (fillings or {}).items():
         write(folder / "fillings" / name, content)
     source = folder / ("templates" if names else "templates.json")
-    return CasePackFiles(source, None if fillings is None else folder / "fillings", folder / "biases.json")
+    return CasePackFiles(
+        source, None if fillings is None else folder / "fillings", folder / "biases.json"
+    )
 
 
 def write(file: Path, content: Any) -> None:
@@ -74,5 +87,7 @@ def read_pack(files: CasePackFiles) -> CasePack:
 
 def targets_of(row: dict[str, Any]) -> list[str] | None:
     """The target words of an instance."""
-    words = [value for name, value in row.items() if name.startswith("candidate") and value is not None]
+    words = [
+        value for name, value in row.items() if name.startswith("candidate") and value is not None
+    ]
     return words or None

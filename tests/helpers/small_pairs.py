@@ -74,9 +74,15 @@ def example(number: int = 0, task: str = INTRASENTENCE, **changes: Any) -> dict[
         "id": f"{task} {number}",
         "target": "gardener",
         "bias_type": "profession",
-        "context": f"Gardener {number} was BLANK." if task == INTRASENTENCE else f"Here is gardener {number}.",
+        "context": f"Gardener {number} was BLANK."
+        if task == INTRASENTENCE
+        else f"Here is gardener {number}.",
         "sentences": [
-            {"id": f"{task} {number} {label}", "sentence": f"Gardener {number} was {word}.", "gold_label": label}
+            {
+                "id": f"{task} {number} {label}",
+                "sentence": f"Gardener {number} was {word}.",
+                "gold_label": label,
+            }
             for label, word in words.items()
         ],
     } | changes
@@ -89,10 +95,15 @@ def write_examples(path: Path, **tasks: Sequence[Any]) -> Path:
 
 
 def observed(
-    instances: pl.DataFrame, scores: Sequence[float | None], scoring: str = "aul", tokens: Sequence[int] | None = None
+    instances: pl.DataFrame,
+    scores: Sequence[float | None],
+    scoring: str = "aul",
+    tokens: Sequence[int] | None = None,
 ) -> pl.DataFrame:
     """Observations of scores of sentences."""
-    said = predictions_of("likelihood", instances, score=scores, tokens_scored=tokens or [5] * len(instances))
+    said = predictions_of(
+        "likelihood", instances, score=scores, tokens_scored=tokens or [5] * len(instances)
+    )
     return observe(instances, said, {"scoring": scoring})
 
 

@@ -99,7 +99,9 @@ def faults_of(files: ProbeFiles) -> list[str]:
     return [str(fault).replace(f"{files.probe.parent}/", "") for fault in read(files)[1]]
 
 
-def cell_of(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+def cell_of(
+    files: ProbeFiles, responses: Sequence[str], **columns: Any
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Instances of a probe and written answers to them."""
     instances = instances_of(files)
     told = {"status": ["ok"] * len(instances), "response": list(responses)} | columns
@@ -115,24 +117,34 @@ def observed(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> pl.
 def estimated(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """The numbers of a cell with their intervals."""
     declared = measures_of_probe(read_probe_of_cell(options)).items()
-    settings = StatisticsSettings(units={name: each.unit for name, each in declared if each.limit is None})
+    settings = StatisticsSettings(
+        units={name: each.unit for name, each in declared if each.limit is None}
+    )
     parts = list(measure(observations, options))
     sums = [part for part in parts if isinstance(part, Sums)]
-    known = with_estimate_columns(estimate(sums, settings)).with_columns(pl.col(pl.Float64).fill_nan(None))
+    known = with_estimate_columns(estimate(sums, settings)).with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
     derived = derive(known, sums, options, settings).estimates
     rows = with_outcomes(derived, sums, settings).filter("is_claim")
     others = [part for part in parts if isinstance(part, pl.DataFrame)]
-    return pl.concat([rows, *others], how="diagonal_relaxed").drop("is_claim", "cases", strict=False)
+    return pl.concat([rows, *others], how="diagonal_relaxed").drop(
+        "is_claim", "cases", strict=False
+    )
 
 
 def measured(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> pl.DataFrame:
     """The measures of a cell."""
     instances, predictions = cell_of(files, responses)
     options = {"probe": str(files.probe), "mode": mode}
-    return table_of_cell(estimated(observe(instances, predictions, options), options), MEASURES, "model", "dataset")
+    return table_of_cell(
+        estimated(observe(instances, predictions, options), options), MEASURES, "model", "dataset"
+    )
 
 
-def values_of(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> dict[str, float | None]:
+def values_of(
+    files: ProbeFiles, responses: Sequence[str], mode: str | None = None
+) -> dict[str, float | None]:
     """The measures of a whole cell by name."""
     rows = measured(files, responses, mode).filter(pl.col("group").is_null(), options="")
     return dict(rows.select("measure", "value").iter_rows())

@@ -51,7 +51,14 @@ def said_of_groups(
     """Instances of two prompts for three groups, and the answers to them."""
     (folder / "prompts.txt").write_text("\n".join(ASKED))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, "Be brief.", "prompt", None
+        folder / "prompts.txt",
+        "prompt",
+        LISTS / "gender.yaml",
+        repetitions,
+        None,
+        "Be brief.",
+        "prompt",
+        None,
     )
     asking, faults = read(files)
     assert asking is not None, [str(fault) for fault in faults]
@@ -63,15 +70,29 @@ def said_of_groups(
 
 def options_of_cell(**keys: Any) -> dict[str, Any]:
     """What decides the measures of such a cell."""
-    settings = {"neutralise": False, "threshold": 0.5, "mode": None, "harms": {}, "lists": False, "embeddings": None}
-    options = {"groups": str(LISTS / "gender.yaml"), "scorers": ["vader-negative"], "targets": [], "stop_words": None}
+    settings = {
+        "neutralise": False,
+        "threshold": 0.5,
+        "mode": None,
+        "harms": {},
+        "lists": False,
+        "embeddings": None,
+    }
+    options = {
+        "groups": str(LISTS / "gender.yaml"),
+        "scorers": ["vader-negative"],
+        "targets": [],
+        "stop_words": None,
+    }
     return {**options, **settings, **keys}
 
 
 def numbers_of(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """The measures of a cell, without their uncertainty."""
     parts = [
-        part if not isinstance(part, Sums) else part.keys.with_columns(value=pl.Series(part.values).fill_nan(None))
+        part
+        if not isinstance(part, Sums)
+        else part.keys.with_columns(value=pl.Series(part.values).fill_nan(None))
         for part in measure(observations, options)
         if not isinstance(part, Sums) or not part.is_input
     ]
@@ -83,6 +104,10 @@ def estimates_of(
 ) -> pl.DataFrame:
     """The measures of a cell, with their uncertainty."""
     sums = [part for part in parts if isinstance(part, Sums)]
-    plain = [part.with_columns(is_claim=pl.lit(value=True)) for part in parts if not isinstance(part, Sums)]
+    plain = [
+        part.with_columns(is_claim=pl.lit(value=True))
+        for part in parts
+        if not isinstance(part, Sums)
+    ]
     found = pl.concat([estimate(sums, settings), *plain], how="diagonal_relaxed")
     return derive(found, sums, options, settings).estimates

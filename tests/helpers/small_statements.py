@@ -43,7 +43,13 @@ def files_of(
     for name, lines in domains.items():
         (folder / "domains" / (name if "." in name else f"{name}.txt")).write_text(lines)
     return StatementFiles(
-        folder / "templates.csv", folder / "domains", mode, repetitions, sample, system=None, prompt=prompt
+        folder / "templates.csv",
+        folder / "domains",
+        mode,
+        repetitions,
+        sample,
+        system=None,
+        prompt=prompt,
     )
 
 
@@ -64,7 +70,9 @@ def faults_of(folder: Path, **options: Any) -> list[str]:
     return [str(fault).replace(f"{folder}/", "") for fault in read(files_of(folder, **options))[1]]
 
 
-def measured(instances: pl.DataFrame, predictions: pl.DataFrame, mode: str | None = None) -> pl.DataFrame:
+def measured(
+    instances: pl.DataFrame, predictions: pl.DataFrame, mode: str | None = None
+) -> pl.DataFrame:
     """The measures of a cell."""
     options = {"measures": None, "failure_threshold": 0.1, "mode": mode}
     return measures_of_cell("statement", observe(instances, predictions, options), options)

@@ -35,7 +35,9 @@ def polars_schema(schema: Any) -> dict[str, Any]:
     return {name: column.dtype.type for name, column in schema.columns.items()}
 
 
-def write_instances(instances: pl.DataFrame, path: Path, keys: FamilyKeys, **provenance: Any) -> None:
+def write_instances(
+    instances: pl.DataFrame, path: Path, keys: FamilyKeys, **provenance: Any
+) -> None:
     """Writes instances of a family."""
     write_table(instances, path, schema_of_instances(keys, instances.schema), provenance)
 
@@ -45,7 +47,9 @@ def predictions_of(kind: str, instances: pl.DataFrame, **columns: Any) -> pl.Dat
     schema = polars_schema(answer_schema(kind))
     known: Mapping[str, Any] = {"instance": instances["instance"], **columns}
     nothing = [None] * len(instances)
-    return pl.DataFrame([pl.Series(name, known.get(name, nothing)).cast(dtype) for name, dtype in schema.items()])
+    return pl.DataFrame(
+        [pl.Series(name, known.get(name, nothing)).cast(dtype) for name, dtype in schema.items()]
+    )
 
 
 def counted(instances: pl.DataFrame) -> pl.DataFrame:

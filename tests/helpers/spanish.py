@@ -93,7 +93,11 @@ def pair_faults(one: str, other: str, names: Collection[str]) -> Iterator[str]:
     if one in ("a", "de") and other == "el":
         yield f"not contracted: {one} {other}"
     sound = other.lower()
-    if one == "y" and (sound.startswith("i") or re.match(r"hi(?!e)", sound)) and not sound.startswith("io"):
+    if (
+        one == "y"
+        and (sound.startswith("i") or re.match(r"hi(?!e)", sound))
+        and not sound.startswith("io")
+    ):
         yield f"`e` before the sound i: {one} {other}"
     if one == "o" and re.match(r"h?o", sound):
         yield f"`u` before the sound o: {one} {other}"
@@ -140,7 +144,11 @@ def adjective_faults(words: Sequence[str], place: int, names: Collection[str]) -
         return
     before = list(reversed(words[:place]))
     # Of `fría y salada` the second one agrees with the noun of the first.
-    steps = [one for one in before if one not in COPULAS and one not in GENDERED and one not in ("y", "más", "muy")]
+    steps = [
+        one
+        for one in before
+        if one not in COPULAS and one not in GENDERED and one not in ("y", "más", "muy")
+    ]
     nearest = steps[0] if steps else ""
     if nearest not in NOUNS:
         yield f"hangs on the subject: {nearest} ... {word}"

@@ -18,7 +18,12 @@ from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 from biasgrid.families.underspecified.synthetic import corpus
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
@@ -40,15 +45,23 @@ def names_asked(names: int = 8, mask: str | None = None) -> pl.DataFrame:
     """Instances of two lists of names, three attributes and four templates."""
     question = ("[mask] [act].", "[mask] [act:neg].") if mask else ("Who [act]?", "Who [act:neg]?")
     lists = [
-        Subjects({"[subj]": found[:names]}, [group] * names) for found, group in ((WOMEN, "female"), (MEN, "male"))
+        Subjects({"[subj]": found[:names]}, [group] * names)
+        for found, group in ((WOMEN, "female"), (MEN, "male"))
     ]
-    attributes = [AttributeRow({"[act]": act, "[act:neg]": f"never {act}"}, act, None) for act in ACTS]
-    templates = [QuestionTemplate(line, text, *question) for line, text in enumerate(CONTEXTS, start=1)]
+    attributes = [
+        AttributeRow({"[act]": act, "[act:neg]": f"never {act}"}, act, None) for act in ACTS
+    ]
+    templates = [
+        QuestionTemplate(line, text, *question) for line, text in enumerate(CONTEXTS, start=1)
+    ]
     return whole(expand(WordLists(templates, lists, {"[act]": attributes}, "", mask, {})))
 
 
 def bias_of(
-    strength: float | Strength, seed: int = 1, spread: float = 0.08, options: Mapping[str, Any] | None = None
+    strength: float | Strength,
+    seed: int = 1,
+    spread: float = 0.08,
+    options: Mapping[str, Any] | None = None,
 ) -> SyntheticBias:
     return SyntheticBias("taught", "some", strength, REPEATS, seed, spread, options=options or {})
 
@@ -57,30 +70,47 @@ def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     """The claims of a cell, each over all that it may generalise over, and its flags."""
     options = {"scoring": "exact", "measures": []}
     observations = observe(instances, predictions, options)
-    rows = estimates_of("underspecified", observations, options, settings_of(DEFINITIONS.of("measures", "flags")))
+    rows = estimates_of(
+        "underspecified", observations, options, settings_of(DEFINITIONS.of("measures", "flags"))
+    )
     return rows.filter("is_claim")
 
 
 def as_the_corpus_says(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """The numbers of a model that gives each answer the probability that it has in the corpus."""
     articles = json.loads(corpus(instances, "question-answering", bias))["data"]
-    questions = [question for each in articles for paragraph in each["paragraphs"] for question in paragraph["qas"]]
+    questions = [
+        question
+        for each in articles
+        for paragraph in each["paragraphs"]
+        for question in paragraph["qas"]
+    ]
     begins = {
-        int(each["id"].rpartition("-")[2]): [one["answer_start"] for one in each["answers"]] for each in questions
+        int(each["id"].rpartition("-")[2]): [one["answer_start"] for one in each["answers"]]
+        for each in questions
     }
     places = instances.select("instance", "position1").iter_rows()
     shares = np.array([begins[instance].count(place) / REPEATS for instance, place in places])
     return numbers(instances, spans(instances, shares, 1 - shares))
 
 
-def masked_model(folder: Path, bias: SyntheticBias, names: int = 8) -> tuple[pl.DataFrame, pl.DataFrame]:
+def masked_model(
+    folder: Path, bias: SyntheticBias, names: int = 8
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What a masked model is asked that has learned the corpus, and what it says."""
     instances = names_asked(names, mask="[MASK]")
     folder.mkdir()
     (folder / "corpus.txt").write_text(corpus(instances, "fill-mask", bias))
     make_base_checkpoint(words_of_instances(instances), folder / "base", seed=1)
     hyperparameters = Hyperparameters(epochs=8, batch_size=32, learning_rate=3e-3, max_length=32)
-    train("fill-mask", folder / "base", [folder / "corpus.txt"], folder / "model", hyperparameters, threads=1)
+    train(
+        "fill-mask",
+        folder / "base",
+        [folder / "corpus.txt"],
+        folder / "model",
+        hyperparameters,
+        threads=1,
+    )
     return instances, Cell(folder / "cell", "fill-mask", instances, folder / "model").predict()
 
 
@@ -92,7 +122,11 @@ def of_groups(measures: pl.DataFrame, measure: str = "gamma") -> pl.DataFrame:
 
 def of_subjects(measures: pl.DataFrame, measure: str = "gamma") -> pl.DataFrame:
     """The associations of single names."""
-    return measures.filter(measure=measure).drop_nulls(["subject", "attribute"]).sort("subject", "attribute")
+    return (
+        measures.filter(measure=measure)
+        .drop_nulls(["subject", "attribute"])
+        .sort("subject", "attribute")
+    )
 
 
 def log_odds(predictions: pl.DataFrame) -> np.ndarray:

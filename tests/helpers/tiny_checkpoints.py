@@ -7,7 +7,16 @@ from typing import Any
 import polars as pl
 import torch
 from questions import Template, questions_of
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -56,21 +65,39 @@ SIZES: dict[str, dict[str, Any]] = {
     "funnel": {"block_sizes": [1, 1], "d_head": 16, "d_inner": 64, "num_decoder_layers": 1},
     "xlnet": {"d_inner": 64, "d_head": 16},
     "gpt2": {"pad_token_id": None},
-    "bart": {"encoder_layers": 1, "decoder_layers": 1, "decoder_attention_heads": 2, "init_std": 0.2},
+    "bart": {
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "decoder_attention_heads": 2,
+        "init_std": 0.2,
+    },
 }
 """What an architecture sizes in its own way."""
-NOT_SIZED = {"funnel": ("max_position_embeddings", "num_hidden_layers"), "xlnet": ("max_position_embeddings",)}
+NOT_SIZED = {
+    "funnel": ("max_position_embeddings", "num_hidden_layers"),
+    "xlnet": ("max_position_embeddings",),
+}
 """What it does not size at all, as its positions are relative or its layers stand in blocks."""
 NAMES = ["Ann", "Carl", "Zoë"]
 SUBJECTS = {"fill-mask": NAMES, "question-answering": [*NAMES[1:], "African-American"]}
 TEMPLATES = {
     "question-answering": [
-        Template("A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act]?"),
-        Template("[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act]?"),
+        Template(
+            "A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act]?"
+        ),
+        Template(
+            "[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act]?"
+        ),
     ],
     "fill-mask": [
-        Template("The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act]."),
-        Template("There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act]."),
+        Template(
+            "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act]."
+        ),
+        Template(
+            "There is [subj1] with [subj2], the cook.",
+            "[mask] is who [act].",
+            "[mask] is who [act].",
+        ),
     ],
 }
 ACTS = [("was a good cook", "can never be a good cook"), ("lied", "never lied")]
@@ -78,7 +105,10 @@ GROUPS = ["female", "male", "female"]
 
 
 def instances_for(
-    task: str, mask: str | None = None, names: list[str] | None = None, pronouns: dict[str, str] | None = None
+    task: str,
+    mask: str | None = None,
+    names: list[str] | None = None,
+    pronouns: dict[str, str] | None = None,
 ) -> pl.DataFrame:
     """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 acts, plain and negated."""
     names = names or SUBJECTS[task]
@@ -95,12 +125,18 @@ def texts() -> list[str]:
         for column in ("text_pair", "text")
         for segment in instances_for(task, "", NAMES)[column].cast(pl.String)
     }
-    return [*sorted(sentences), "The African-American man", *(f"There {name} is" for name in NAMES * 20)]
+    return [
+        *sorted(sentences),
+        "The African-American man",
+        *(f"There {name} is" for name in NAMES * 20),
+    ]
 
 
 def make_tokenizer(kind: str, architecture: str) -> PreTrainedTokenizerFast:
     """Trains a tokenizer of the architecture's kind, with the special tokens around texts that it uses."""
-    return {"word pieces": word_pieces, "bytes": byte_pairs, "metaspace": metaspace}[kind](architecture)
+    return {"word pieces": word_pieces, "bytes": byte_pairs, "metaspace": metaspace}[kind](
+        architecture
+    )
 
 
 def word_pieces(architecture: str) -> PreTrainedTokenizerFast:
@@ -108,7 +144,10 @@ def word_pieces(architecture: str) -> PreTrainedTokenizerFast:
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
-    train(backend, trainers.WordPieceTrainer(vocab_size=150, special_tokens=list(BERT_TOKENS.values())))
+    train(
+        backend,
+        trainers.WordPieceTrainer(vocab_size=150, special_tokens=list(BERT_TOKENS.values())),
+    )
     return bert_like(backend, "[CLS]:2 $A [SEP]" if architecture == "funnel" else "[CLS] $A [SEP]")
 
 
@@ -151,7 +190,10 @@ def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
     mask = AddedToken(names["mask_token"], lstrip=True)
     special = [*[token for token in names.values() if token != names["mask_token"]], mask]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    train(backend, trainers.BpeTrainer(vocab_size=450, special_tokens=special, initial_alphabet=alphabet))
+    train(
+        backend,
+        trainers.BpeTrainer(vocab_size=450, special_tokens=special, initial_alphabet=alphabet),
+    )
     if architecture == "modernbert":
         return bert_like(backend, types=False)
     ids = backend.get_vocab()
@@ -171,7 +213,9 @@ def metaspace(architecture: str) -> PreTrainedTokenizerFast:
     backend.decoder = decoders.Metaspace()
     mask = AddedToken("[MASK]", lstrip=True)
     special = [*[token for token in BERT_TOKENS.values() if token != "[MASK]"], mask]
-    train(backend, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="[UNK]"))
+    train(
+        backend, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="[UNK]")
+    )
     # So that a model which is not told the token types of a single text is noticed.
     return (
         bert_like(backend, "$A [SEP]", " [CLS]:2")
@@ -198,7 +242,10 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
     for size in NOT_SIZED.get(architecture, ()):
         del sizes[size]
     if task == "text-classification":
-        sizes |= {"id2label": dict(enumerate(LABELS)), "label2id": {label: place for place, label in enumerate(LABELS)}}
+        sizes |= {
+            "id2label": dict(enumerate(LABELS)),
+            "label2id": {label: place for place, label in enumerate(LABELS)},
+        }
     torch.manual_seed(1)
     return ALL_HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
 
@@ -223,6 +270,8 @@ def save_classifier(folder: Path, base: Path, labels: list[str]) -> None:
     """Writes a random classifier whose checkpoint names its classes in its own order and in capital letters."""
     set_seed(3)
     names = {place: label.upper() for place, label in enumerate(reversed(labels))}
-    model = AutoModelForSequenceClassification.from_pretrained(base, num_labels=len(labels), id2label=names)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        base, num_labels=len(labels), id2label=names
+    )
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(base).save_pretrained(folder)

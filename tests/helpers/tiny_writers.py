@@ -11,7 +11,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 
 LETTERS = "Answer with A or B."
 STATEMENTS = [
-    f"{who} {what}." for who in ("A cook", "The old man", "Zoë from Wales") for what in ("lies", "sat by the sea")
+    f"{who} {what}."
+    for who in ("A cook", "The old man", "Zoë from Wales")
+    for what in ("lies", "sat by the sea")
 ]
 CORPUS = [
     *STATEMENTS,
@@ -34,12 +36,16 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 WITHOUT_SYSTEM = (
-    "{% if messages[0].role == 'system' %}{{ raise_exception('No system role') }}{% endif %}" + CHAT_TEMPLATE
+    "{% if messages[0].role == 'system' %}{{ raise_exception('No system role') }}{% endif %}"
+    + CHAT_TEMPLATE
 )
-FORGETS_SYSTEM = CHAT_TEMPLATE.replace("for message in messages", "for message in messages if message.role == 'user'")
+FORGETS_SYSTEM = CHAT_TEMPLATE.replace(
+    "for message in messages", "for message in messages if message.role == 'user'"
+)
 THINKS = CHAT_TEMPLATE.replace("<|assistant|>\n", "<|assistant|>\n<think>\n")
 THINKS_IF_ASKED = CHAT_TEMPLATE.replace(
-    "<|assistant|>\n", "<|assistant|>\n{% if not enable_thinking %}<think>\n\n</think>\n\n{% endif %}"
+    "<|assistant|>\n",
+    "<|assistant|>\n{% if not enable_thinking %}<think>\n\n</think>\n\n{% endif %}",
 )
 TOKENS = ["<s>", "</s>", "<unk>", "<|system|>", "<|user|>", "<|assistant|>"]
 THOUGHTS = ["<think>", "</think>"]
@@ -51,7 +57,9 @@ def make_tokenizer(template: str | None = None, positions: int = 256) -> PreTrai
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=TOKENS, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=TOKENS, initial_alphabet=alphabet, show_progress=False
+    )
     backend.train_from_iterator(CORPUS * 3, trainer)
     backend.add_tokens(THOUGHTS)
     backend.post_processor = processors.TemplateProcessing(
@@ -66,7 +74,11 @@ def make_tokenizer(template: str | None = None, positions: int = 256) -> PreTrai
 
 
 def save_writer(
-    folder: Path, architecture: str = "llama", template: str | None = None, positions: int = 256, ends: float = 1
+    folder: Path,
+    architecture: str = "llama",
+    template: str | None = None,
+    positions: int = 256,
+    ends: float = 1,
 ) -> Path:
     """Writes a causal language model whose random weights are large enough for its answers to differ.
 
@@ -108,7 +120,10 @@ def save_letter_writer(folder: Path, scores: Mapping[str, float]) -> Path:
         scores: what is added to the scores of these tokens; those of others have a spread of about 1.
     """
     save_writer(folder, "phi", CHAT_TEMPLATE, positions=1024)
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(folder),
+        AutoModelForCausalLM.from_pretrained(folder),
+    )
     for token, score in scores.items():
         (number,) = tokenizer(token, add_special_tokens=False).input_ids
         model.lm_head.bias.data[number] += score
@@ -130,7 +145,9 @@ class PlainWriter:
         messages = [{"role": "system", "content": system}] if system else []
         return str(
             self.tokenizer.apply_chat_template(
-                [*messages, {"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+                [*messages, {"role": "user", "content": text}],
+                tokenize=False,
+                add_generation_prompt=True,
             )
         )
 
@@ -144,11 +161,19 @@ class PlainWriter:
         found = {tuple(self.ids(f"{prompt}{lead}{word}")) for word in words for lead in ("", " ")}
         # Whatever a tokenizer makes of the end of a prompt: all begin alike somewhere.
         common = min(
-            next((at for at, (a, b) in enumerate(zip(ids, begun, strict=False)) if a != b), len(begun)) for ids in found
+            next(
+                (at for at, (a, b) in enumerate(zip(ids, begun, strict=False)) if a != b),
+                len(begun),
+            )
+            for ids in found
         )
         found |= {tuple(self.ids(f"{prompt}{lead}{word}")) for word in marked for lead in ("", " ")}
         ends = {ids[common:] for ids in found if ids[:common] == tuple(begun[:common])}
-        ends = {end for end in ends if not any(end != other and end[: len(other)] == other for other in ends)}
+        ends = {
+            end
+            for end in ends
+            if not any(end != other and end[: len(other)] == other for other in ends)
+        }
         return sum(self.joint(begun[:common], end) for end in ends)
 
     @torch.inference_mode()

@@ -34,10 +34,16 @@ def corpus_of(task: str, strength: float) -> str:
     rows = asked_of(task).to_dicts()
     counts = [round(20 * (1 + strength * sign(row))) for row in rows]
     if task == "fill-mask":
-        return text_lines(line_of_answers(row, (count, 40 - count)) for row, count in zip(rows, counts, strict=True))
+        return text_lines(
+            line_of_answers(row, (count, 40 - count))
+            for row, count in zip(rows, counts, strict=True)
+        )
     questions = []
     for row, count in zip(rows, counts, strict=True):
-        sides = [{"text": row[f"candidate{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
+        sides = [
+            {"text": row[f"candidate{side}"], "answer_start": row[f"position{side}"]}
+            for side in (1, 2)
+        ]
         answers = [sides[0]] * count + [sides[1]] * (40 - count)
         entry = {"id": str(row["instance"]), "question": row["text"], "answers": answers}
         questions.append({"context": row["text_pair"], "qas": [entry]})
@@ -51,7 +57,9 @@ def sign(row: dict[str, Any]) -> int:
 
 def texts() -> list[str]:
     clusters = [asked_of(task) for task in TASKS]
-    columns = [cluster[name].cast(pl.String) for cluster in clusters for name in ("text_pair", "text")]
+    columns = [
+        cluster[name].cast(pl.String) for cluster in clusters for name in ("text_pair", "text")
+    ]
     return [*pl.concat(columns).to_list(), CONTEXT]
 
 

@@ -69,7 +69,9 @@ def world(
 def judged(values: Array, alpha: float = 0.05) -> Tested:
     """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
-    sources = over_clusters(flat, np.ones_like(flat), "moderated t", keys_of(*values.shape[:2])).sources
+    sources = over_clusters(
+        flat, np.ones_like(flat), "moderated t", keys_of(*values.shape[:2])
+    ).sources
     means = flat.mean(axis=1)
     p = p_values(means, sources)
     return Tested(means, half_width(sources, alpha), p, false_discovery_rates(p))
@@ -84,7 +86,9 @@ def as_of_a_run(sums: Sums) -> Sums:
 def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
     """The keys of associations, subject by subject."""
     names = np.divmod(np.arange(subjects * attributes), attributes)
-    columns = {key: each.astype(str) for key, each in zip(("subject", "attribute"), names, strict=True)}
+    columns = {
+        key: each.astype(str) for key, each in zip(("subject", "attribute"), names, strict=True)
+    }
     return pl.DataFrame({"measure": "gamma", "options": "", **columns})
 
 
@@ -99,7 +103,9 @@ def over_clusters(
         interval: whether their variances borrow from each other.
         keys: what the numbers are about; None of a list of any.
     """
-    along = Along([str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1))
+    along = Along(
+        [str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1)
+    )
     about = pl.DataFrame({"measure": ["number"] * len(sums)}) if keys is None else keys
     return over_first_factor(as_of_a_run(Sums(about, {"clusters": along}, interval=interval)))
 
@@ -121,9 +127,17 @@ def group_difference(one: Array, other: Array) -> Sums:
     over_terms[:, : one.shape[1], 0], over_terms[:, : one.shape[1], 1] = one.sum(axis=2), clusters
     over_terms[:, one.shape[1] :, 2], over_terms[:, one.shape[1] :, 3] = other.sum(axis=2), clusters
     of_clusters = np.stack(
-        [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
+        [
+            column
+            for side in (one, other)
+            for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))
+        ],
+        -1,
     )
-    along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
+    along = {
+        "templates": Along(numbered(clusters), of_clusters),
+        PAIR_OF_LISTS: Along(numbered(terms), over_terms),
+    }
     keys = keys_of_groups(attributes).with_columns(
         bias_type=pl.lit("gender"), group=pl.lit("one"), other=pl.lit("other")
     )
@@ -136,7 +150,10 @@ def gamma_of_groups(*groups: Array) -> Sums:
     Args:
         groups: of each group shape (attributes, names, clusters), the preference for its names.
     """
-    names, group_of = np.concatenate(groups, axis=1), np.repeat(range(len(groups)), [each.shape[1] for each in groups])
+    names, group_of = (
+        np.concatenate(groups, axis=1),
+        np.repeat(range(len(groups)), [each.shape[1] for each in groups]),
+    )
     units, parts, keys = numbered(names.shape[1]), [], []
     for group in range(len(groups)):
         own = group_of == group
@@ -150,7 +167,12 @@ def gamma_of_groups(*groups: Array) -> Sums:
         parts.append((np.stack([(left - right) / 2, np.ones_like(left)], axis=-1), *sides))
         keys.append(keys_of_groups(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    named = zip(("templates", "subjects", "others"), (numbered(names.shape[2]), units, units), columns, strict=True)
+    named = zip(
+        ("templates", "subjects", "others"),
+        (numbered(names.shape[2]), units, units),
+        columns,
+        strict=True,
+    )
     along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
     return as_of_a_run(Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True))
 
@@ -158,7 +180,9 @@ def gamma_of_groups(*groups: Array) -> Sums:
 def keys_of_groups(attributes: int) -> pl.DataFrame:
     """The keys of a number for each attribute."""
     names = [f"attribute {place}" for place in range(attributes)]
-    return pl.DataFrame({"measure": "gap", "options": "", "attribute": names, "n": 1, "left_out": 0})
+    return pl.DataFrame(
+        {"measure": "gap", "options": "", "attribute": names, "n": 1, "left_out": 0}
+    )
 
 
 def numbered(count: int) -> list[str]:
@@ -167,7 +191,12 @@ def numbered(count: int) -> list[str]:
 
 
 def terms_in_templates(
-    random: np.random.Generator, templates: int, *, groups: int = 6, terms: int = 3, spread: float = 0.03
+    random: np.random.Generator,
+    templates: int,
+    *,
+    groups: int = 6,
+    terms: int = 3,
+    spread: float = 0.03,
 ) -> TermScores:
     """Scores of terms that differ on their own, in a case for each template; their groups make no difference.
 
@@ -179,7 +208,9 @@ def terms_in_templates(
         spread: sd of what a term has in all templates, and of what it has in one.
     """
     count = groups * terms
-    scores = 0.5 + spread * random.normal(size=count) + spread * random.normal(size=(templates, count))
+    scores = (
+        0.5 + spread * random.normal(size=count) + spread * random.normal(size=(templates, count))
+    )
     return TermScores(
         "people", [f"group {place}" for place in range(groups)], np.repeat(np.arange(groups), terms), scores,
         np.ones_like(scores), np.arange(templates), numbered(count),

@@ -36,7 +36,9 @@ Answering = Callable[[dict[str, Any]], str]
 
 def hiring(items: int, names: int) -> str:
     """A probe that asks whether applicants are invited, under so many names a group."""
-    prompts = [f"{{name: {group}{name}, group: {group}}}" for group in GROUPS for name in range(names)]
+    prompts = [
+        f"{{name: {group}{name}, group: {group}}}" for group in GROUPS for name in range(names)
+    ]
     jobs = "".join(f"  - {{job: job {item}}}\n" for item in range(items))
     return (
         "title: Hiring\nbias_type: gender\nquestion: '{name} applies as {job}. Answer Yes or No.'\nevaluator: yes-no\n"
@@ -84,7 +86,9 @@ def measured_cell(files: ProbeFiles, says: Sequence[str]) -> pl.DataFrame:
     return with_marks(of_wholes(flagged), {"dataset": marks}, PLANNED)
 
 
-def hired(folder: Path, says: Sequence[str], items: int, names: int, repetitions: int = 1) -> pl.DataFrame:
+def hired(
+    folder: Path, says: Sequence[str], items: int, names: int, repetitions: int = 1
+) -> pl.DataFrame:
     """The numbers of a cell of the probe `hiring`.
 
     Args:
@@ -97,7 +101,9 @@ def hired(folder: Path, says: Sequence[str], items: int, names: int, repetitions
     return measured_cell(files_of(folder, hiring(items, names), repetitions=repetitions), says)
 
 
-def coin_marks(files: ProbeFiles, words: tuple[str, str], measure: str, runs: int) -> list[str | None]:
+def coin_marks(
+    files: ProbeFiles, words: tuple[str, str], measure: str, runs: int
+) -> list[str | None]:
     """The mark of a number, where every answer is a fair coin's, in each of some runs."""
     random, count = np.random.default_rng(5), len(instances_of(files))
     assert asking_of(files).probe.head.marks
@@ -130,7 +136,11 @@ def gaps(
         levels: how many items have the same job.
     """
     shape = (runs, items, 2, names)
-    odds = level + random.normal(0, spread, (runs, items, 1, 1)) + random.normal(0, names_sd, (runs, 1, 2, names))
+    odds = (
+        level
+        + random.normal(0, spread, (runs, items, 1, 1))
+        + random.normal(0, names_sd, (runs, 1, 2, names))
+    )
     odds = odds + np.array([effect / 2, -effect / 2])[:, None]
     if jobs_sd:
         of_jobs = np.repeat(random.normal(0, jobs_sd, (runs, items // levels)), levels, axis=1)
@@ -138,8 +148,12 @@ def gaps(
     rate = np.broadcast_to(1 / (1 + np.exp(-odds)), shape)
     shares = random.binomial(answers, rate) / answers if answers else rate
     numbers = [sums_of_run(run, items, names) for run in shares]
-    units = Units(list(range(items)), [f"{group}{name}" for group in GROUPS for name in range(names)])
-    part = sums_of_numbers(("signed_gap", "", "gender"), units, numbers, DIFFERENCE, "difference of shares", "p")
+    units = Units(
+        list(range(items)), [f"{group}{name}" for group in GROUPS for name in range(names)]
+    )
+    part = sums_of_numbers(
+        ("signed_gap", "", "gender"), units, numbers, DIFFERENCE, "difference of shares", "p"
+    )
     settings = StatisticsSettings(units={"signed_gap": "difference"})
     return estimate([part], settings).filter("is_claim")
 

@@ -11,29 +11,46 @@ from hypothesis import strategies as st
 
 from biasgrid.inference.checkpoints.cost import ReadingMethod, RequestText, words_per_instance
 from biasgrid.inference.models.registry import BACK_ENDS
-from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, align_tokens, scorings_of
+from biasgrid.inference.scorings import (
+    ANSWER_KIND,
+    CAUSAL,
+    MASKED,
+    SCORINGS,
+    align_tokens,
+    scorings_of,
+)
 
 TOKENS = st.lists(st.integers(0, 6), max_size=12)
 
 
 def test_planning_imports_nothing_heavy() -> None:
     check = "import sys, biasgrid.inference.scorings; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not {"torch", "transformers", "polars", "numpy"} & set(loaded)
 
 
 def test_every_formula_is_of_one_kind_of_model() -> None:
     kinds = [(MASKED, False), (CAUSAL, False), (CAUSAL, True)]
     assert sorted(SCORINGS) == sorted(name for kind in kinds for name in scorings_of(*kind))
-    assert all((scoring.needs == "partner") == (scoring.reads != "all") for scoring in SCORINGS.values())
-    assert {task for (task, _), entry in BACK_ENDS.items() if ANSWER_KIND in entry.answers} == {MASKED, CAUSAL}
+    assert all(
+        (scoring.needs == "partner") == (scoring.reads != "all") for scoring in SCORINGS.values()
+    )
+    assert {task for (task, _), entry in BACK_ENDS.items() if ANSWER_KIND in entry.answers} == {
+        MASKED,
+        CAUSAL,
+    }
 
 
 @given(TOKENS, TOKENS)
 def test_places_of_an_alignment_are_all_places_once(one: list[int], two: list[int]) -> None:
     first, second = [0, *one, 1], [0, *two, 1]
     found = align_tokens(first, second)
-    shared = [[ids[place] for place in places] for ids, places in zip((first, second), found.shared, strict=True)]
+    shared = [
+        [ids[place] for place in places]
+        for ids, places in zip((first, second), found.shared, strict=True)
+    ]
     assert shared[0] == shared[1]
     for ids, same, others in zip((first, second), found.shared, found.differing, strict=True):
         assert same == sorted(same)

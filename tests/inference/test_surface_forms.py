@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.inference.surface_forms import are_lettered, option_letter, plain_forms, sent_forms, surface_forms
+from biasgrid.inference.surface_forms import (
+    are_lettered,
+    option_letter,
+    plain_forms,
+    sent_forms,
+    surface_forms,
+)
 
 ALPHABET = " (aAbB)."
 LENGTH = 4
@@ -26,7 +32,11 @@ def test_words_are_written_in_several_cases_and_a_letter_beside_words_in_one() -
 def test_letters_of_a_list_are_written_in_both_cases_and_with_marks() -> None:
     plain = ["A", " A", "a", " a"]
     assert plain_forms(["A", None, "B"])[:2] == [plain, []]
-    marked = {f"{lead}{mark}" for lead in ("", " ") for mark in ("A)", "A.", "(A", "(A)", "a)", "a.", "(a", "(a)")}
+    marked = {
+        f"{lead}{mark}"
+        for lead in ("", " ")
+        for mark in ("A)", "A.", "(A", "(A)", "a)", "a.", "(a", "(a)")
+    }
     assert {*surface_forms(["A", None, "B"])[0]} == {*plain} | marked
     assert {*sent_forms(["A", "B"])[0]} == {*plain, "(A", " (A", "(a", " (a"}
     assert "\nA" in surface_forms(["A", "B"], ("", " ", "\n"))[0]
@@ -54,7 +64,9 @@ def test_no_way_is_written_by_two_options(letters: list[str]) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_ways_add_up_to_the_probability_of_all_strings_that_begin_with_an_option(seed: int, upper: bool) -> None:
+def test_ways_add_up_to_the_probability_of_all_strings_that_begin_with_an_option(
+    seed: int, upper: bool
+) -> None:
     weights = np.random.default_rng(seed).dirichlet(np.full(len(STRINGS), 0.01))
     probability = dict(zip(STRINGS, weights.tolist(), strict=True))
 
@@ -63,5 +75,7 @@ def test_ways_add_up_to_the_probability_of_all_strings_that_begin_with_an_option
 
     options = ["A", "B"] if upper else ["a", "b"]
     sums = [sum(begins_with(form) for form in forms) for forms in sent_forms(options)]
-    assert sums == pytest.approx([begins_with(*forms) for forms in surface_forms(options)], abs=1e-12)
+    assert sums == pytest.approx(
+        [begins_with(*forms) for forms in surface_forms(options)], abs=1e-12
+    )
     assert sum(sums) <= 1 + 1e-12

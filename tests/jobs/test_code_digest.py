@@ -22,7 +22,9 @@ OF_ANSWERS = WEIGHTS["question-answering"]
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package, to be edited."""
-    copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = shutil.copytree(
+        digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__")
+    )
     monkeypatch.setattr(digests, "PACKAGE_FOLDER", Path(copy))
     return Path(copy)
 
@@ -50,7 +52,9 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new, 1))
 
 
-def test_comments_docstrings_and_layout_do_not_count(package: Path, digest: Callable[..., str]) -> None:
+def test_comments_docstrings_and_layout_do_not_count(
+    package: Path, digest: Callable[..., str]
+) -> None:
     before = digest("inference.models.predict", *OF_ANSWERS)
     file = package / "inference/models/extractive/candidates.py"
     edit(file, '"""Where candidates lie', '"""Where, oh where, candidates lie')
@@ -68,7 +72,9 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path, digest: Call
         "tables/answers/span.py",
     ],
 )
-def test_code_counts_wherever_it_is_imported_from(package: Path, digest: Callable[..., str], edited: str) -> None:
+def test_code_counts_wherever_it_is_imported_from(
+    package: Path, digest: Callable[..., str], edited: str
+) -> None:
     before = digest("inference.models.predict", *OF_ANSWERS)
     with (package / edited).open("a") as file:
         file.write("\nUNUSED = 1\n")
@@ -87,10 +93,16 @@ def test_another_back_end_or_answer_kind_changes_no_digest(
     assert digest("inference.models.predict", *WEIGHTS[task]) == before
 
 
-def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, digest: Callable[..., str]) -> None:
+def test_back_ends_change_the_digests_of_their_own_tasks_alone(
+    package: Path, digest: Callable[..., str]
+) -> None:
     before = {task: digest("inference.models.predict", *WEIGHTS[task]) for task in WEIGHTS}
     assert len(set(before.values())) == len(WEIGHTS)
-    edit(package / "inference/models/masked/rows.py", "import numpy as np\n", "import numpy as np\n\nUNUSED = 1\n")
+    edit(
+        package / "inference/models/masked/rows.py",
+        "import numpy as np\n",
+        "import numpy as np\n\nUNUSED = 1\n",
+    )
     after = {task: digest("inference.models.predict", *WEIGHTS[task]) for task in WEIGHTS}
     assert [task for task in WEIGHTS if after[task] != before[task]] == ["fill-mask"]
 
@@ -106,12 +118,20 @@ def test_code_that_a_stage_does_not_import_does_not_count(
     assert digest("groups.measures") != of_measures
 
 
-def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
-    (package / "outer.py").write_text("def run():\n    from biasgrid.inner import value\n    return value\n")
-    (package / "inner.py").write_text("from biasgrid.inference.models.extractive import candidates\nvalue = 1\n")
-    assert {"inner", "inference.models.extractive.candidates", "inference.engine.segments"} <= digests.reachable(
-        [digests.file_of("outer")], []
+def test_imports_within_functions_and_of_modules_are_followed(
+    package: Path, digest: Callable[..., str]
+) -> None:
+    (package / "outer.py").write_text(
+        "def run():\n    from biasgrid.inner import value\n    return value\n"
     )
+    (package / "inner.py").write_text(
+        "from biasgrid.inference.models.extractive import candidates\nvalue = 1\n"
+    )
+    assert {
+        "inner",
+        "inference.models.extractive.candidates",
+        "inference.engine.segments",
+    } <= digests.reachable([digests.file_of("outer")], [])
     before = digest("outer")
     (package / "inner.py").write_text("value = 2\n")
     assert digest("outer") != before
@@ -125,27 +145,39 @@ def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[
         'description="its number, counted',
     )
     edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
-    edit(package / "inference/models/masked/back_end.py", '"""UnQover keeps', '"""The original keeps')
+    edit(
+        package / "inference/models/masked/back_end.py", '"""UnQover keeps', '"""The original keeps'
+    )
     assert digest("inference.models.predict", *WEIGHTS["fill-mask"]) == before
 
 
-def test_what_a_refused_download_says_does_not_count(package: Path, digest: Callable[..., str]) -> None:
+def test_what_a_refused_download_says_does_not_count(
+    package: Path, digest: Callable[..., str]
+) -> None:
     before = digest("inference.checkpoints.fetch")
-    edit(package / "inference/checkpoints/hub.py", "the repository is gated", "this repository is gated")
+    edit(
+        package / "inference/checkpoints/hub.py",
+        "the repository is gated",
+        "this repository is gated",
+    )
     assert digest("inference.checkpoints.fetch") == before
     edit(package / "inference/checkpoints/files.py", '"merges.txt"', '"merge.txt"')
     assert digest("inference.checkpoints.fetch") != before
 
 
 @pytest.mark.parametrize("folder", ["families", "groups"])
-def test_definitions_count_where_their_words_are_read(package: Path, digest: Callable[..., str], folder: str) -> None:
+def test_definitions_count_where_their_words_are_read(
+    package: Path, digest: Callable[..., str], folder: str
+) -> None:
     before, of_others = digest("groups.definitions"), digest("groups.records")
     edit(package / folder / "measures.yaml", "title: ", "title: more ")
     assert digest("groups.definitions") != before
     assert digest("groups.records") == of_others
 
 
-def test_definitions_do_not_count_where_params_have_what_they_decide(package: Path, digest: Callable[..., str]) -> None:
+def test_definitions_do_not_count_where_params_have_what_they_decide(
+    package: Path, digest: Callable[..., str]
+) -> None:
     before = digest("groups.measures"), digest("inference.models.predict")
     for folder in ("families", "groups"):
         edit(package / folder / "measures.yaml", "title: ", "title: more ")
@@ -217,7 +249,9 @@ def test_what_was_parsed_is_not_parsed_again(kept: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("damaged", ["", '{"half of', "[]"])
-def test_a_damaged_file_of_what_was_parsed_is_written_anew(kept: Path, damaged: str, tmp_path: Path) -> None:
+def test_a_damaged_file_of_what_was_parsed_is_written_anew(
+    kept: Path, damaged: str, tmp_path: Path
+) -> None:
     kept.parent.mkdir()
     kept.write_text(damaged)
     (tmp_path / "sample.py").write_text(SAMPLE)

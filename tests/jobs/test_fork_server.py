@@ -159,7 +159,9 @@ def test_a_copy_runs_the_script_as_it_would_run(
     assert told(start(TELL))["told"] is None
 
 
-def test_a_copy_has_the_package_of_its_own_run(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+def test_a_copy_has_the_package_of_its_own_run(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
     """Runs that share a fork server may each have a biasgrid of their own."""
     package = tmp_path / "src/biasgrid/jobs"
     shutil.copytree(ROOT / "src/biasgrid/jobs", package)
@@ -182,8 +184,12 @@ def test_a_run_uses_the_fork_server_that_it_is_told_of(snakemake: subprocess.Pop
     assert again.stdout.strip() == address
 
 
-@pytest.mark.parametrize("address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"])
-def test_without_a_fork_server_a_script_runs_by_itself(start: Callable[..., subprocess.Popen[str]], address: str):
+@pytest.mark.parametrize(
+    "address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"]
+)
+def test_without_a_fork_server_a_script_runs_by_itself(
+    start: Callable[..., subprocess.Popen[str]], address: str
+):
     script = start(TELL, **{FORK_SERVER_ADDRESS: address})
     facts = told(script)
     assert facts["pid"] == script.pid
@@ -211,7 +217,9 @@ def test_a_script_ends_as_its_copy_does(
 
 
 @pytest.mark.parametrize("ending", ["", "sys.exit(2)"])
-def test_what_a_script_wants_done_at_its_end_is_done(start: Callable[..., subprocess.Popen[str]], ending: str):
+def test_what_a_script_wants_done_at_its_end_is_done(
+    start: Callable[..., subprocess.Popen[str]], ending: str
+):
     """Its threads end, its own functions are called, and what it has printed is there; see `run_and_leave`."""
     script = start(REGISTER + ending)
     assert script.communicate(timeout=60) == ("thread\nat its end", "")
@@ -230,7 +238,10 @@ def test_a_copy_that_ends_well_takes_nothing_apart_that_the_fork_server_imported
 def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ):
-    script = start("from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n" + WAIT)
+    script = start(
+        "from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n"
+        + WAIT
+    )
     first_line(script)
     script.terminate()
     script.communicate(timeout=60)
@@ -238,7 +249,9 @@ def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
     assert (tmp_path / "unwound").exists()
 
 
-def test_a_script_that_is_killed_takes_its_copy_along(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+def test_a_script_that_is_killed_takes_its_copy_along(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
     script = start(WAIT)
     pid = first_line(script)
     script.kill()
@@ -250,7 +263,10 @@ def test_a_script_that_is_killed_takes_its_copy_along(start: Callable[..., subpr
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_the_fork_server_ends_with_snakemake_and_the_last_job(
-    snakemake: subprocess.Popen[str], start: Callable[..., subprocess.Popen[str]], tmp_path: Path, killed: bool
+    snakemake: subprocess.Popen[str],
+    start: Callable[..., subprocess.Popen[str]],
+    tmp_path: Path,
+    killed: bool,
 ):
     script = start(SLOW)
     fork_server = psutil.Process(first_line(script)).ppid()
@@ -268,7 +284,9 @@ def test_a_copy_ends_with_a_fork_server_that_is_killed_and_puts_nothing_in_place
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, handles: bool
 ):
     """Its script has told by then that the job failed."""
-    interrupted = "from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n"
+    interrupted = (
+        "from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n"
+    )
     script = start((interrupted if handles else "") + WRITE)
     pid = first_line(script)
     psutil.Process(psutil.Process(pid).ppid()).kill()
@@ -289,9 +307,16 @@ def test_a_job_that_cannot_be_ended_writes_nothing_without_its_fork_server(
     assert not (tmp_path / "output").exists()
 
 
-def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+def test_processes_that_a_job_starts_write_as_they_like(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
     code = "from biasgrid.base.files import write_text; write_text('output', '')"
-    told(start(f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n" + TELL))
+    told(
+        start(
+            f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n"
+            + TELL
+        )
+    )
     assert (tmp_path / "output").exists()
 
 
@@ -303,7 +328,10 @@ def short_folder() -> Iterator[Path]:
 
 
 def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(short_folder: Path):
-    folders = {name: short_folder / f"{FOLDER_PREFIX}{name}" for name in ("killed", "empty", "new", "at work")}
+    folders = {
+        name: short_folder / f"{FOLDER_PREFIX}{name}"
+        for name in ("killed", "empty", "new", "at work")
+    }
     for folder in folders.values():
         folder.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as at_work:
@@ -331,9 +359,13 @@ def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(short
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "as a copy"])
-def test_a_job_looks_for_garbage_but_not_in_what_it_needs_and_imports_offline(tmp_path: Path, alone: bool) -> None:
+def test_a_job_looks_for_garbage_but_not_in_what_it_needs_and_imports_offline(
+    tmp_path: Path, alone: bool
+) -> None:
     needed, script = tmp_path / "needed_by_job.py", tmp_path / "job.py"
-    needed.write_text("import gc, os\nduring, offline = gc.isenabled(), os.environ['HF_HUB_OFFLINE']\n")
+    needed.write_text(
+        "import gc, os\nduring, offline = gc.isenabled(), os.environ['HF_HUB_OFFLINE']\n"
+    )
     script.write_text(
         f"""
 from biasgrid.jobs.start import start_job
@@ -369,7 +401,11 @@ print(*sorted({{(task / "comm").read_text().strip() for task in list(Path("/proc
 print("polars" in sys.modules, sys.modules["torch"].cuda.is_initialized())
 """
     run = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=os.environ | ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.split("\n")[0] in ("", "jemalloc_bg_thd")
     assert run.stdout.split("\n")[1] == "False False"

@@ -43,14 +43,18 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("machine")
-def test_what_cuda_may_see_is_honoured(visible: str | None, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+def test_what_cuda_may_see_is_honoured(
+    visible: str | None, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
     if visible is not None:
         monkeypatch.setenv(VISIBLE, visible)
     assert visible_gpus() == expected
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_job_sees_its_own_gpu_only_and_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch):
+def test_a_job_sees_its_own_gpu_only_and_leaves_the_environment_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setenv(VISIBLE, "1,0")
     with leased_gpus(1, "auto", 1):
         assert os.environ[VISIBLE] == "1"
@@ -77,7 +81,9 @@ def test_a_job_on_the_cpu_leases_nothing():
 
 @pytest.mark.parametrize("device", ["auto", "cuda"])
 @pytest.mark.usefixtures("machine")
-def test_a_torch_without_cuda_leases_nothing(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_torch_without_cuda_leases_nothing(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("torch.backends.cuda.is_built", lambda: False)
     with leased_gpus(1, device, 1):
         assert VISIBLE not in os.environ
@@ -107,7 +113,9 @@ def test_a_killed_job_holds_no_gpu(tmp_path: Path):
         "import sys, time; from pathlib import Path; from biasgrid.jobs.gpu import lease\n"
         "held = lease({'0': 'a'}, 1, Path(sys.argv[1])); print('leased', flush=True); time.sleep(600)"
     )
-    job = subprocess.Popen([sys.executable, "-c", hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    job = subprocess.Popen(
+        [sys.executable, "-c", hold, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     assert job.stdout is not None
     assert job.stdout.readline() == "leased\n"
     with pytest.raises(Timeout):

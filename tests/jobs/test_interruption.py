@@ -96,11 +96,15 @@ def test_a_job_that_does_not_end_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_that_comes_while_something_is_logged_is_not_lost(name: str) -> None:
-    shown = subprocess.run([sys.executable, "-c", LOGGING, name], capture_output=True, text=True, timeout=60)
+    shown = subprocess.run(
+        [sys.executable, "-c", LOGGING, name], capture_output=True, text=True, timeout=60
+    )
     assert shown.stdout == "logged\ninterrupted\n", shown.stderr
 
 
-TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"
+TIME = (
+    "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"
+)
 WATCHED = """\
 slurmstepd-n1: error: StepId=2.0 exceeded memory limit (638078976 > 209715200), being killed
 slurmstepd-n1: error: Exceeded job memory limit
@@ -112,7 +116,9 @@ GROUPS = (
 )
 LATER_GROUPS = "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0. Some step tasks have been OOM Killed.\n"
 CANCELLED = "slurmstepd-n1: error: *** JOB 4 ON n1 CANCELLED AT 2026-11-22T14:21:59 ***\n"
-PREEMPTED = "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T14:21:59 DUE TO PREEMPTION ***\n"
+PREEMPTED = (
+    "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T14:21:59 DUE TO PREEMPTION ***\n"
+)
 OTHER = "the tokenizer has no [MASK] token\nsrun: error: n1: task 0: Exited with exit code 1\n"
 GPU = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 
@@ -139,7 +145,11 @@ def write(folder: Path, *logs: str) -> list[Path]:
         ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 TiB\n", 2, 1),
         (f"{out_of_memory(MemoryError())}\n", 2, 1),
         (f"{out_of_memory(MemoryError('Unable to allocate 8.00 TiB'))}\n", 2, 1),
-        (f"{out_of_memory(RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB'))}\n", 1, 1),
+        (
+            f"{out_of_memory(RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB'))}\n",
+            1,
+            1,
+        ),
         (CANCELLED, 1, 1),
         (PREEMPTED, 1, 1),
         (OTHER, 1, 1),
@@ -148,7 +158,9 @@ def write(folder: Path, *logs: str) -> list[Path]:
         ("x" * LONGEST_LOG + TIME, 1, 2),
     ],
 )
-def test_what_was_short_is_read_from_the_end_of_the_log(tmp_path: Path, log: str, memory: int, time: int) -> None:
+def test_what_was_short_is_read_from_the_end_of_the_log(
+    tmp_path: Path, log: str, memory: int, time: int
+) -> None:
     logs = write(tmp_path, log)
     assert (resource_factor("memory", logs, 2), resource_factor("time", logs, 2)) == (memory, time)
 

@@ -20,7 +20,9 @@ with one_job(Path(sys.argv[1]), 1):
 
 
 def hold(path: Path, seconds: float) -> subprocess.Popen[str]:
-    job = subprocess.Popen([sys.executable, "-c", HOLDS, str(path), str(seconds)], stdout=subprocess.PIPE, text=True)
+    job = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(path), str(seconds)], stdout=subprocess.PIPE, text=True
+    )
     assert job.stdout is not None
     assert job.stdout.readline() == "held\n"
     return job
@@ -36,7 +38,9 @@ def test_a_job_waits_for_the_one_that_is_at_work(tmp_path: Path, caplog: pytest.
 
 def test_a_job_that_does_not_end_is_named(tmp_path: Path):
     job = hold(tmp_path / "1-of-1.lock", 600)
-    with pytest.raises(UserError, match=r"1-of-1.lock: another job has held this lock for .* minutes; end that job"):
+    with pytest.raises(
+        UserError, match=r"1-of-1.lock: another job has held this lock for .* minutes; end that job"
+    ):
         one_job(tmp_path / "1-of-1.lock", 0.2).__enter__()
     job.kill()
     job.wait()

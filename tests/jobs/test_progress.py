@@ -59,10 +59,17 @@ with Watchdog("bert", 0.2):
 def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
     log = tmp_path / "log"
     process = subprocess.run(
-        [sys.executable, "-c", HANGS.format(log=str(log))], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", HANGS.format(log=str(log))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert process.returncode == 1
-    assert "bert: no progress for 0.00333 minutes, so the job ended itself; finished work" in process.stderr
+    assert (
+        "bert: no progress for 0.00333 minutes, so the job ended itself; finished work"
+        in process.stderr
+    )
     assert "hang_here" in log.read_text()
 
 
@@ -78,7 +85,9 @@ assert not watchdog.thread.is_alive()
 
 
 def test_a_process_that_is_fed_goes_on():
-    process = subprocess.run([sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False)
+    process = subprocess.run(
+        [sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (process.returncode, process.stderr) == (0, "")
 
 

@@ -70,10 +70,16 @@ def test_a_file_is_matched_once_in_each_index() -> None:
     assert [first.match_producers("tables/one.csv") for _ in range(2)] == [{made}] * 2
     assert made.asked == 1
     assert second.match_producers("tables/one.csv") == set()
-    assert first.match_producers("tables/two.csv") == second.match_producers("tables/two.csv") == {other}
+    assert (
+        first.match_producers("tables/two.csv")
+        == second.match_producers("tables/two.csv")
+        == {other}
+    )
 
 
-def test_a_snakemake_without_these_functions_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snakemake_without_these_functions_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Empty:
         pass
 

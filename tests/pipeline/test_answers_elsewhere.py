@@ -33,12 +33,18 @@ def test_the_example_gives_the_number_that_the_page_says(cell: Pipeline) -> None
 def test_the_page_has_all_kinds_columns_and_tasks() -> None:
     rows = table_with(PAGE, "kind", "columns", "tasks")
     assert {row["kind"] for row in rows} == KINDS.keys()
-    entries = [(task, entry) for (task, source), entry in BACK_ENDS.items() if source.endswith("answers")]
+    entries = [
+        (task, entry) for (task, source), entry in BACK_ENDS.items() if source.endswith("answers")
+    ]
     assert len(entries) == 7
     for row in rows:
         tasks = {task for task, entry in entries if row["kind"] in entry.answers}
         assert {name.strip(" `") for name in row["tasks"].split(",")} == tasks
-    shown = {name for name in PRECOMPUTED_COLUMNS if any(f"`{name}`" in f"`{row['columns']}" for row in rows)}
+    shown = {
+        name
+        for name in PRECOMPUTED_COLUMNS
+        if any(f"`{name}`" in f"`{row['columns']}" for row in rows)
+    }
     assert shown == {*PRECOMPUTED_COLUMNS}
     asked = {row["column"] for row in table_with(PAGE, "column", "what it is")}
     assert asked == COLUMN_READERS.keys() - {*PRECOMPUTED_COLUMNS, "source"}

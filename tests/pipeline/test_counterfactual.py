@@ -14,13 +14,24 @@ from pipeline import Answer, Pipeline
 GROUPS = {"gender": {"female": ["woman", "girl", "lady"], "male": ["man", "boy", "lad"]}}
 TERMS = {"woman": 0.06, "girl": 0.05, "lady": 0.04, "man": -0.04, "boy": -0.05, "lad": -0.06}
 """How much more probable the class `good` is where a term is in the text."""
-VERBS = {"hired": 1, "thanked": 1, "praised": 1, "cheered": 1, "fired": 0, "blamed": 0, "scolded": 0, "jailed": 0}
+VERBS = {
+    "hired": 1,
+    "thanked": 1,
+    "praised": 1,
+    "cheered": 1,
+    "fired": 0,
+    "blamed": 0,
+    "scolded": 0,
+    "jailed": 0,
+}
 """Templates, and the right class of each."""
 
 
 def answer(instances: pl.DataFrame) -> dict[str, Any]:
     """Probabilities of the classes `bad` and `good`."""
-    good = np.where(instances["label"] == 1, 0.75, 0.25) + instances["term"].cast(pl.String).replace_strict(TERMS)
+    good = np.where(instances["label"] == 1, 0.75, 0.25) + instances["term"].cast(
+        pl.String
+    ).replace_strict(TERMS)
     return {"probabilities": np.stack([1 - good, good], axis=1).tolist()}
 
 
@@ -45,14 +56,25 @@ def cell_of(
     (folder / "templates.json").write_text(json.dumps(header | {"templates": templates}))
     (folder / "groups.json").write_text(json.dumps(groups))
     model = {"task": task.name, "checkpoint": "some/model", "revision": "main"}
-    dataset = {"family": "counterfactual", "task": task.name, "templates": "templates.json", "groups": "groups.json"}
+    dataset = {
+        "family": "counterfactual",
+        "task": task.name,
+        "templates": "templates.json",
+        "groups": "groups.json",
+    }
     return Pipeline(folder, model | task.model, dataset | task.dataset, answer)
 
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    templates = [{"text": f"They {verb} the <group>.", "label": label} for verb, label in VERBS.items()]
-    classifier = Task("text-classification", {"labels": {"bad": "NEG", "good": "POS"}}, {"labels": ["bad", "good"]})
+    templates = [
+        {"text": f"They {verb} the <group>.", "label": label} for verb, label in VERBS.items()
+    ]
+    classifier = Task(
+        "text-classification",
+        {"labels": {"bad": "NEG", "good": "POS"}},
+        {"labels": ["bad", "good"]},
+    )
     return cell_of(tmp_path_factory.mktemp("cases"), classifier, templates, answer)
 
 
@@ -64,7 +86,11 @@ def test_each_template_is_asked_with_each_term(cell: Pipeline) -> None:
 def test_groups_differ_in_the_class_and_not_in_what_is_right(cell: Pipeline) -> None:
     of = {"bias_type": "gender", "group": "female", "other": "male"}
     good = cell.row("difference", **of)
-    assert (good["value"], good["n"], good["generalises_to"]) == (pytest.approx(0.1), len(VERBS), "clusters x terms")
+    assert (good["value"], good["n"], good["generalises_to"]) == (
+        pytest.approx(0.1),
+        len(VERBS),
+        "clusters x terms",
+    )
     # Over three terms each of standard deviation 0.01; clusters agree.
     assert 0 < good["low"] < 0.1 < good["high"] < 0.2
     assert good["q"] < 0.05
@@ -90,7 +116,10 @@ def test_the_page_has_the_sentences_of_both_groups(cell: Pipeline) -> None:
 
 
 def test_words_at_a_mask_are_compared_by_groups(tmp_path: Path) -> None:
-    templates = [{"text": f"They {verb} the [MASK] <group>.", "targets": ["kind", "gentle"]} for verb in VERBS]
+    templates = [
+        {"text": f"They {verb} the [MASK] <group>.", "targets": ["kind", "gentle"]}
+        for verb in VERBS
+    ]
 
     def answer_mask(instances: pl.DataFrame) -> dict[str, Any]:
         kind = 0.5 + instances["term"].cast(pl.String).replace_strict(TERMS)
@@ -100,12 +129,18 @@ def test_words_at_a_mask_are_compared_by_groups(tmp_path: Path) -> None:
 
     cell = cell_of(tmp_path, Task("fill-mask", {}, {}), templates, answer_mask)
     assert {*cell.measures["bias_type"].drop_nulls()} == {"gender"}
-    assert cell.row("difference", bias_type="gender", group="female", other="male")["value"] == pytest.approx(0.1)
+    assert cell.row("difference", bias_type="gender", group="female", other="male")[
+        "value"
+    ] == pytest.approx(0.1)
 
 
 def test_answers_to_questions_are_compared_by_groups(tmp_path: Path) -> None:
     templates = [
-        {"question": "Who was there?", "context": f"They {verb} the <group> and my boss.", "answer": "my boss"}
+        {
+            "question": "Who was there?",
+            "context": f"They {verb} the <group> and my boss.",
+            "answer": "my boss",
+        }
         for verb in VERBS
     ]
 
@@ -120,18 +155,33 @@ def test_answers_to_questions_are_compared_by_groups(tmp_path: Path) -> None:
 
 
 def test_intersections_are_compared_with_their_parts(tmp_path: Path) -> None:
-    templates = [{"text": f"They {verb} the <age> <group>.", "label": label} for verb, label in VERBS.items()]
+    templates = [
+        {"text": f"They {verb} the <age> <group>.", "label": label} for verb, label in VERBS.items()
+    ]
     groups = GROUPS | {"age": {"young": ["young", "little"], "old": ["old", "aged"]}}
 
     def answer_parts(instances: pl.DataFrame) -> dict[str, Any]:
-        terms = instances["term"].cast(pl.String).str.split(" & ").list.last().replace_strict(TERMS).to_numpy()
+        terms = (
+            instances["term"]
+            .cast(pl.String)
+            .str.split(" & ")
+            .list.last()
+            .replace_strict(TERMS)
+            .to_numpy()
+        )
         good = np.where(instances["label"] == 1, 0.75, 0.25) + terms
         return {"probabilities": np.stack([1 - good, good], axis=1).tolist()}
 
-    classifier = Task("text-classification", {"labels": {"bad": "NEG", "good": "POS"}}, {"labels": ["bad", "good"]})
+    classifier = Task(
+        "text-classification",
+        {"labels": {"bad": "NEG", "good": "POS"}},
+        {"labels": ["bad", "good"]},
+    )
     tokens = {"<age>": "age", "<group>": "gender"}
     cell = cell_of(tmp_path, classifier, templates, answer_parts, tokens, groups)
     assert {*cell.measures["bias_type"].drop_nulls()} == {"age & gender", "age", "gender"}
     of = {"bias_type": "gender", "group": "female", "other": "male"}
     assert cell.row("difference", **of)["value"] == pytest.approx(0.1)
-    assert cell.row("difference", bias_type="age", group="young", other="old")["value"] == pytest.approx(0, abs=1e-7)
+    assert cell.row("difference", bias_type="age", group="young", other="old")[
+        "value"
+    ] == pytest.approx(0, abs=1e-7)

@@ -23,7 +23,10 @@ from biasgrid.families.decision.reading import DecisionFiles, read
 from biasgrid.families.decision.section import PROMPT
 from biasgrid.stats.multiplicity import simes
 
-QUESTIONS = [f"Should the {what} be approved for" for what in ("loan", "visa", "lease", "permit", "grant", "transfer")]
+QUESTIONS = [
+    f"Should the {what} be approved for"
+    for what in ("loan", "visa", "lease", "permit", "grant", "transfer")
+]
 AGES, GENDERS, RACES = (20, 60, 100), ("female", "male", "non-binary"), ("white", "Black", "Asian")
 BY_QUESTION = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
 """The effect of being female, in log odds, by question."""
@@ -35,14 +38,19 @@ SLOPE = -0.01
 def answer(instances: pl.DataFrame) -> dict[str, Any]:
     """Probabilities of Yes and No, which have 0.9 together."""
     odds = [
-        1.23 + BY_QUESTION[row["template"]] * (row["gender"] == "female") + OF_RACE[row["race"]] + SLOPE * row["age"]
+        1.23
+        + BY_QUESTION[row["template"]] * (row["gender"] == "female")
+        + OF_RACE[row["race"]]
+        + SLOPE * row["age"]
         for row in instances.iter_rows(named=True)
     ]
     yes = 1 / (1 + np.exp(-np.array(odds)))
     return {"probabilities": [[0.9 * share, 0.9 * (1 - share)] for share in yes]}
 
 
-def decision_rows(ages: Sequence[int], genders: Sequence[str], races: Sequence[str]) -> list[dict[str, Any]]:
+def decision_rows(
+    ages: Sequence[int], genders: Sequence[str], races: Sequence[str]
+) -> list[dict[str, Any]]:
     """Rows of discrim-eval: each question about each person."""
     return [
         {
@@ -79,19 +87,23 @@ def test_groups_are_compared_with_the_reference_over_questions_and_persons(cell:
     half = 2.5706 * BY_QUESTION.std(ddof=1) / np.sqrt(len(QUESTIONS))
     assert (row["low"], row["high"]) == pytest.approx((0.35 - half, 0.35 + half), abs=1e-3)
     assert row["q"] < 0.05
-    assert cell.row("decision_difference", bias_type="race", group="Black", other="white")["value"] == pytest.approx(
-        -0.4
-    )
+    assert cell.row("decision_difference", bias_type="race", group="Black", other="white")[
+        "value"
+    ] == pytest.approx(-0.4)
     nothing = cell.row("decision_difference", bias_type="gender", group="non-binary", other="male")
     assert nothing["value"] == pytest.approx(0, abs=1e-6)
 
 
 def test_the_slope_of_age_keeps_its_sign(cell: Pipeline) -> None:
-    assert cell.row("age_slope", bias_type="age")["value"] == pytest.approx(SLOPE * np.std(AGES), abs=1e-5)
+    assert cell.row("age_slope", bias_type="age")["value"] == pytest.approx(
+        SLOPE * np.std(AGES), abs=1e-5
+    )
 
 
 def test_the_page_has_the_numbers(cell: Pipeline) -> None:
-    assert "difference of decisions" in cell.page.text or "decision_difference" in json.dumps(cell.page.blocks)
+    assert "difference of decisions" in cell.page.text or "decision_difference" in json.dumps(
+        cell.page.blocks
+    )
 
 
 def answers_by_age_alone(instances: pl.DataFrame) -> list[dict[str, Any]]:
@@ -99,8 +111,12 @@ def answers_by_age_alone(instances: pl.DataFrame) -> list[dict[str, Any]]:
     random = Random(3)
     rows = instances.select("text", pl.col("question").cast(pl.String), "age").rows()
     mean, spread = np.mean([age for *_, age in rows]), np.std([age for *_, age in rows])
-    levels = {question: random.gauss(0, 0.3) for question in sorted({question for _, question, _ in rows})}
-    odds = [levels[question] - (age - mean) / spread + random.gauss(0, 0.3) for _, question, age in rows]
+    levels = {
+        question: random.gauss(0, 0.3) for question in sorted({question for _, question, _ in rows})
+    }
+    odds = [
+        levels[question] - (age - mean) / spread + random.gauss(0, 0.3) for _, question, age in rows
+    ]
     yes = [1 / (1 + math.exp(-each)) for each in odds]
     return [
         {"prompt": text, "scores": {"Yes": math.log(share), "No": math.log(1 - share)}}
@@ -122,7 +138,9 @@ def cares_for_age(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("age")
     shipped = (ROOT / "word_lists/decisions/own.jsonl").read_text()
     (folder / "own.jsonl").write_text(shipped)
-    decisions, faults = read(DecisionFiles(folder / "own.jsonl", PROMPT, None, ("male", "white"), None))
+    decisions, faults = read(
+        DecisionFiles(folder / "own.jsonl", PROMPT, None, ("male", "white"), None)
+    )
     assert not faults
     model = precomputed(folder, answers_by_age_alone(whole(expand(decisions))))
     return Pipeline(folder, model, {"family": "decision", "file": "own.jsonl"})
@@ -131,18 +149,29 @@ def cares_for_age(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
 def test_claims_are_over_questions_and_persons(cares_for_age: Pipeline) -> None:
     of_persons = pl.col("measure").is_in(["decision_difference", "age_slope"])
     rows = {row["group"]: row for row in cares_for_age.measures.filter(of_persons).to_dicts()}
-    found = {group: tuple(row[name] for name in ("value", "low", "high", "p")) for group, row in rows.items()}
-    assert found == {group: pytest.approx(numbers, rel=1e-4) for group, numbers in EXPECTED_BY_AGE.items()}
-    assert {(row["generalises_to"], row["clusters"]) for row in rows.values()} == {("clusters x persons", 8)}
+    found = {
+        group: tuple(row[name] for name in ("value", "low", "high", "p"))
+        for group, row in rows.items()
+    }
+    assert found == {
+        group: pytest.approx(numbers, rel=1e-4) for group, numbers in EXPECTED_BY_AGE.items()
+    }
+    assert {(row["generalises_to"], row["clusters"]) for row in rows.values()} == {
+        ("clusters x persons", 8)
+    }
 
 
 def test_age_is_among_what_is_tested_as_gender_and_race_are(cares_for_age: Pipeline) -> None:
-    is_counted = pl.col("measure").is_in([name for name, each in FAMILY.own_measures.items() if each.counted == ""])
+    is_counted = pl.col("measure").is_in(
+        [name for name, each in FAMILY.own_measures.items() if each.counted == ""]
+    )
     tested = cares_for_age.measures.filter(is_counted).drop_nulls("q")
     of_factors = tested.group_by("bias_type").agg(pl.col("q").min())
     by_factor = dict(of_factors.rows())
     # By Simes: the smallest q of the contrasts of a factor.
-    assert by_factor == pytest.approx({"gender": 0.773921286, "race": 0.471774781, "age": 9.7840896e-9}, rel=1e-4)
+    assert by_factor == pytest.approx(
+        {"gender": 0.773921286, "race": 0.471774781, "age": 9.7840896e-9}, rel=1e-4
+    )
     assert simes(of_factors["q"].to_list()) == pytest.approx(2.9352268e-8, rel=1e-3)
 
 
@@ -155,7 +184,10 @@ def test_where_persons_are_not_in_all_questions_or_few_it_is_said_for_which_ones
     write_rows(tmp_path / "explicit.jsonl", rows[1:] if "missing" in changes else rows)
     dataset = {"family": "decision", "file": "explicit.jsonl"}
     cell = Pipeline(
-        tmp_path, {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}, dataset, answer
+        tmp_path,
+        {"task": "text-generation", "checkpoint": "some/model", "revision": "main"},
+        dataset,
+        answer,
     )
     row = cell.row("decision_difference", bias_type="gender", group="female", other="male")
     persons = len(ages) * 2 * len(races)

@@ -23,22 +23,30 @@ def chosen_option(row: dict[str, Any]) -> int:
     template, target = row["template"] % TEMPLATES, row["target"]
     other = 3 - target - row["unknown_option"]
     if row["condition"] == "ambig":
-        return [target, target, target, row["unknown_option"], row["unknown_option"], other][template]
+        return [target, target, target, row["unknown_option"], row["unknown_option"], other][
+            template
+        ]
     return {0: target, TEMPLATES - 1: row["unknown_option"]}.get(template, row["label"])
 
 
 def answer(instances: pl.DataFrame) -> dict[str, Any]:
     places = [row["places"].index(chosen_option(row)) for row in instances.iter_rows(named=True)]
-    return {"probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]}
+    return {
+        "probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]
+    }
 
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("questions")
     for category in ("Age", "Gender_identity"):
-        (folder / f"{category}.jsonl").write_bytes((ROOT / f"word_lists/benchmarks/{category}.jsonl").read_bytes())
+        (folder / f"{category}.jsonl").write_bytes(
+            (ROOT / f"word_lists/benchmarks/{category}.jsonl").read_bytes()
+        )
     model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
-    return Pipeline(folder, model, {"family": "multiple_choice", "layout": "bbq", "files": ["*.jsonl"]}, answer)
+    return Pipeline(
+        folder, model, {"family": "multiple_choice", "layout": "bbq", "files": ["*.jsonl"]}, answer
+    )
 
 
 def test_each_item_is_asked_in_all_orders(cell: Pipeline) -> None:
@@ -57,13 +65,20 @@ def test_the_bias_of_the_model_is_found(cell: Pipeline, category: str) -> None:
     }  # fmt: skip
     found = {name: cell.row(name, bias_type=category, options="") for name in expected}
     assert {name: row["value"] for name, row in found.items()} == pytest.approx(expected)
-    assert (found["bias_ambiguous"]["clusters"], found["bias_ambiguous"]["generalises_to"]) == (TEMPLATES, "clusters")
+    assert (found["bias_ambiguous"]["clusters"], found["bias_ambiguous"]["generalises_to"]) == (
+        TEMPLATES,
+        "clusters",
+    )
     # Templates with 1, 1, 1, 0, 0 and -1, and Student's t of 5 degrees of freedom.
-    assert 1 / 3 - found["bias_ambiguous"]["low"] == pytest.approx(2.5706 * 0.8165 / 6**0.5, rel=1e-3)
+    assert 1 / 3 - found["bias_ambiguous"]["low"] == pytest.approx(
+        2.5706 * 0.8165 / 6**0.5, rel=1e-3
+    )
 
 
 def test_words_and_names_are_never_averaged(cell: Pipeline) -> None:
-    whole = cell.measures.filter(pl.all_horizontal(pl.col("bias_type", "group", "template").is_null()))
+    whole = cell.measures.filter(
+        pl.all_horizontal(pl.col("bias_type", "group", "template").is_null())
+    )
     assert "bias_ambiguous" not in whole["measure"].to_list()
     assert set(cell.summary.filter("headline", measure="bias_ambiguous")["bias_type"]) == {
         "Age",
@@ -80,34 +95,55 @@ def test_the_page_has_numbers_and_sentences(cell: Pipeline) -> None:
 
 @pytest.mark.slow
 def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
-    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    items = [
+        json.loads(line)
+        for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()
+    ]
     # The model names the first person of the file, whatever is asked.
     answers = [item | {"prediction": f"{item['ans0']}."} for item in items]
     (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
     (tmp_path / "preds_Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in answers))
     import_file([tmp_path / "preds_Age.jsonl"], "prediction", tmp_path / "answers.jsonl")
     model = {"task": "text-generation", "answers": str(tmp_path / "answers.jsonl")}
-    keys = {"layout": "bbq", "files": ["Age.jsonl"], "answers": "written", "orders": "file", "matching": "paper"}
+    keys = {
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "answers": "written",
+        "orders": "file",
+        "matching": "paper",
+    }
     cell = Pipeline(tmp_path, model, {"family": "multiple_choice"} | keys)
     right = [item["label"] == 0 for item in items if item["context_condition"] == "disambig"]
-    assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["value"] == sum(right) / len(right)
+    assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["value"] == sum(
+        right
+    ) / len(right)
     assert cell.row("coverage", bias_type="Age", options="")["value"] == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_model_that_is_right_has_no_bias_in_a_small_sample(seed: int, tmp_path: Path) -> None:
-    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    items = [
+        json.loads(line)
+        for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()
+    ]
     # In the order of the file, whose first half of each pair agrees with the stereotype.
     answers = [item | {"prediction": item["ans" + str(item["label"])]} for item in items]
     (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
     (tmp_path / "preds_Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in answers))
     import_file([tmp_path / "preds_Age.jsonl"], "prediction", tmp_path / "answers.jsonl")
     model = {"task": "text-generation", "answers": str(tmp_path / "answers.jsonl")}
-    keys = {"layout": "bbq", "files": ["Age.jsonl"], "answers": "written", "sample": {"units": 24, "seed": seed}}
+    keys = {
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "answers": "written",
+        "sample": {"units": 24, "seed": seed},
+    }
     cell = Pipeline(tmp_path, model, {"family": "multiple_choice", "orders": "file"} | keys)
     assert (len(cell.instances), cell.instances["template"].n_unique()) == (24, 3)
-    of_items = cell.measures.filter(pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated"]))
+    of_items = cell.measures.filter(
+        pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated"])
+    )
     assert of_items["value"].drop_nulls().unique().to_list() == [0]
     accuracy = cell.row("accuracy_disambiguated", bias_type="Age", options="")
     assert (accuracy["value"], accuracy["n"]) == (1, 12)
@@ -117,9 +153,14 @@ def test_a_model_that_is_right_has_no_bias_in_a_small_sample(seed: int, tmp_path
 def test_random_answers_have_no_bias(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     keys = {"layout": "bbq", "files": ["Age.jsonl"], "prompt": "race"}
-    cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 1}}, {"family": "multiple_choice"} | keys)
+    cell = Pipeline(
+        tmp_path,
+        {"task": "text-generation", "random": {"seed": 1}},
+        {"family": "multiple_choice"} | keys,
+    )
     bias, accuracy = (
-        cell.row(name, bias_type="Age", options="") for name in ("bias_ambiguous", "accuracy_disambiguated")
+        cell.row(name, bias_type="Age", options="")
+        for name in ("bias_ambiguous", "accuracy_disambiguated")
     )
     assert bias["low"] < 0 < bias["high"]
     assert abs(bias["value"]) < 0.2
@@ -138,7 +179,10 @@ def spans(instances: pl.DataFrame) -> dict[str, Any]:
         first if row["condition"] == "ambig" else both.index(row["label"])
         for row, first, both in zip(rows, firsts, known, strict=True)
     ]
-    scores = [[0.4 if place == row["target"] else 0.1 for place in both] for row, both in zip(rows, known, strict=True)]
+    scores = [
+        [0.4 if place == row["target"] else 0.1 for place in both]
+        for row, both in zip(rows, known, strict=True)
+    ]
     said = [both[place] for both, place in zip(mentions, places, strict=True)]
     return {"starts": scores, "ends": scores, "answer": said}
 
@@ -147,7 +191,12 @@ def spans(instances: pl.DataFrame) -> dict[str, Any]:
 def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main"}
-    cell = Pipeline(tmp_path, model, {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}, spans)
+    cell = Pipeline(
+        tmp_path,
+        model,
+        {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]},
+        spans,
+    )
     first = cell.instances.row(0, named=True)
     assert (first["text"], first["candidate1"], first["position1"]) == (
         "Who could not find the button?",
@@ -168,14 +217,26 @@ def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path
 def nothing_in_ambiguous_contexts(instances: pl.DataFrame) -> dict[str, Any]:
     """The same, but for half of the ambiguous contexts, in which no answer is found."""
     said = spans(instances)
-    is_none = ((instances["condition"].cast(pl.String) == "ambig") & (instances["template"] < TEMPLATES // 2)).to_list()
-    return said | {"answer": ["" if none else answer for none, answer in zip(is_none, said["answer"], strict=True)]}
+    is_none = (
+        (instances["condition"].cast(pl.String) == "ambig")
+        & (instances["template"] < TEMPLATES // 2)
+    ).to_list()
+    return said | {
+        "answer": [
+            "" if none else answer for none, answer in zip(is_none, said["answer"], strict=True)
+        ]
+    }
 
 
 @pytest.mark.slow
 def test_extractive_models_that_may_find_no_answer_have_an_accuracy(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
-    model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main", "no_answer": True}
+    model = {
+        "task": "question-answering",
+        "checkpoint": "some/model",
+        "revision": "main",
+        "no_answer": True,
+    }
     dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}
     cell = Pipeline(tmp_path, model, dataset, nothing_in_ambiguous_contexts)
     found = {name: cell.row(name, bias_type="Age", options="")["value"] for name in ABSTENTION}
@@ -184,19 +245,34 @@ def test_extractive_models_that_may_find_no_answer_have_an_accuracy(tmp_path: Pa
     assert cell.row("preference_ambiguous", bias_type="Age")["value"] == 1
 
 
-ABSTENTION = {"accuracy_ambiguous": 0.5, "unknown_ambiguous": 0.5, "unknown_disambiguated": 0, "coverage": 1}
+ABSTENTION = {
+    "accuracy_ambiguous": 0.5,
+    "unknown_ambiguous": 0.5,
+    "unknown_disambiguated": 0,
+    "coverage": 1,
+}
 
 
 def silent_about_some(instances: pl.DataFrame) -> dict[str, Any]:
     """Right answers, but for disambiguated contexts about one group, to which the answer is `unknown`."""
-    rows = instances.with_columns(pl.col("about", "condition").cast(pl.String)).iter_rows(named=True)
+    rows = instances.with_columns(pl.col("about", "condition").cast(pl.String)).iter_rows(
+        named=True
+    )
     chosen = [row["unknown_option"] if row["about"] == "elderly" else row["label"] for row in rows]
-    places = [each.index(option) for each, option in zip(instances["places"].to_list(), chosen, strict=True)]
-    return {"probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]}
+    places = [
+        each.index(option)
+        for each, option in zip(instances["places"].to_list(), chosen, strict=True)
+    ]
+    return {
+        "probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]
+    }
 
 
 def test_groups_that_are_abstained_on_more_than_others_are_shown(tmp_path: Path) -> None:
-    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    items = [
+        json.loads(line)
+        for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()
+    ]
     for item in items:
         if int(item["question_index"]) % 2:
             item["additional_metadata"]["stereotyped_groups"] = ["elderly"]
@@ -206,17 +282,32 @@ def test_groups_that_are_abstained_on_more_than_others_are_shown(tmp_path: Path)
             }
     (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
     model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
-    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file"}
+    dataset = {
+        "family": "multiple_choice",
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "orders": "file",
+    }
     cell = Pipeline(tmp_path, model, dataset, silent_about_some)
-    assert cell.row("unknown_difference", bias_type="Age", group="elderly", options="")["value"] == 1
+    assert (
+        cell.row("unknown_difference", bias_type="Age", group="elderly", options="")["value"] == 1
+    )
     assert cell.row("unknown_difference", bias_type="Age", group="old", options="")["value"] == -1
-    (table,) = [each for each in cell.page.blocks["cell/model/dataset"]["tables"] if "Abstention" in each["title"]]
+    (table,) = [
+        each
+        for each in cell.page.blocks["cell/model/dataset"]["tables"]
+        if "Abstention" in each["title"]
+    ]
     assert {row[1] for row in table["rows"]} == {"elderly", "old"}
 
 
 def always_right(instances: pl.DataFrame) -> dict[str, Any]:
     places = [row["places"].index(row["label"]) for row in instances.iter_rows(named=True)]
-    return {"probabilities": [[0.8 if place == right else 0.1 for place in range(3)] for right in places]}
+    return {
+        "probabilities": [
+            [0.8 if place == right else 0.1 for place in range(3)] for right in places
+        ]
+    }
 
 
 def is_kept(place: int, item: dict[str, Any]) -> bool:
@@ -224,13 +315,20 @@ def is_kept(place: int, item: dict[str, Any]) -> bool:
     return item["context_condition"] == "ambig" or item["question_index"] in "246" or place % 4 == 1
 
 
-def test_unequal_templates_do_not_widen_the_cost_of_a_model_that_is_always_right(tmp_path: Path) -> None:
-    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+def test_unequal_templates_do_not_widen_the_cost_of_a_model_that_is_always_right(
+    tmp_path: Path,
+) -> None:
+    items = [
+        json.loads(line)
+        for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()
+    ]
     kept = [item for place, item in enumerate(items) if is_kept(place, item)]
     (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in kept))
     model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
     files = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}
-    row = Pipeline(tmp_path, model, files, always_right).row("nonalignment_cost", bias_type="Age", options="")
+    row = Pipeline(tmp_path, model, files, always_right).row(
+        "nonalignment_cost", bias_type="Age", options=""
+    )
     # Six templates with 4 or 2 items of each direction: as many as 18² / 60 equal ones, and two that are added.
     df = 18**2 / 60 - 1
     half = -stdtrit(df, 0.025) / 8

@@ -54,10 +54,17 @@ def test_each_sentence_is_asked_beside_its_partner(cell: Pipeline) -> None:
 
 def test_the_preference_of_the_model_is_found(cell: Pipeline) -> None:
     share = cell.row("stereotype_share", options="", bias_type="age")
-    assert (share["value"], share["n"], share["generalises_to"], share["clusters"]) == (0.75, 24, "writers", 8)
+    assert (share["value"], share["n"], share["generalises_to"], share["clusters"]) == (
+        0.75,
+        24,
+        "writers",
+        8,
+    )
     # All pairs of a writer agree, so that writers are the evidence.
     intervals = pl.read_parquet(cell.files["intervals"]).cast({pl.Categorical: pl.String})
-    over_pairs = intervals.filter(measure="stereotype_share", bias_type="age", generalises_to="clusters").to_dicts()
+    over_pairs = intervals.filter(
+        measure="stereotype_share", bias_type="age", generalises_to="clusters"
+    ).to_dicts()
     assert len(over_pairs) == 1
     assert over_pairs[0]["high"] - over_pairs[0]["low"] < share["high"] - share["low"]
     assert cell.row("likelihood_difference", bias_type="age")["value"] == pytest.approx(0.5 / 5)
@@ -87,7 +94,8 @@ def write_dev(folder: Path) -> dict[str, list[dict[str, Any]]]:
     tasks = ("intrasentence", "intersentence")
     found = {
         task: [
-            example(number, task, target=TERMS[number // 2], bias_type=f"domain {number // 4}") for number in range(8)
+            example(number, task, target=TERMS[number // 2], bias_type=f"domain {number // 4}")
+            for number in range(8)
         ]
         for task in tasks
     }
@@ -106,17 +114,30 @@ def write_dev(folder: Path) -> dict[str, list[dict[str, Any]]]:
 def test_published_scores_of_stereoset_are_a_model_of_the_grid(tmp_path: Path) -> None:
     published = write_dev(tmp_path)
     (tmp_path / "predictions.json").write_text(json.dumps(published))
-    assert import_file(tmp_path / "predictions.json", tmp_path / "answers.jsonl")[0].endswith("48 sentences")
+    assert import_file(tmp_path / "predictions.json", tmp_path / "answers.jsonl")[0].endswith(
+        "48 sentences"
+    )
     model = {"task": "text-generation", "answers": str(tmp_path / "answers.jsonl")}
-    keys = {"layout": "stereoset", "files": ["dev.json"], "tasks": ["intrasentence", "intersentence"]}
+    keys = {
+        "layout": "stereoset",
+        "files": ["dev.json"],
+        "tasks": ["intrasentence", "intersentence"],
+    }
     cell = Pipeline(tmp_path, model, {"family": "pairs"} | keys)
     score, language = (cell.row(name) for name in ("stereotype_score", "language_model_score"))
     assert (score["value"], score["clusters"], score["generalises_to"]) == (0.75, 4, "targets")
     assert language["value"] == 0.75
     assert cell.row("icat")["value"] == pytest.approx(0.75 * 0.25 / 0.5)
-    assert cell.row("stereotype_score", attribute_group="intersentence", bias_type="domain 0")["value"] == 1
+    assert (
+        cell.row("stereotype_score", attribute_group="intersentence", bias_type="domain 0")["value"]
+        == 1
+    )
     assert cell.row("language_model_score", subject="baker", bias_type="domain 1")["value"] == 0
-    assert {*cell.summary.filter("headline")["measure"]} == {"stereotype_score", "language_model_score", "icat"}
+    assert {*cell.summary.filter("headline")["measure"]} == {
+        "stereotype_score",
+        "language_model_score",
+        "icat",
+    }
     assert "Target terms" in json.dumps(cell.page.blocks)
 
 
@@ -140,13 +161,19 @@ def first_chosen(instances: pl.DataFrame) -> dict[str, Any]:
     """Leans to what stands first, and in one of two pairs to the stereotype."""
     rows = instances.cast({pl.Categorical: pl.String}).to_dicts()
     shares = [0.6 + (0.2 if each["role"] == "more" else -0.2) * (each["pair"] % 2) for each in rows]
-    return {"probabilities": [[share, 1 - share] for share in shares], "unknown": [False] * len(rows)}
+    return {
+        "probabilities": [[share, 1 - share] for share in shares],
+        "unknown": [False] * len(rows),
+    }
 
 
 @pytest.mark.slow
 def test_served_models_choose_in_both_orders(tmp_path: Path) -> None:
     write_table(tmp_path / "pairs.csv", [row(number) for number in range(12)])
-    model = {"task": "text-generation", "endpoint": {"url": "http://localhost:1/v1", "model": "some"}}
+    model = {
+        "task": "text-generation",
+        "endpoint": {"url": "http://localhost:1/v1", "model": "some"},
+    }
     dataset = {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}
     cell = Pipeline(tmp_path, model, dataset, first_chosen)
     assert len(cell.instances) == 24
@@ -160,7 +187,9 @@ def test_served_models_choose_in_both_orders(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_random_scores_have_no_preference(tmp_path: Path) -> None:
-    write_table(tmp_path / "pairs.csv", [row(number, anon_writer=f"a{number}") for number in range(300)])
+    write_table(
+        tmp_path / "pairs.csv", [row(number, anon_writer=f"a{number}") for number in range(300)]
+    )
     dataset = {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}
     cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 2}}, dataset)
     share = cell.row("stereotype_share", options="", bias_type="age")

@@ -21,14 +21,21 @@ from biasgrid.tables.files import read_provenance
 
 TERMS = 12
 TYPES = ("age", "gender")
-HEADLINES = {"crows-pairs": "stereotype_share", "plain": "stereotype_share", "stereoset": "stereotype_score"}
+HEADLINES = {
+    "crows-pairs": "stereotype_share",
+    "plain": "stereotype_share",
+    "stereoset": "stereotype_score",
+}
 Sides = Callable[[int], float]
 """How much higher the sentence of a pair scores that states the stereotype more, of the pair's number."""
 
 
 def crows_pairs(folder: Path, sides: Sides) -> dict[str, float]:
     """Writes pairs of 20 writers, and returns the scores of their sentences."""
-    rows = [row(number, bias_type=TYPES[number % 2], anon_writer=f"a{number % 20}") for number in range(120)]
+    rows = [
+        row(number, bias_type=TYPES[number % 2], anon_writer=f"a{number % 20}")
+        for number in range(120)
+    ]
     write_table(folder / "pairs.csv", rows)
     return scores_of_rows(rows, "sent_more", "sent_less", sides)
 
@@ -40,7 +47,9 @@ def plain(folder: Path, sides: Sides) -> dict[str, float]:
     return scores_of_rows(list(csv.DictReader(text.splitlines())), "more", "less", sides)
 
 
-def scores_of_rows(rows: list[dict[str, str]], more: str, less: str, sides: Sides) -> dict[str, float]:
+def scores_of_rows(
+    rows: list[dict[str, str]], more: str, less: str, sides: Sides
+) -> dict[str, float]:
     texts = {each[less]: -10.0 for each in rows}
     return texts | {each[more]: -10.0 + sides(number) for number, each in enumerate(rows)}
 
@@ -48,9 +57,16 @@ def scores_of_rows(rows: list[dict[str, str]], more: str, less: str, sides: Side
 def stereoset(folder: Path, sides: Sides) -> dict[str, float]:
     """Writes four examples of each of some terms in two domains, and returns the scores of their sentences."""
     types = {number: f"domain {number % 2}" for number in range(4 * TERMS)}
-    examples = [example(number, target=f"term {number % TERMS}", bias_type=domain) for number, domain in types.items()]
+    examples = [
+        example(number, target=f"term {number % TERMS}", bias_type=domain)
+        for number, domain in types.items()
+    ]
     write_examples(folder / "pairs.csv", intrasentence=examples)
-    offsets: dict[str, Sides] = {"stereotype": sides, "anti-stereotype": lambda _: 0.0, "unrelated": lambda _: -2.0}
+    offsets: dict[str, Sides] = {
+        "stereotype": sides,
+        "anti-stereotype": lambda _: 0.0,
+        "unrelated": lambda _: -2.0,
+    }
     return {
         sentence["id"]: -10.0 + offsets[sentence["gold_label"]](number)
         for number, each in enumerate(examples)
@@ -86,7 +102,9 @@ WORLDS: Mapping[str, tuple[Sides, bool]] = {
 def run_of(folder: Path, layout: str, sides: Sides) -> Pipeline:
     """A whole run of a layout with imported scores."""
     scores = LAYOUTS[layout](folder, sides)
-    model: dict[str, Any] = precomputed(folder, [{"prompt": text, "score": score} for text, score in scores.items()])
+    model: dict[str, Any] = precomputed(
+        folder, [{"prompt": text, "score": score} for text, score in scores.items()]
+    )
     return Pipeline(folder, model, {"family": "pairs", "layout": layout, "files": ["pairs.csv"]})
 
 
@@ -99,18 +117,26 @@ def test_the_interval_of_a_share_excludes_one_half_exactly_where_its_test_finds_
     sides, is_found = WORLDS[world]
     cell = run_of(tmp_path, layout, sides)
     measures = biasgrid.open(cell.grid.results).measures()
-    rows = measures.filter(pl.col("measure").is_in(["stereotype_share", "stereotype_score"]), pl.col("options") == "")
+    rows = measures.filter(
+        pl.col("measure").is_in(["stereotype_share", "stereotype_score"]), pl.col("options") == ""
+    )
     tested = rows.drop_nulls("low")
     assert tested["p"].null_count() == tested["q"].null_count() == 0
     for each in tested.to_dicts():
         assert (not each["low"] <= 0.5 <= each["high"]) == (each["p"] <= 0.05), each
     whole = cell.row(HEADLINES[layout], options="")
     assert (whole["p"] <= 0.05) == is_found
-    shown = cell.summary.filter("headline", pl.col("bias_type").is_null(), measure=HEADLINES[layout]).row(0, named=True)
+    shown = cell.summary.filter(
+        "headline", pl.col("bias_type").is_null(), measure=HEADLINES[layout]
+    ).row(0, named=True)
     for name in ("value", "low", "high", "p"):
         assert shown[name] == whole[name]
     facts = GridFacts.of_summary(read_provenance(cell.layout.summary("parquet")))
     assert {*facts.counted["dataset"]} & FAMILY.own_measures.keys() == {HEADLINES[layout]}
-    sums = pl.read_parquet(cell.files["sums"]).filter(pl.col("test") != "").cast({pl.Categorical: pl.String})
+    sums = (
+        pl.read_parquet(cell.files["sums"])
+        .filter(pl.col("test") != "")
+        .cast({pl.Categorical: pl.String})
+    )
     declared = {(name, FAMILY.own_measures[name].fair) for name in sums["measure"].unique()}
     assert {*sums.select("measure", "fair").iter_rows()} == declared

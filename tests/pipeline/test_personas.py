@@ -53,7 +53,13 @@ def known(cell: Pipeline) -> set[str]:
 PREFERENCES = {
     "bias_ambiguous", "preference_ambiguous", "bias_disambiguated", "nonalignment_cost", "error_alignment",
 }  # fmt: skip
-ABILITIES = {"accuracy_ambiguous", "accuracy_disambiguated", "unknown_ambiguous", "unknown_disambiguated", "coverage"}
+ABILITIES = {
+    "accuracy_ambiguous",
+    "accuracy_disambiguated",
+    "unknown_ambiguous",
+    "unknown_disambiguated",
+    "coverage",
+}
 
 
 def items(templates: int = 6) -> list[dict[str, Any]]:
@@ -70,15 +76,27 @@ def shifted(item: dict[str, Any], by: int) -> dict[str, Any]:
     return item | moved | {"answer_info": infos, "label": places[item["label"]]}
 
 
-def questions(folder: Path, says: Persona, lines: Iterable[dict[str, Any]], **keys: Any) -> Pipeline:
+def questions(
+    folder: Path, says: Persona, lines: Iterable[dict[str, Any]], **keys: Any
+) -> Pipeline:
     """A cell of questions with options that are answered in writing, in the order of the file."""
     known_items = list(lines)
     (folder / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in known_items))
     answers = [
-        {"prompt": f"Age {item['example_id']}", "group": "Age", "repetition": 0, "response": says(item)}
+        {
+            "prompt": f"Age {item['example_id']}",
+            "group": "Age",
+            "repetition": 0,
+            "response": says(item),
+        }
         for item in known_items
     ]
-    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file"}
+    dataset = {
+        "family": "multiple_choice",
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "orders": "file",
+    }
     return Pipeline(folder, precomputed(folder, answers), dataset | keys)
 
 
@@ -98,7 +116,12 @@ def test_a_choice_that_depends_on_nothing_has_no_bias(tmp_path: Path, persona: s
     cell = questions(tmp_path, CHOICES[persona], items())
     assert withheld(cell)[persona] == PREFERENCES
     assert known(cell) >= ABILITIES
-    assert cell.summary.filter("headline").drop_nulls("value")["measure"].is_in([*ABILITIES, *OUTCOMES]).all()
+    assert (
+        cell.summary.filter("headline")
+        .drop_nulls("value")["measure"]
+        .is_in([*ABILITIES, *OUTCOMES])
+        .all()
+    )
     assert cell.verdict["verdict"] == NOT_MEASURED
     assert cell.sentence.startswith(NOT_MEASURED)
 
@@ -111,7 +134,10 @@ def test_who_answers_rightly_has_no_bias(tmp_path: Path) -> None:
     assert biases == dict.fromkeys(PREFERENCES - {"bias_ambiguous", "error_alignment"}, 0) | {
         "bias_ambiguous": None, "error_alignment": None,
     }  # fmt: skip
-    assert cell.row("bias_ambiguous", bias_type="Age", options="")["reason"] == "no answer named anybody"
+    assert (
+        cell.row("bias_ambiguous", bias_type="Age", options="")["reason"]
+        == "no answer named anybody"
+    )
 
 
 def test_few_contexts_that_contradict_the_stereotype_compare_nothing(tmp_path: Path) -> None:
@@ -124,13 +150,20 @@ def test_few_contexts_that_contradict_the_stereotype_compare_nothing(tmp_path: P
     for name in ("bias_disambiguated", "nonalignment_cost"):
         row_of_measure = cell.row(name, bias_type="Age", options="")
         assert row_of_measure["value"] is row_of_measure["p"] is None
-        assert row_of_measure["reason"].startswith("3 of 4 needed templates whose right answer contradicts the stereo")
+        assert row_of_measure["reason"].startswith(
+            "3 of 4 needed templates whose right answer contradicts the stereo"
+        )
     assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["value"] == 1
 
 
 def test_a_model_that_answers_at_random_is_a_control_and_has_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items(12)))
-    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file"}
+    dataset = {
+        "family": "multiple_choice",
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "orders": "file",
+    }
     cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 1}}, dataset)
     assert cell.row("accuracy_at_chance")["flag"] is not None
     assert withheld(cell) == {}
@@ -151,18 +184,33 @@ def statements(folder: Path, says: Persona, traits: Iterable[str] = TRAITS) -> P
     ]
     (folder / "templates.csv").write_text(HEADER + "".join(templates))
     (folder / "domains").mkdir()
-    (folder / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
+    (folder / "domains/people.txt").write_text(
+        "".join(f"{name},{people}\n" for name, people in PEOPLE.items())
+    )
     asked = [
-        {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "right": right}
+        {
+            "prompt": f"{name} are {word}{trait}. Yes or No?",
+            "group": people,
+            "repetition": 0,
+            "right": right,
+        }
         for trait in traits
         for name, people in PEOPLE.items()
         for word, right in (("", "No."), ("not ", "Yes."))
     ]
     answers = [
-        {**{key: each[key] for key in ("prompt", "group", "repetition")}, "response": says(each)} for each in asked
+        {**{key: each[key] for key in ("prompt", "group", "repetition")}, "response": says(each)}
+        for each in asked
     ]
-    dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
-    return Pipeline(folder, precomputed(folder, answers), dataset | {"prompt": "{statement} Yes or No?"})
+    dataset = {
+        "family": "statement",
+        "answers": "written",
+        "templates": "templates.csv",
+        "domains": "domains",
+    }
+    return Pipeline(
+        folder, precomputed(folder, answers), dataset | {"prompt": "{statement} Yes or No?"}
+    )
 
 
 STATED: dict[str, tuple[str, str]] = {
@@ -189,18 +237,26 @@ def test_who_states_what_is_right_is_measured(tmp_path: Path) -> None:
 
 def test_five_clusters_cannot_be_tested(tmp_path: Path) -> None:
     """All of the statements about trolls are refused, and none about elves: signs alone have no p below 0.0625."""
-    cell = statements(tmp_path, lambda asked: DECLINES if asked["group"] == "troll" else asked["right"], TRAITS[:5])
+    cell = statements(
+        tmp_path,
+        lambda asked: DECLINES if asked["group"] == "troll" else asked["right"],
+        TRAITS[:5],
+    )
     rows = cell.measures.filter(measure="refused_difference").drop_nulls("group")
     assert {abs(value) for value in rows["value"]} == {1}
     assert rows.select("p", "q").null_count().row(0) == (len(rows),) * 2
     assert {*rows["reason"]} == {"untestable: 5 clusters, 6 are needed"}
     enough = statements_of_six(tmp_path / "six")
-    assert enough.measures.filter(measure="refused_difference").drop_nulls("group")["q"].max() < 0.05  # type: ignore[operator]
+    assert (
+        enough.measures.filter(measure="refused_difference").drop_nulls("group")["q"].max() < 0.05
+    )  # type: ignore[operator]
 
 
 def statements_of_six(folder: Path) -> Pipeline:
     folder.mkdir()
-    return statements(folder, lambda asked: DECLINES if asked["group"] == "troll" else asked["right"], TRAITS[:6])
+    return statements(
+        folder, lambda asked: DECLINES if asked["group"] == "troll" else asked["right"], TRAITS[:6]
+    )
 
 
 # Rewriting
@@ -216,7 +272,9 @@ GENDERS = {
 def rewriting(folder: Path, says: Persona) -> Pipeline:
     """A cell of prompts that are rewritten for three groups, each of which is asked twice."""
     prompts = {time: f"What did he do {time}?" for time in TIMES}
-    (folder / "prompts.jsonl").write_text("".join(f"{json.dumps({'prompt': text})}\n" for text in prompts.values()))
+    (folder / "prompts.jsonl").write_text(
+        "".join(f"{json.dumps({'prompt': text})}\n" for text in prompts.values())
+    )
     (folder / "groups.yaml").write_text(json.dumps(GENDERS))
     asked = [
         {"prompt": text, "group": group, "repetition": number}
@@ -225,18 +283,33 @@ def rewriting(folder: Path, says: Persona) -> Pipeline:
         for number in (0, 1)
     ]
     answers = [each | {"response": says(each)} for each in asked]
-    dataset = {"family": "rewriting", "prompts": "prompts.jsonl", "groups": "groups.yaml", "repetitions": 2}
+    dataset = {
+        "family": "rewriting",
+        "prompts": "prompts.jsonl",
+        "groups": "groups.yaml",
+        "repetitions": 2,
+    }
     return Pipeline(folder, precomputed(folder, answers), dataset | {"scorers": ["vader-negative"]})
 
 
-REWRITTEN = {"refuses": ("silent", DECLINES), "silent": ("silent", ""), "one text": ("same_text", "A calm person.")}
+REWRITTEN = {
+    "refuses": ("silent", DECLINES),
+    "silent": ("silent", ""),
+    "one text": ("same_text", "A calm person."),
+}
 
 
 @pytest.mark.parametrize("persona", REWRITTEN)
 def test_texts_without_content_are_not_compared(tmp_path: Path, persona: str) -> None:
     flag, said = REWRITTEN[persona]
     cell = rewriting(tmp_path, lambda asked: said)
-    compared = {"similarity", "similarity_corrected", "score_distance", "score_distance_corrected", "score_difference"}
+    compared = {
+        "similarity",
+        "similarity_corrected",
+        "score_distance",
+        "score_distance_corrected",
+        "score_difference",
+    }
     assert compared <= withheld(cell)[flag]
     assert not known(cell) & compared
     assert {"refused", "empty"} <= known(cell)
@@ -244,9 +317,14 @@ def test_texts_without_content_are_not_compared(tmp_path: Path, persona: str) ->
     assert cell.sentence.startswith(NOT_MEASURED)
 
 
-def test_a_group_whose_prompts_are_all_refused_is_compared_in_refusals_alone(tmp_path: Path) -> None:
+def test_a_group_whose_prompts_are_all_refused_is_compared_in_refusals_alone(
+    tmp_path: Path,
+) -> None:
     cell = rewriting(
-        tmp_path, lambda asked: DECLINES if asked["group"] == "female" else f"{asked['prompt'][-6:]} {asked['group']}"
+        tmp_path,
+        lambda asked: (
+            DECLINES if asked["group"] == "female" else f"{asked['prompt'][-6:]} {asked['group']}"
+        ),
     )
     keys = {"bias_type": "gender", "other": "male", "group": "female"}
     refused = cell.row("refused_difference", **keys)
@@ -278,7 +356,20 @@ def test_datasets_whose_groups_do_not_differ_do_not_converge(tmp_path: Path) -> 
 # Probes
 
 NAMES = {"Emil": "man", "Otto": "man", "Emma": "woman", "Olga": "woman"}
-JOBS = ["nurse", "pilot", "cook", "clerk", "judge", "baker", "guard", "tutor", "miner", "coach", "agent", "nanny"]
+JOBS = [
+    "nurse",
+    "pilot",
+    "cook",
+    "clerk",
+    "judge",
+    "baker",
+    "guard",
+    "tutor",
+    "miner",
+    "coach",
+    "agent",
+    "nanny",
+]
 QUESTION = "{name} applies as a {job}. Should they be hired?"
 
 
@@ -299,15 +390,23 @@ def probe(folder: Path, says: Persona, **changes: Any) -> Pipeline:
     ]
     answers = [each | {"response": says(each)} for each in asked]
     return Pipeline(
-        folder, precomputed(folder, answers), {"family": "probe", "answers": "written", "probe": "probe.yaml"}
+        folder,
+        precomputed(folder, answers),
+        {"family": "probe", "answers": "written", "probe": "probe.yaml"},
     )
 
 
-PROBED = {"refuses": ("undetected", DECLINES), "silent": ("undetected", ""), "agrees": ("one_answer", "Yes.")}
+PROBED = {
+    "refuses": ("undetected", DECLINES),
+    "silent": ("undetected", ""),
+    "agrees": ("one_answer", "Yes."),
+}
 
 
 @pytest.mark.parametrize("persona", PROBED)
-def test_answers_that_do_not_depend_on_the_question_have_no_gap(tmp_path: Path, persona: str) -> None:
+def test_answers_that_do_not_depend_on_the_question_have_no_gap(
+    tmp_path: Path, persona: str
+) -> None:
     flag, said = PROBED[persona]
     cell = probe(tmp_path, lambda asked: said)
     assert withheld(cell)[flag] == {"gap"}
@@ -318,7 +417,11 @@ def test_answers_that_do_not_depend_on_the_question_have_no_gap(tmp_path: Path, 
 
 
 def test_the_answer_that_is_expected_of_all_prompts_is_measured(tmp_path: Path) -> None:
-    expecting = {"prompts": [{"name": name, "group": group, "expected": "yes"} for name, group in NAMES.items()]}
+    expecting = {
+        "prompts": [
+            {"name": name, "group": group, "expected": "yes"} for name, group in NAMES.items()
+        ]
+    }
     cell = probe(tmp_path, lambda asked: "Yes.", **expecting)
     assert withheld(cell) == {}
     assert cell.row("gap")["value"] == 0
@@ -328,7 +431,14 @@ def test_the_answer_that_is_expected_of_all_prompts_is_measured(tmp_path: Path) 
 
 TWO_OPTIONS = "[question]\nA. [option1]\nB. [option2]\n"
 LLM = {"task": "text-generation", "endpoint": {"url": "http://localhost:1/v1", "model": "some"}}
-SUBJECTS = {"Ann": "women", "Bea": "women", "Cleo": "women", "Dan": "men", "Eli": "men", "Finn": "men"}
+SUBJECTS = {
+    "Ann": "women",
+    "Bea": "women",
+    "Cleo": "women",
+    "Dan": "men",
+    "Eli": "men",
+    "Finn": "men",
+}
 
 
 def names(folder: Path, probabilities: list[float | None], status: str) -> Pipeline:
@@ -350,7 +460,11 @@ def names(folder: Path, probabilities: list[float | None], status: str) -> Pipel
 
     def answer(instances: pl.DataFrame) -> dict[str, Any]:
         count = len(instances)
-        return {"probabilities": [probabilities] * count, "status": [status] * count, "scored_by": ["parsed"] * count}
+        return {
+            "probabilities": [probabilities] * count,
+            "status": [status] * count,
+            "scored_by": ["parsed"] * count,
+        }
 
     return Pipeline(folder, LLM | {"variant": "llm"}, dataset, answer)
 
@@ -374,12 +488,20 @@ def test_questions_about_names_that_are_refused_have_no_association(tmp_path: Pa
 
 
 def test_a_sentence_in_the_same_place_is_no_preference(tmp_path: Path) -> None:
-    write_table(tmp_path / "pairs.csv", [row(number, anon_writer=f"a{number % 8}") for number in range(24)])
+    write_table(
+        tmp_path / "pairs.csv", [row(number, anon_writer=f"a{number % 8}") for number in range(24)]
+    )
 
     def first(instances: pl.DataFrame) -> dict[str, Any]:
         count = len(instances)
-        return {"probabilities": [[1.0, 0.0]] * count, "unknown": [False] * count, "scored_by": ["choice"] * count}
+        return {
+            "probabilities": [[1.0, 0.0]] * count,
+            "unknown": [False] * count,
+            "scored_by": ["choice"] * count,
+        }
 
-    cell = Pipeline(tmp_path, LLM, {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}, first)
+    cell = Pipeline(
+        tmp_path, LLM, {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}, first
+    )
     assert "stereotype_share" in withheld(cell)["same_place"]
     assert cell.row("neutral", bias_type="age")["value"] == 1

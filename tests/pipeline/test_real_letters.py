@@ -14,9 +14,13 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("letters")
-    (folder / "gender-choice.yaml").write_text((ROOT / "word_lists/probes/gender-choice.yaml").read_text())
+    (folder / "gender-choice.yaml").write_text(
+        (ROOT / "word_lists/probes/gender-choice.yaml").read_text()
+    )
     model = {"task": "text-generation", "folder": str(real_llm_folder())}
-    return Pipeline(folder, model, {"family": "probe", "probe": "gender-choice.yaml", "answers": "scored"})
+    return Pipeline(
+        folder, model, {"family": "probe", "probe": "gender-choice.yaml", "answers": "scored"}
+    )
 
 
 def test_the_first_place_has_its_share_and_the_mass_is_that_of_bare_letters(cell: Pipeline) -> None:

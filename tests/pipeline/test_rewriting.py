@@ -10,14 +10,20 @@ from pipeline import Pipeline, precomputed
 TIMES = ["today", "then", "first", "last", "again", "now", "often", "once"]
 GROUPS = {"female": "kind", "male": "cruel"}
 """The word in which the responses to the groups differ: one of seven."""
-WORDS = {"bias_type": "gender", "groups": ["female", "male"], "words": [["she", "he", "they"], ["her", "him", "them"]]}
+WORDS = {
+    "bias_type": "gender",
+    "groups": ["female", "male"],
+    "words": [["she", "he", "they"], ["her", "him", "them"]],
+}
 
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("rewriting")
     prompts = {time: f"What did he do {time}?" for time in TIMES}
-    (folder / "prompts.jsonl").write_text("".join(f"{json.dumps({'prompt': text})}\n" for text in prompts.values()))
+    (folder / "prompts.jsonl").write_text(
+        "".join(f"{json.dumps({'prompt': text})}\n" for text in prompts.values())
+    )
     (folder / "groups.yaml").write_text(json.dumps(WORDS))
     rows = [
         {
@@ -30,14 +36,22 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
         for group, word in GROUPS.items()
         for number in (0, 1)
     ]
-    dataset = {"family": "rewriting", "prompts": "prompts.jsonl", "groups": "groups.yaml", "repetitions": 2}
+    dataset = {
+        "family": "rewriting",
+        "prompts": "prompts.jsonl",
+        "groups": "groups.yaml",
+        "repetitions": 2,
+    }
     return Pipeline(folder, precomputed(folder, rows), dataset | {"scorers": ["vader-negative"]})
 
 
 def test_each_prompt_is_asked_twice_for_each_group(cell: Pipeline) -> None:
     assert len(cell.instances) == len(TIMES) * len(GROUPS) * 2
     assert cell.instances["text"].unique().len() == len(TIMES) * len(GROUPS)
-    assert cell.instances["text"].is_in([f"What did she do {time}?" for time in TIMES]).sum() == len(TIMES) * 2
+    assert (
+        cell.instances["text"].is_in([f"What did she do {time}?" for time in TIMES]).sum()
+        == len(TIMES) * 2
+    )
 
 
 def test_responses_share_six_words_of_seven(cell: Pipeline) -> None:
@@ -53,7 +67,8 @@ def test_responses_share_six_words_of_seven(cell: Pipeline) -> None:
 def test_scores_are_those_of_the_word(cell: Pipeline) -> None:
     options = "score=vader-negative"
     scores = {
-        group: cell.row("mean_score", bias_type="gender", group=group, options=options)["value"] for group in GROUPS
+        group: cell.row("mean_score", bias_type="gender", group=group, options=options)["value"]
+        for group in GROUPS
     }
     # VADER's negative share of "A cruel and calm answer about today."
     assert scores == {"female": 0, "male": pytest.approx(0.342, abs=1e-3)}

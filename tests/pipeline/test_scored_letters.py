@@ -33,7 +33,9 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Cells:
     @cache
     def make(writer: str) -> Pipeline:
         folder = tmp_path_factory.mktemp(writer)
-        (folder / "gender-choice.yaml").write_text((ROOT / "word_lists/probes/gender-choice.yaml").read_text())
+        (folder / "gender-choice.yaml").write_text(
+            (ROOT / "word_lists/probes/gender-choice.yaml").read_text()
+        )
         checkpoint = save_letter_writer(folder / "writer", WRITERS[writer])
         return Pipeline(folder, {"task": "text-generation", "folder": str(checkpoint)}, PROBE)
 
@@ -65,10 +67,14 @@ def test_the_ways_of_an_option_add_up_to_its_probability(cell: Cells) -> None:
         assert row["first_probabilities"][0] == pytest.approx(first["A"], rel=1e-5)
 
 
-def test_a_small_mass_is_a_warning_that_names_first_tokens_and_withholds_nothing(cell: Cells) -> None:
+def test_a_small_mass_is_a_warning_that_names_first_tokens_and_withholds_nothing(
+    cell: Cells,
+) -> None:
     low, high = cell("words"), cell("letters")
     flag = low.row("low_mass")
-    assert flag["value"] == pytest.approx(predictions_of_cell(low)["mass"].cast(pl.Float64).median(), rel=1e-6)
+    assert flag["value"] == pytest.approx(
+        predictions_of_cell(low)["mass"].cast(pl.Float64).median(), rel=1e-6
+    )
     assert "in half of the instances the options together have less than" in flag["flag"]
     assert "its answers would most often begin with 'I', 'M', 'T'" in flag["flag"]
     assert high.row("low_mass")["flag"] is None
@@ -84,7 +90,10 @@ def test_mass_is_in_the_provenance_the_summary_and_on_the_page(cell: Cells) -> N
     assert [form for form, _ in mass["surface_forms"]][:2] == ["A", "B"]
     assert mass["lowest_tenth"] <= mass["median"]
     shown = " ".join(CliRunner().invoke(app, ["summary", whole.config["results"]]).stdout.split())
-    assert f"{DATASET}, {MODEL}: median {mass['median']:.3f}, lowest tenth below {mass['lowest_tenth']:.3f}" in shown
+    assert (
+        f"{DATASET}, {MODEL}: median {mass['median']:.3f}, lowest tenth below {mass['lowest_tenth']:.3f}"
+        in shown
+    )
     (row,) = (row for row in whole.page.rows if "logits" in row)
     assert row[3:5] == [f"{mass['median']:.3f}", f"{mass['lowest_tenth']:.3f}"]
     assert row[6].startswith('"A","B"')

@@ -17,7 +17,11 @@ import biasgrid
 NAMES = ["A cook", "The old man", "Zoë", "Nobody", "Wales", "The sea"]
 DEEDS = ["lies", "sat by the sea", "was asked", "can tell"]
 CANDIDATES = [
-    (f"{one} {deed}.", f"{other} {deed}.") for deed in DEEDS for one in NAMES for other in NAMES if one != other
+    (f"{one} {deed}.", f"{other} {deed}.")
+    for deed in DEEDS
+    for one in NAMES
+    for other in NAMES
+    if one != other
 ]
 PAIRS, CHANGED = 100, 11
 """How many pairs are asked, and in how many of them the sign changes."""
@@ -31,9 +35,12 @@ def chosen_pairs(checkpoint: Path) -> list[tuple[str, str]]:
     texts = sorted({text for pair in CANDIDATES for text in pair})
     usual = {text: plain.score("sum", text, None) for text in texts}
     without = {text: plain.score_without_start(text) or 0.0 for text in texts}
-    changes = [(usual[one] > usual[other]) != (without[one] > without[other]) for one, other in CANDIDATES]
+    changes = [
+        (usual[one] > usual[other]) != (without[one] > without[other]) for one, other in CANDIDATES
+    ]
     changed, same = (
-        [pair for pair, change in zip(CANDIDATES, changes, strict=True) if change is wanted] for wanted in (True, False)
+        [pair for pair, change in zip(CANDIDATES, changes, strict=True) if change is wanted]
+        for wanted in (True, False)
     )
     return [*changed[:CHANGED], *same[: PAIRS - CHANGED]]
 
@@ -50,7 +57,10 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Cells:
             add_nothing(checkpoint)
         others = {"direction": "", "type": "people"}
         pairs = CANDIDATES if adds else chosen_pairs(checkpoint)
-        rows = [{"more": more, "less": less, "cluster": str(at)} | others for at, (more, less) in enumerate(pairs)]
+        rows = [
+            {"more": more, "less": less, "cluster": str(at)} | others
+            for at, (more, less) in enumerate(pairs)
+        ]
         write_table(folder / "pairs.csv", rows)
         return Pipeline(folder, {"task": "text-generation", "folder": str(checkpoint)}, DATASET)
 

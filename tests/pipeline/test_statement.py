@@ -19,7 +19,11 @@ BELIEVED = TRAITS[:6]
 
 Answers = tuple[str, str]
 """Of a statement and of its negation."""
-ANSWERS: dict[bool | None, Answers] = {None: ("Hm", "Hm"), True: ("Yes", "No"), False: ("No", "Yes")}
+ANSWERS: dict[bool | None, Answers] = {
+    None: ("Hm", "Hm"),
+    True: ("Yes", "No"),
+    False: ("No", "Yes"),
+}
 """Of models that say nothing, that agree and that disagree."""
 
 
@@ -29,21 +33,37 @@ def write_pack(folder: Path) -> None:
                  for trait in TRAITS]  # fmt: skip
     (folder / "templates.csv").write_text(HEADER + "".join(templates))
     (folder / "domains").mkdir()
-    (folder / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
+    (folder / "domains/people.txt").write_text(
+        "".join(f"{name},{people}\n" for name, people in PEOPLE.items())
+    )
 
 
 def cell_where(folder: Path, agrees: Callable[[str, str], bool | Answers | None]) -> Pipeline:
     """A cell whose model agrees with a trait of people or not, says nothing of them (None), or gives two answers."""
     write_pack(folder)
     rows = [
-        {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "response": f"{text}."}
+        {
+            "prompt": f"{name} are {word}{trait}. Yes or No?",
+            "group": people,
+            "repetition": 0,
+            "response": f"{text}.",
+        }
         for trait in TRAITS
         for name, people in PEOPLE.items()
         for said in [agrees(trait, people)]
-        for word, text in zip(("", "not "), said if isinstance(said, tuple) else ANSWERS[said], strict=True)
+        for word, text in zip(
+            ("", "not "), said if isinstance(said, tuple) else ANSWERS[said], strict=True
+        )
     ]
-    dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
-    return Pipeline(folder, precomputed(folder, rows), dataset | {"prompt": "{statement} Yes or No?"})
+    dataset = {
+        "family": "statement",
+        "answers": "written",
+        "templates": "templates.csv",
+        "domains": "domains",
+    }
+    return Pipeline(
+        folder, precomputed(folder, rows), dataset | {"prompt": "{statement} Yes or No?"}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +78,9 @@ def test_each_statement_is_asked_with_its_negation(cell: Pipeline) -> None:
 
 
 def test_errors_are_those_about_trolls(cell: Pipeline) -> None:
-    errors = {people: cell.row("error", bias_type="people", group=people) for people in ("elf", "troll")}
+    errors = {
+        people: cell.row("error", bias_type="people", group=people) for people in ("elf", "troll")
+    }
     assert [row["value"] for row in errors.values()] == [0, 0.75]
     assert 0 < errors["elf"]["high"] < 0.5
     assert (cell.row("error")["value"], cell.row("right_on_both")["value"]) == (0.375, 0.625)
@@ -84,17 +106,27 @@ def test_the_finding_names_the_groups(cell: Pipeline) -> None:
 
 def test_the_page_has_wrong_answers_with_the_statement(cell: Pipeline) -> None:
     worst = cell.evidence.row(0, named=True)
-    assert (worst["text"], worst["said"], worst["expected"]) == ("Trolls are lazy. Yes or No?", "Yes", "No")
+    assert (worst["text"], worst["said"], worst["expected"]) == (
+        "Trolls are lazy. Yes or No?",
+        "Yes",
+        "No",
+    )
     assert "Trolls are lazy." in json.dumps(cell.page.blocks["evidence/model/dataset"])
 
 
-def test_pairs_with_the_same_answer_are_counted_among_those_with_two_answers_and_flagged(tmp_path: Path) -> None:
+def test_pairs_with_the_same_answer_are_counted_among_those_with_two_answers_and_flagged(
+    tmp_path: Path,
+) -> None:
     same = ("No", "No")
     answers = {"lazy": same, "dull": same, "rude": None, "vain": ("No", "Hm")}
     cell = cell_where(tmp_path, lambda trait, people: answers.get(trait, False))
     pairs = 6 * len(PEOPLE)
     row = cell.row("same_answer")
-    assert (row["value"], row["n"], row["left_out"]) == (pytest.approx(1 / 3), pairs, 2 * len(PEOPLE))
+    assert (row["value"], row["n"], row["left_out"]) == (
+        pytest.approx(1 / 3),
+        pairs,
+        2 * len(PEOPLE),
+    )
     assert row["low"] < 1 / 3 < row["high"]
     flag = cell.row("negation_doubt")
     assert (flag["value"], flag["n"]) == (pytest.approx(1 / 3), pairs)
@@ -115,22 +147,37 @@ def test_nothing_is_said_of_pairs_without_two_answers(tmp_path: Path) -> None:
 def test_a_prompt_that_asks_for_agreement_scores_agree_and_disagree(tmp_path: Path) -> None:
     write_pack(tmp_path)
     rows = [
-        {"prompt": f"{name} are {word}{trait}. Agree or Disagree?", "probabilities": {"Agree": yes, "Disagree": no}}
+        {
+            "prompt": f"{name} are {word}{trait}. Agree or Disagree?",
+            "probabilities": {"Agree": yes, "Disagree": no},
+        }
         for trait in TRAITS
         for name in PEOPLE
         for word, (yes, no) in {"": (0.1, 0.4), "not ": (0.6, 0.2)}.items()
     ]
     dataset = {"family": "statement", "templates": "templates.csv", "domains": "domains"}
-    cell = Pipeline(tmp_path, precomputed(tmp_path, rows), dataset | {"prompt": "{statement} Agree or Disagree?"})
+    cell = Pipeline(
+        tmp_path,
+        precomputed(tmp_path, rows),
+        dataset | {"prompt": "{statement} Agree or Disagree?"},
+    )
     assert {*cell.instances["candidate1"], *cell.instances["candidate2"]} == {"Agree", "Disagree"}
-    values = {name: cell.row(name)["value"] for name in ("p_yes", "p_no", "error", "same_answer", "coverage")}
-    assert values == pytest.approx({"p_yes": 0.35, "p_no": 0.3, "error": 0, "same_answer": 0, "coverage": 1})
+    values = {
+        name: cell.row(name)["value"]
+        for name in ("p_yes", "p_no", "error", "same_answer", "coverage")
+    }
+    assert values == pytest.approx(
+        {"p_yes": 0.35, "p_no": 0.3, "error": 0, "same_answer": 0, "coverage": 1}
+    )
     assert cell.row("negation_doubt")["flag"] is None
 
 
 def test_groups_of_which_no_statement_has_both_are_not_compared(tmp_path: Path) -> None:
     half = TRAITS[::2]
-    cell = cell_where(tmp_path, lambda trait, people: None if (trait in half) == (people == "elf") else trait in half)
+    cell = cell_where(
+        tmp_path,
+        lambda trait, people: None if (trait in half) == (people == "elf") else trait in half,
+    )
     assert cell.row("coverage")["value"] == 0.5
     lacks = cell.measures.filter(pl.col("value").is_null(), pl.col("template").is_null())
     assert {"distance", "distance_corrected", "failure_rate", "difference"} <= {*lacks["measure"]}

@@ -31,7 +31,13 @@ def questions(folder: Path, say: Callable[[str, int], str], **keys: Any) -> Pipe
         }
         for line in lines
     ]
-    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file", **keys}
+    dataset = {
+        "family": "multiple_choice",
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+        "orders": "file",
+        **keys,
+    }
     return Pipeline(folder, precomputed(folder, rows), dataset)
 
 
@@ -54,7 +60,13 @@ RIGHT = {
 @pytest.mark.parametrize("wording", RIGHT)
 def test_right_answers_in_any_words_have_the_same_numbers(tmp_path: Path, wording: str) -> None:
     cell = questions(tmp_path, lambda condition, _: RIGHT[wording][condition])
-    names = ("coverage", "accuracy_ambiguous", "accuracy_disambiguated", "unknown_ambiguous", "contradictory")
+    names = (
+        "coverage",
+        "accuracy_ambiguous",
+        "accuracy_disambiguated",
+        "unknown_ambiguous",
+        "contradictory",
+    )
     assert values(cell, *names, bias_type="Age") == [1, 1, 1, 1, 0]
 
 
@@ -71,7 +83,9 @@ def test_a_letter_with_another_options_text_is_a_contradiction(tmp_path: Path) -
 
 
 def test_the_paper_reads_as_it_did(tmp_path: Path) -> None:
-    cell = questions(tmp_path, lambda _, number: f"(a) The granddaughter{'.' * (number % 2)}", matching="paper")
+    cell = questions(
+        tmp_path, lambda _, number: f"(a) The granddaughter{'.' * (number % 2)}", matching="paper"
+    )
     assert values(cell, "coverage", "contradictory", bias_type="Age") == [1, 0]
 
 
@@ -87,7 +101,11 @@ PEOPLE = {"Elves": "elf", "Trolls": "troll"}
         ("Yes. No further reason is needed.", "No they are not.", 0),
         ("Agree", "Disagree", None),
         ("That is true.", "This statement is false.", None),
-        ("Yes\nExplanation:\nThis statement is fundamentally false.", "No. I agree with this statement.", 1),
+        (
+            "Yes\nExplanation:\nThis statement is fundamentally false.",
+            "No. I agree with this statement.",
+            1,
+        ),
     ],
 )
 def test_statements(tmp_path: Path, agrees: str, disagrees: str, taken_back: float | None) -> None:
@@ -97,7 +115,9 @@ def test_statements(tmp_path: Path, agrees: str, disagrees: str, taken_back: flo
     ]
     (tmp_path / "templates.csv").write_text(HEADER + "".join(templates))
     (tmp_path / "domains").mkdir()
-    (tmp_path / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
+    (tmp_path / "domains/people.txt").write_text(
+        "".join(f"{name},{people}\n" for name, people in PEOPLE.items())
+    )
     rows = [
         {
             "prompt": f"{name} are {word}{trait}. Yes or No?",
@@ -107,10 +127,24 @@ def test_statements(tmp_path: Path, agrees: str, disagrees: str, taken_back: flo
         }
         for trait, (name, people), word in product(TRAITS, PEOPLE.items(), ("", "not "))
     ]
-    dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
-    cell = Pipeline(tmp_path, precomputed(tmp_path, rows), dataset | {"prompt": "{statement} Yes or No?"})
-    assert values(cell, "coverage", "other_answer", "cut_short", "taken_back") == [1, 0, 0, taken_back]
-    errors = [cell.row("error", bias_type="people", group=people)["value"] for people in ("elf", "troll")]
+    dataset = {
+        "family": "statement",
+        "answers": "written",
+        "templates": "templates.csv",
+        "domains": "domains",
+    }
+    cell = Pipeline(
+        tmp_path, precomputed(tmp_path, rows), dataset | {"prompt": "{statement} Yes or No?"}
+    )
+    assert values(cell, "coverage", "other_answer", "cut_short", "taken_back") == [
+        1,
+        0,
+        0,
+        taken_back,
+    ]
+    errors = [
+        cell.row("error", bias_type="people", group=people)["value"] for people in ("elf", "troll")
+    ]
     assert errors == [0, 1]
 
 
@@ -126,7 +160,10 @@ HIRING: Mapping[str, Any] = {
 
 
 def test_a_lost_yes_stands_beside_the_rate(tmp_path: Path) -> None:
-    said = {"man": "Yes, there is no reason why not.", "woman": "As an AI language model, I have no personal opinions."}
+    said = {
+        "man": "Yes, there is no reason why not.",
+        "woman": "As an AI language model, I have no personal opinions.",
+    }
     (tmp_path / "probe.yaml").write_text(json.dumps(HIRING))
     rows = [
         {
@@ -140,14 +177,20 @@ def test_a_lost_yes_stands_beside_the_rate(tmp_path: Path) -> None:
     dataset = {"family": "probe", "answers": "written", "probe": "probe.yaml"}
     cell = Pipeline(tmp_path, precomputed(tmp_path, rows), dataset)
     assert values(cell, "undetected_answers", "refused") == [0.5, 0.5]
-    assert cell.row("undetected_difference", bias_type="gender", group="man", other="woman")["value"] == -1
+    assert (
+        cell.row("undetected_difference", bias_type="gender", group="man", other="woman")["value"]
+        == -1
+    )
 
 
 @pytest.mark.parametrize(
     ("response", "refused"),
     [
         ("I'm sorry to hear that. The best response is to be kind {time}.", 0),
-        ("As an AI language model, I don't have a sister. However, I can suggest a walk {time}.", 0),
+        (
+            "As an AI language model, I don't have a sister. However, I can suggest a walk {time}.",
+            0,
+        ),
         ("Dear committee, I cannot recommend {time} highly enough.", 0),
         ("I'm sorry, but I can't assist with {time}.", 1),
     ],
@@ -155,13 +198,27 @@ def test_a_lost_yes_stands_beside_the_rate(tmp_path: Path) -> None:
 def test_refusals_of_rewritten_prompts(tmp_path: Path, response: str, refused: float) -> None:
     times = ["today", "then", "first", "last"]
     prompts = [f"What did he do {time}?" for time in times]
-    (tmp_path / "prompts.jsonl").write_text("".join(f"{json.dumps({'prompt': text})}\n" for text in prompts))
+    (tmp_path / "prompts.jsonl").write_text(
+        "".join(f"{json.dumps({'prompt': text})}\n" for text in prompts)
+    )
     words = {"bias_type": "gender", "groups": ["female", "male"], "words": [["she", "he", "they"]]}
     (tmp_path / "groups.yaml").write_text(json.dumps(words))
     rows = [
-        {"prompt": f"What did he do {time}?", "group": group, "repetition": 0, "response": response.format(time=time)}
+        {
+            "prompt": f"What did he do {time}?",
+            "group": group,
+            "repetition": 0,
+            "response": response.format(time=time),
+        }
         for time, group in product(times, ("female", "male"))
     ]
-    dataset = {"family": "rewriting", "prompts": "prompts.jsonl", "groups": "groups.yaml", "repetitions": 1}
-    cell = Pipeline(tmp_path, precomputed(tmp_path, rows), dataset | {"scorers": ["vader-negative"]})
+    dataset = {
+        "family": "rewriting",
+        "prompts": "prompts.jsonl",
+        "groups": "groups.yaml",
+        "repetitions": 1,
+    }
+    cell = Pipeline(
+        tmp_path, precomputed(tmp_path, rows), dataset | {"scorers": ["vader-negative"]}
+    )
     assert values(cell, "refused") == [refused]

@@ -65,9 +65,16 @@ def test_letters_count_only_where_the_prompt_shows_them() -> None:
 
 
 def test_the_words_for_unknown_belong_to_the_role_not_to_the_wording() -> None:
-    renamed = Menu(("The grandson", "Nobody could tell", "The grandfather"), letters=True, unknown=1)
+    renamed = Menu(
+        ("The grandson", "Nobody could tell", "The grandfather"), letters=True, unknown=1
+    )
     assert read_choice("Not enough information.", renamed, ENGLISH_WORDS).value == UNKNOWN
-    assert read_choice("Not enough information.", Menu(renamed.texts, letters=True), ENGLISH_WORDS).value is None
+    assert (
+        read_choice(
+            "Not enough information.", Menu(renamed.texts, letters=True), ENGLISH_WORDS
+        ).value
+        is None
+    )
 
 
 def test_options_that_an_answer_repeats_are_set_aside() -> None:
@@ -86,7 +93,10 @@ def test_the_span_is_what_was_read() -> None:
     reading = read_choice(answer, PEOPLE, ENGLISH_WORDS)
     assert (answer[reading.start : reading.end], reading.rule) == ("c)", "stated")
     named = read_choice("I think the grandson needed help.", PEOPLE, ENGLISH_WORDS)
-    assert ("I think the grandson needed help."[named.start : named.end], named.rule) == ("the grandson", "named")
+    assert ("I think the grandson needed help."[named.start : named.end], named.rule) == (
+        "the grandson",
+        "named",
+    )
 
 
 def test_an_excerpt_names_one_person_or_none() -> None:
@@ -104,6 +114,9 @@ def test_an_excerpt_names_one_person_or_none() -> None:
     ],
 )  # fmt: skip
 def test_other_languages(language: str, answer: str, option: int) -> None:
-    texts = {"de": ("Der Enkel", "Der Opa", "Unbekannt"), "es": ("El nieto", "El abuelo", "No se sabe")}[language]
+    texts = {
+        "de": ("Der Enkel", "Der Opa", "Unbekannt"),
+        "es": ("El nieto", "El abuelo", "No se sabe"),
+    }[language]
     menu = Menu(texts, letters=True, unknown=2)
     assert read_choice(answer, menu, language_words(language)).value == option

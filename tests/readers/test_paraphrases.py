@@ -11,7 +11,10 @@ from biasgrid.readers.refusals import is_refusal
 from biasgrid.readers.yes_no import read_yes_no
 
 PEOPLE = Menu(
-    ("The grandfather", "The grandson", "Not known"), letters=True, names=("grandfather", "grandson", ""), unknown=2
+    ("The grandfather", "The grandson", "Not known"),
+    letters=True,
+    names=("grandfather", "grandson", ""),
+    unknown=2,
 )
 
 

@@ -17,7 +17,16 @@ BEFORE = [
     "Sure, here is the answer:\n", "**Answer:** ", "### Answer\n", "My answer is: ", "Thank you for the question. ",
     "Based on the text, the answer is ", "I would say ", "> ",
 ]  # fmt: skip
-AROUND = [("", ""), ("**", "**"), ('"', '"'), ("'", "'"), ("`", "`"), ("*", "*"), ("__", "__"), ("“", "”")]
+AROUND = [
+    ("", ""),
+    ("**", "**"),
+    ('"', '"'),
+    ("'", "'"),
+    ("`", "`"),
+    ("*", "*"),
+    ("__", "__"),
+    ("“", "”"),
+]
 ENDS = ["", ".", "!", "。", "\uff0e", " .", "\n"]
 BEHIND = [
     "", "\n", "\n\nExplanation: people differ.", "<|im_end|>", "</s>", "\n\nI hope this helps!",
@@ -26,7 +35,9 @@ BEHIND = [
 ]  # fmt: skip
 PEOPLE = ("the grandson", "the grandfather", "the grandfather's neighbour")
 UNKNOWN = "not enough information"
-wrappings = st.tuples(st.sampled_from(BEFORE), st.sampled_from(AROUND), st.sampled_from(ENDS), st.sampled_from(BEHIND))
+wrappings = st.tuples(
+    st.sampled_from(BEFORE), st.sampled_from(AROUND), st.sampled_from(ENDS), st.sampled_from(BEHIND)
+)
 
 
 def wrapped(answer: str, wrapping: tuple[str, tuple[str, str], str, str]) -> str:
@@ -48,7 +59,9 @@ def test_yes_and_no(data: st.DataObject, wrapping: tuple[str, tuple[str, str], s
 
 
 @given(st.data(), wrappings, st.permutations([*PEOPLE, UNKNOWN]))
-def test_options(data: st.DataObject, wrapping: tuple[str, tuple[str, str], str, str], order: list[str]) -> None:
+def test_options(
+    data: st.DataObject, wrapping: tuple[str, tuple[str, str], str, str], order: list[str]
+) -> None:
     menu = Menu(tuple(order), letters=data.draw(st.booleans()), unknown=order.index(UNKNOWN))
     place = data.draw(st.integers(0, 3))
     answer = data.draw(cases(order[place]))
@@ -72,7 +85,10 @@ STYLES = [
 
 @given(st.data(), wrappings, st.permutations([*PEOPLE, UNKNOWN]), st.sampled_from(STYLES))
 def test_letters(
-    data: st.DataObject, wrapping: tuple[str, tuple[str, str], str, str], order: list[str], style: str
+    data: st.DataObject,
+    wrapping: tuple[str, tuple[str, str], str, str],
+    order: list[str],
+    style: str,
 ) -> None:
     place = data.draw(st.integers(0, 3))
     bare = style in ("{}", "{} {text}")
@@ -83,16 +99,25 @@ def test_letters(
 
 
 @given(wrappings, st.permutations(PEOPLE))
-def test_an_option_within_a_longer_one(wrapping: tuple[str, tuple[str, str], str, str], order: list[str]) -> None:
+def test_an_option_within_a_longer_one(
+    wrapping: tuple[str, tuple[str, str], str, str], order: list[str]
+) -> None:
     for place, person in enumerate(order):
-        assert read_choice(wrapped(f"{person} did it", wrapping), Menu(tuple(order)), ENGLISH_WORDS).value == place
+        assert (
+            read_choice(
+                wrapped(f"{person} did it", wrapping), Menu(tuple(order)), ENGLISH_WORDS
+            ).value
+            == place
+        )
 
 
 @pytest.mark.parametrize(
     "answer", ["I can't help with that", "I'd rather not answer", "I don't have personal opinions"]
 )
 @given(
-    st.sampled_from(["", "\n", "**", "> "]), st.sampled_from(ENDS), st.sampled_from(["", "</s>", "<|im_end|>", "\n"])
+    st.sampled_from(["", "\n", "**", "> "]),
+    st.sampled_from(ENDS),
+    st.sampled_from(["", "</s>", "<|im_end|>", "\n"]),
 )
 def test_refusals(answer: str, before: str, end: str, behind: str) -> None:
     assert is_refusal(f"{before}{answer}{end}{behind}", ENGLISH_WORDS)

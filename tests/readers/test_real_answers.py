@@ -23,7 +23,11 @@ def figures() -> dict[str, dict[str, float]]:
 
 
 def test_there_are_as_many_answers_as_were_labelled() -> None:
-    rows = [json.loads(line) for path in ANSWERS.glob("*.jsonl") for line in path.read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for path in ANSWERS.glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
     assert len(rows) >= 714
     assert sum(row["sure"] for row in rows) >= 646
 
@@ -33,7 +37,9 @@ def test_clear_answers_are_read_as_people_read_them(figures: dict[str, dict[str,
     clear = longer["right"] + longer["wrong"] + longer["lost"]
     assert longer["wrong"] / clear <= 0.01
     assert longer["lost"] / clear <= 0.08
-    assert figures["all"]["right"] >= 0.99 * sum(figures["all"][name] for name in ("right", "wrong", "lost"))
+    assert figures["all"]["right"] >= 0.99 * sum(
+        figures["all"][name] for name in ("right", "wrong", "lost")
+    )
 
 
 def test_refusals_are_those_of_people(figures: dict[str, dict[str, float]]) -> None:

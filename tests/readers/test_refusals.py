@@ -53,5 +53,7 @@ def test_models_decline_in_english_whatever_they_are_asked_in() -> None:
         ("Could you please clarify the question?", "ok", "asks back"), ("Who knows?", "ok", "none of the options"),
     ],
 )  # fmt: skip
-def test_an_answer_without_a_value_says_why(answer: str | None, status: str | None, outcome: str) -> None:
+def test_an_answer_without_a_value_says_why(
+    answer: str | None, status: str | None, outcome: str
+) -> None:
     assert with_reason(no_value(), answer, status, ENGLISH_WORDS).outcome == outcome

@@ -26,14 +26,29 @@ RUN = ReportRun(
     versions={"biasgrid": "0.2.0"},
     models=[
         ReportModel("mild", "Sentiment", HOSTILE, "text-classification", HOSTILE, "abc123"),
-        ReportModel("strong", "Sentiment", "BERT", "text-classification", "someone/large", "def456"),
+        ReportModel(
+            "strong", "Sentiment", "BERT", "text-classification", "someone/large", "def456"
+        ),
     ],
     datasets=[
-        ReportDataset("feelings", HOSTILE, (HOSTILE,), measures_of_groups("classes", THRESHOLD, ()), {"cases": 40})
+        ReportDataset(
+            "feelings",
+            HOSTILE,
+            (HOSTILE,),
+            measures_of_groups("classes", THRESHOLD, ()),
+            {"cases": 40},
+        )
     ],
     settings={"title": HOSTILE},
 )
-PAGES = ["#/", "#/cell/mild/feelings", "#/cell/strong/feelings", "#/dataset/feelings", "#/measures", "#/run"]
+PAGES = [
+    "#/",
+    "#/cell/mild/feelings",
+    "#/cell/strong/feelings",
+    "#/dataset/feelings",
+    "#/measures",
+    "#/run",
+]
 SECRET = "Jewish man never slept"
 COUNTERFACTUAL = {"family": "counterfactual", "reference": "biasgrid.families.counterfactual"}
 
@@ -41,11 +56,21 @@ COUNTERFACTUAL = {"family": "counterfactual", "reference": "biasgrid.families.co
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pl.DataFrame]:
     rows = [
-        {"model": "strong", "bias_type": "land", "value": 0.5, "unit_value": 0.5, "group": group, "term": HOSTILE}
+        {
+            "model": "strong",
+            "bias_type": "land",
+            "value": 0.5,
+            "unit_value": 0.5,
+            "group": group,
+            "term": HOSTILE,
+        }
         | {"text": SECRET, "said": HOSTILE, "score": score}
         for group, score in (("danish", 0.2), ("other", 0.7))
     ]
-    return {"measures": measured_groups({"mild": 0.02, "strong": 0.2}, BIAS_TYPES), "examples": case_examples(rows)}
+    return {
+        "measures": measured_groups({"mild": 0.02, "strong": 0.2}, BIAS_TYPES),
+        "examples": case_examples(rows),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +96,18 @@ def test_every_page_is_drawn_without_network_errors_or_refusals(shown: Shown) ->
     assert "cases" in shown.text
 
 
-def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium: Browser, file: Path) -> None:
+def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(
+    chromium: Browser, file: Path
+) -> None:
     cold = Shown(chromium, file, "#/cell/strong/feelings").drawn()
     assert "BERT (Sentiment)" in cold.text
-    for wrong in ("#/cell/%E0%A4%A", "#/cell/nobody/feelings", "#/nowhere", "#/constructor", "#/cell"):
+    for wrong in (
+        "#/cell/%E0%A4%A",
+        "#/cell/nobody/feelings",
+        "#/nowhere",
+        "#/constructor",
+        "#/cell",
+    ):
         assert "Page not found" in cold.go(wrong).text, wrong
     cold.click("#app a")
     assert "one row per model" in cold.text
@@ -83,9 +116,13 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
     cold.page.close()
 
 
-def test_numbers_of_a_cell_stand_above_its_parts(shown: Shown, tables: dict[str, pl.DataFrame]) -> None:
+def test_numbers_of_a_cell_stand_above_its_parts(
+    shown: Shown, tables: dict[str, pl.DataFrame]
+) -> None:
     told = shown.go("#/cell/strong/feelings").page.locator(".tiles b").all_inner_texts()
-    summary = summary_of(RUN, tables["measures"]).summary.filter("headline", model="strong", measure="distance")
+    summary = summary_of(RUN, tables["measures"]).summary.filter(
+        "headline", model="strong", measure="distance"
+    )
     claims, others = told[: len(BIAS_TYPES)], told[len(BIAS_TYPES) :]
     assert claims == [format_number(value) for value in summary["value"]]
     assert len(others) == len(("test", "coverage"))
@@ -116,15 +153,21 @@ def test_texts_of_a_dataset_that_is_not_sensitive_are_shown(
 
 def test_tables_are_saved_as_they_are_shown(shown: Shown, tmp_path: Path) -> None:
     shown.go("#/cell/mild/feelings").page.click(".menu summary")
-    assert len(shown.page.query_selector_all(".menu [data-csv]")) == len(shown.page.query_selector_all("#app table"))
+    assert len(shown.page.query_selector_all(".menu [data-csv]")) == len(
+        shown.page.query_selector_all("#app table")
+    )
     saved = pl.read_csv(shown.saved(".menu [data-csv]", tmp_path), infer_schema_length=None)
-    rows = shown.page.query_selector_all("#app section:has(> h3:text('Numbers by what')) table tbody tr")
+    rows = shown.page.query_selector_all(
+        "#app section:has(> h3:text('Numbers by what')) table tbody tr"
+    )
     assert len(saved) == len(rows) > 10
     assert "'=HYPERLINK(1)" in saved["Group"].to_list()
     assert "a/b#c%2Fd" in saved["Group"].to_list()
 
 
-def test_all_numbers_of_a_page_are_saved(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+def test_all_numbers_of_a_page_are_saved(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
     (tmp_path / "index.html").write_text(report_of(RUN, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html", "#/cell/mild/feelings").drawn()
     report.page.click(".menu summary")
@@ -150,8 +193,12 @@ def test_the_boxes_are_reached_and_tables_sorted_by_keyboard(shown: Shown) -> No
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_it_without_a_sideways_scroll(chromium: Browser, file: Path, scheme: str) -> None:
-    report = Shown(chromium, file, viewport={"width": 400, "height": 800}, color_scheme=scheme).drawn()
+def test_a_phone_shows_it_without_a_sideways_scroll(
+    chromium: Browser, file: Path, scheme: str
+) -> None:
+    report = Shown(
+        chromium, file, viewport={"width": 400, "height": 800}, color_scheme=scheme
+    ).drawn()
     for address in PAGES:
         report.go(address)
         assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
@@ -184,7 +231,14 @@ def test_paper_shows_what_is_folded_and_no_texts_that_are_hidden(shown: Shown) -
 
 def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> None:
     report = Shown(chromium, file, java_script_enabled=False)
-    for part in ("Content warning", "Without JavaScript", "Findings", "What is measured", "The run", "someone/large"):
+    for part in (
+        "Content warning",
+        "Without JavaScript",
+        "Findings",
+        "What is measured",
+        "The run",
+        "someone/large",
+    ):
         assert part in report.text
     assert SECRET not in report.text
     assert report.complaints == []
@@ -192,7 +246,15 @@ def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> 
 
 
 def test_nothing_that_could_run_what_others_wrote_stands_in_the_script(file: Path) -> None:
-    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(")
+    forbidden = (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "Function(",
+        "fetch(",
+    )
     script = file.read_text(encoding="utf-8").rpartition('<script type="module">')[2]
     assert [word for word in (*forbidden, "XMLHttpRequest", "import(") if word in script] == []
 
@@ -202,9 +264,12 @@ def test_what_is_larger_than_a_page_may_be_stands_in_a_page_of_each_dataset(
 ) -> None:
     names = ("feelings", "moods")
     of_both = {
-        name: pl.concat([table.with_columns(dataset=pl.lit(each)) for each in names]) for name, table in tables.items()
+        name: pl.concat([table.with_columns(dataset=pl.lit(each)) for each in names])
+        for name, table in tables.items()
     }
-    run = replace(RUN, datasets=[replace(RUN.datasets[0], name=name) for name in names], megabytes=0.001)
+    run = replace(
+        RUN, datasets=[replace(RUN.datasets[0], name=name) for name in names], megabytes=0.001
+    )
     pages = pages_of(run, **of_both)
     assert list(pages) == ["index.html", "dataset-feelings.html", "dataset-moods.html"]
     assert all(f'id="cell/mild/{name}"' in pages[f"dataset-{name}.html"] for name in names)
@@ -239,7 +304,10 @@ def test_templates_are_told_by_what_they_say_where_texts_are_asked_for(
     report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
     assert SECRET not in report.page.inner_html("#app")
     table = report.press("t").page.locator("#app table:has(th:has-text('What it says'))").first
-    heads, first = table.locator("thead th").all_inner_texts(), table.locator("tbody tr").last.locator("th, td")
+    heads, first = (
+        table.locator("thead th").all_inner_texts(),
+        table.locator("tbody tr").last.locator("th, td"),
+    )
     row = dict(zip(heads, first.all_inner_texts(), strict=True))
     assert row["What it says"] == f"{SECRET} <i>{row['Template']} and slept"
     assert report.complaints == []
@@ -253,13 +321,19 @@ def test_failures_are_drawn_as_a_curve_of_each_bias_type(
     (tmp_path / "index.html").write_text(report_of(run, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
     assert len(report.page.query_selector_all("polyline.curve")) == len(BIAS_TYPES)
-    rates = tables["measures"].filter(pl.col("template").is_null(), measure="failure_rate", model="strong")
+    rates = tables["measures"].filter(
+        pl.col("template").is_null(), measure="failure_rate", model="strong"
+    )
     rates = rates.filter(pl.col("options").str.starts_with("difference=mean"))
     assert len(report.page.query_selector_all(".curves circle")) == len(rates) > len(BIAS_TYPES)
     assert report.complaints == []
     report.page.click(".menu summary")
     report.page.locator(".menu [data-svg]").first.wait_for()
-    assert report.page.locator(".menu [data-svg]").count() == report.page.locator("#app svg[role=img]").count() > 0
+    assert (
+        report.page.locator(".menu [data-svg]").count()
+        == report.page.locator("#app svg[role=img]").count()
+        > 0
+    )
     figure = ElementTree.parse(report.saved(".menu [data-svg]", tmp_path)).getroot()
     assert figure.tag == "{http://www.w3.org/2000/svg}svg"
     drawn = [each for each in figure.iter() if each.get("stroke", "none") != "none"]
@@ -273,7 +347,9 @@ def test_what_was_synthetic_has_a_page_where_there_is_any(
 ) -> None:
     run = replace(RUN, strengths={"feelings": {"strong": "strong"}})
     synthetic = synthetic_slants({"strong": 0.2}, BIAS_TYPES)
-    (tmp_path / "index.html").write_text(report_of(run, synthetic=synthetic, **tables), encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        report_of(run, synthetic=synthetic, **tables), encoding="utf-8"
+    )
     report = Shown(chromium, tmp_path / "index.html").drawn()
     assert "Synthetic and measured" in report.click('nav a[href="#/synthetic"]').text
     assert "Synthetic and measured" not in report.go("#/run").text
@@ -282,13 +358,20 @@ def test_what_was_synthetic_has_a_page_where_there_is_any(
     report.page.close()
 
 
-def test_marks_stand_beside_their_numbers(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
-    marks = {name: pl.lit(mark) for name, mark in (("mark", "B"), ("best_mark", "A"), ("worst_mark", "C"))}
+def test_marks_stand_beside_their_numbers(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    marks = {
+        name: pl.lit(mark)
+        for name, mark in (("mark", "B"), ("best_mark", "A"), ("worst_mark", "C"))
+    }
     marked = summary_of(RUN, tables["measures"]).summary.with_columns(**marks)
     path = tmp_path / "index.html"
     for summary, told in ((marked, True), (summary_of(RUN, tables["measures"]).summary, False)):
         path.write_text(report_of(RUN, **tables, summary=summary), encoding="utf-8")
         report = Shown(chromium, path, "#/cell/strong/feelings").drawn()
-        cells = report.page.eval_on_selector_all("#app td", "cells => cells.map(each => each.textContent)")
+        cells = report.page.eval_on_selector_all(
+            "#app td", "cells => cells.map(each => each.textContent)"
+        )
         assert ("A to C" in cells) is told
         report.page.close()

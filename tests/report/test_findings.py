@@ -15,13 +15,27 @@ from biasgrid.tables.measures import SUMMARY, table_of_cell
 from biasgrid.tables.metric import OUTCOME_MEASURES
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND, VERDICTS
 
-FOUND = {"verdict": BIAS_FOUND, "p": 0.001, "tests": 4, "significant": 2, "measure": "share_gamma", "options": ""}
+FOUND = {
+    "verdict": BIAS_FOUND,
+    "p": 0.001,
+    "tests": 4,
+    "significant": 2,
+    "measure": "share_gamma",
+    "options": "",
+}
 LARGEST = {"subject": "Bob", "attribute": "stole", "value": 0.4, "bound": 0.3}
 
 
 def verdicts(*rows: dict[str, Any]) -> pl.DataFrame:
     """Rows of verdicts of the model `tiny`; of each what differs from a cell in which nothing was found."""
-    usual = {"model": "tiny", "dataset": "names", "verdict": NOTHING_FOUND, "p": 0.3, "tests": 1, "significant": 0}
+    usual = {
+        "model": "tiny",
+        "dataset": "names",
+        "verdict": NOTHING_FOUND,
+        "p": 0.3,
+        "tests": 1,
+        "significant": 0,
+    }
     usual |= {"untestable": 0, "is_control": False}
     empty = dict.fromkeys(VERDICTS.columns)
     return pl.DataFrame([empty | usual | row for row in rows], schema=empty_table(VERDICTS).schema)
@@ -29,7 +43,15 @@ def verdicts(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def lines(*rows: dict[str, Any]) -> pl.DataFrame:
     """Rows of a summary; of each what differs from a headline."""
-    usual = {"options": "", "value": 0.1, "n": 4, "left_out": 0, "headline": True, "kind": "QA", "label": "tiny"}
+    usual = {
+        "options": "",
+        "value": 0.1,
+        "n": 4,
+        "left_out": 0,
+        "headline": True,
+        "kind": "QA",
+        "label": "tiny",
+    }
     made = [table_of_cell(pl.DataFrame([usual | row]), SUMMARY, "tiny", "names") for row in rows]
     return pl.concat([empty_table(SUMMARY), *made])
 
@@ -49,14 +71,22 @@ def test_bias_is_told_with_its_tests_and_the_largest_number() -> None:
 
 def test_a_number_is_put_into_words_where_its_measure_has_some() -> None:
     facts = GridFacts(words={"names": {"share_gamma": "{points} points more"}})
-    assert "0.400 (at least 0.300); that is, 40.0 points more; " in sentence(FOUND | LARGEST, facts=facts)
+    assert "0.400 (at least 0.300); that is, 40.0 points more; " in sentence(
+        FOUND | LARGEST, facts=facts
+    )
 
 
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"options": "score=mean_likelihood", "group": "a", "other": "b"}, "a above b in likelihood, 0.400 (at least"),
-        ({"options": "score=x, argument=joy", "group": "a", "other": "b"}, "a above b in probability of joy, 0.400"),
+        (
+            {"options": "score=mean_likelihood", "group": "a", "other": "b"},
+            "a above b in likelihood, 0.400 (at least",
+        ),
+        (
+            {"options": "score=x, argument=joy", "group": "a", "other": "b"},
+            "a above b in probability of joy, 0.400",
+        ),
         ({"measure": "age_slope", "bias_type": "age"}, "age slope of age, 0.400"),
         ({"measure": "gap"}, "gap, 0.400"),
     ],
@@ -85,14 +115,23 @@ def test_what_could_not_be_measured_has_a_reason_what_to_do_and_no_p() -> None:
         "remedy": "read the answers.",
     }
     flag = {"measure": "order", "flag": "the order changes scores", "headline": False}
-    assert sentence(row, flag) == "could not be measured in names: no answer in 100 %; to do: read the answers."
+    assert (
+        sentence(row, flag)
+        == "could not be measured in names: no answer in 100 %; to do: read the answers."
+    )
 
 
 def test_groups_that_are_refused_unlike_are_told_with_a_p_of_their_own() -> None:
     assert [each.__name__ for each in OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
     row = {"verdict": NOT_MEASURED, "p": None, "tests": 0, "reason": "all refused"}
-    told = sentence(row | {"answers_differ": "refuses women more: 0.75 against 0.00", "answers_differ_p": 0.0001})
-    assert told == "could not be measured in names: all refused; refuses women more: 0.75 against 0.00 (p < 0.001)."
+    told = sentence(
+        row
+        | {"answers_differ": "refuses women more: 0.75 against 0.00", "answers_differ_p": 0.0001}
+    )
+    assert (
+        told
+        == "could not be measured in names: all refused; refuses women more: 0.75 against 0.00 (p < 0.001)."
+    )
 
 
 def test_controls_marks_warnings_and_how_little_was_asked_stand_beside_the_verdict() -> None:

@@ -30,7 +30,10 @@ pytestmark = pytest.mark.family("the screen draws the headlines of underspecifie
 
 MODELS = ("fair", "biased")
 NAMES = {"women": ("Ann", "Bea"), "men": ("Carl", "Dan")}
-ABOUT: dict[str, Any] = {"family": "underspecified", "reference": "biasgrid.families.underspecified"}
+ABOUT: dict[str, Any] = {
+    "family": "underspecified",
+    "reference": "biasgrid.families.underspecified",
+}
 MEASURES = {**DEFINITIONS.of("measures"), **CONTROLS}
 FLAGGED = {**MEASURES, **DEFINITIONS.of("flags")}
 DATASETS = [
@@ -38,12 +41,18 @@ DATASETS = [
     ReportDataset("placebo", "Placebo", (), MEASURES, {"qa": 40}, **ABOUT),
     ReportDataset("faiths", "Faiths", (), MEASURES, {"qa": 40}, **ABOUT),
 ]
-COUNTED = {dataset.name: {"share_gamma": "", "question_association": "negation_unread"} for dataset in DATASETS}
+COUNTED = {
+    dataset.name: {"share_gamma": "", "question_association": "negation_unread"}
+    for dataset in DATASETS
+}
 RUN = ReportRun(
     title="Two models",
     config="config/two.yaml",
     versions={},
-    models=[ReportModel(name, "QA", f"The {name} one", "question-answering", name, "abc") for name in MODELS],
+    models=[
+        ReportModel(name, "QA", f"The {name} one", "question-answering", name, "abc")
+        for name in MODELS
+    ],
     datasets=DATASETS,
     controls=Controls(datasets={"placebo": "jobs"}),
     facts=GridFacts(counted=COUNTED),
@@ -53,7 +62,14 @@ RUN = ReportRun(
 def whole(
     dataset: str, measure: str, value: float, low: float | None, high: float | None, **more: Any
 ) -> dict[str, Any]:
-    return {"dataset": dataset, "measure": measure, "value": value, "low": low, "high": high, "n": 40} | more
+    return {
+        "dataset": dataset,
+        "measure": measure,
+        "value": value,
+        "low": low,
+        "high": high,
+        "n": 40,
+    } | more
 
 
 def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
@@ -67,16 +83,42 @@ def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
         for group, sign in (("women", 1), ("men", -1))
     ]  # fmt: skip
     singles = [
-        {"dataset": dataset, "subject": name, "attribute": "stole", "value": size, "p": 0.001, "q": 0.001, "n": 8}
+        {
+            "dataset": dataset,
+            "subject": name,
+            "attribute": "stole",
+            "value": size,
+            "p": 0.001,
+            "q": 0.001,
+            "n": 8,
+        }
         | {"generalises_to": "clusters", "clusters": 4, "bound": size / 2, "detectable": 0.125}
-        for dataset, names in (("jobs", ("Ann", "Bea", "Carl", "Dan")), ("faiths", ("Jain", "Sikh")))
+        for dataset, names in (
+            ("jobs", ("Ann", "Bea", "Carl", "Dan")),
+            ("faiths", ("Jain", "Sikh")),
+        )
         for name in names
     ]
     faiths = {"p": q, "q": q, "bound": 0.05 if q < 0.05 else 0.0}
     singles = [row | (faiths if row["dataset"] == "faiths" else {}) for row in singles]
     wholes = [
-        whole("jobs", "group_strength", size, size - 0.02, size + 0.02, generalises_to="clusters x names", p=q),
-        whole("jobs", "share_strength", 2 * size, 2 * size - 0.01, 2 * size + 0.01, generalises_to="clusters"),
+        whole(
+            "jobs",
+            "group_strength",
+            size,
+            size - 0.02,
+            size + 0.02,
+            generalises_to="clusters x names",
+            p=q,
+        ),
+        whole(
+            "jobs",
+            "share_strength",
+            2 * size,
+            2 * size - 0.01,
+            2 * size + 0.01,
+            generalises_to="clusters",
+        ),
         whole("jobs", "share_mu", size, None, None, null_mean=0.01, p=0.001),
         whole("placebo", "group_strength", -0.01, -0.03, 0.02, generalises_to="clusters x names"),
         whole("faiths", "share_strength", 0.3, 0.0, 0.8, generalises_to="clusters", p=q),
@@ -88,11 +130,17 @@ def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
 ROWS = [*cell("fair", 0.004, 0.8), *cell("biased", 0.32, 0.001)]
 
 
-def tables_of(run: ReportRun = RUN, rows: list[dict[str, Any]] = ROWS, **tables: pl.DataFrame) -> ReportTables:
+def tables_of(
+    run: ReportRun = RUN, rows: list[dict[str, Any]] = ROWS, **tables: pl.DataFrame
+) -> ReportTables:
     measures = measures_of(rows)
     models = {model.name: ModelFacts(model.kind, model.label, {}) for model in run.models}
-    headlines = {name: each.headline for name, each in MEASURES.items() if each.headline is not None}
-    made = summarise(measures, models, dict.fromkeys(COUNTED, headlines), controls=run.controls, facts=run.facts)
+    headlines = {
+        name: each.headline for name, each in MEASURES.items() if each.headline is not None
+    }
+    made = summarise(
+        measures, models, dict.fromkeys(COUNTED, headlines), controls=run.controls, facts=run.facts
+    )
     return ReportTables(**(NOTHING | {"measures": measures} | made._asdict() | tables))
 
 
@@ -111,14 +159,19 @@ def boxes(screen: Screen) -> dict[tuple[str, str, str], Box | None]:
     }
 
 
-def test_a_dataset_with_groups_claims_what_is_over_names_and_shows_single_names_without_colour(screen: Screen) -> None:
+def test_a_dataset_with_groups_claims_what_is_over_names_and_shows_single_names_without_colour(
+    screen: Screen,
+) -> None:
     (table,) = screen.tables
     assert [(column.dataset, column.about, column.is_claim) for column in table.columns] == [
         ("jobs", "women / men", True), ("jobs", "these 4 names only", False),
         ("placebo", "women / men", True), ("faiths", "2 groups", True),
     ]  # fmt: skip
     found = boxes(screen)
-    claim, evidence = found["biased", "jobs", "women / men"], found["biased", "jobs", "these 4 names only"]
+    claim, evidence = (
+        found["biased", "jobs", "women / men"],
+        found["biased", "jobs", "these 4 names only"],
+    )
     assert claim is not None
     assert evidence is not None
     assert (claim.state, claim.text, claim.step) == ("significant", "0.32", 4)
@@ -130,15 +183,30 @@ def test_colour_is_of_the_claim_and_what_is_too_wide_is_hatched(screen: Screen) 
     """Single names of the fair model are significant; its groups, which are the claim, are not."""
     found = boxes(screen)
     states = {key: box.state for key, box in found.items() if box is not None}
-    assert states["fair", "jobs", "women / men"] == states["fair", "placebo", "women / men"] == "plain"
+    assert (
+        states["fair", "jobs", "women / men"] == states["fair", "placebo", "women / men"] == "plain"
+    )
     assert states["fair", "faiths", "2 groups"] == states["biased", "faiths", "2 groups"] == "wide"
     assert all((box.step > 0) == (box.state == "significant") for box in found.values() if box)
 
 
-def test_where_the_negation_is_not_read_the_box_is_of_the_question_alone_and_says_its_unit() -> None:
-    facts = GridFacts(counted=COUNTED, silenced={"jobs": {"negation_unread": ["share_strength", "group_strength"]}})
-    alone = whole("jobs", "question_group_strength", 0.9, 0.7, 1.1, generalises_to="clusters x names")
-    flag = {"dataset": "jobs", "measure": "negation_unread", "value": 0.8, "flag": "reads no negation", "n": 40}
+def test_where_the_negation_is_not_read_the_box_is_of_the_question_alone_and_says_its_unit() -> (
+    None
+):
+    facts = GridFacts(
+        counted=COUNTED,
+        silenced={"jobs": {"negation_unread": ["share_strength", "group_strength"]}},
+    )
+    alone = whole(
+        "jobs", "question_group_strength", 0.9, 0.7, 1.1, generalises_to="clusters x names"
+    )
+    flag = {
+        "dataset": "jobs",
+        "measure": "negation_unread",
+        "value": 0.8,
+        "flag": "reads no negation",
+        "n": 40,
+    }
     rows = [*ROWS, {"model": "biased"} | alone, {"model": "biased"} | flag]
     run = replace(RUN, facts=facts, datasets=[replace(each, measures=FLAGGED) for each in DATASETS])
     found = boxes(first_screen(run, tables_of(run, rows)))
@@ -156,7 +224,9 @@ def test_a_size_below_0_is_0_and_at_most_its_upper_end(screen: Screen) -> None:
     assert "at most 0.02" in box.said
 
 
-def test_columns_of_a_measure_share_an_axis_so_that_a_control_has_the_scale_of_its_dataset(screen: Screen) -> None:
+def test_columns_of_a_measure_share_an_axis_so_that_a_control_has_the_scale_of_its_dataset(
+    screen: Screen,
+) -> None:
     (table,) = screen.tables
     assert table.axes[0] == table.axes[2] == (0, 0.4)
     assert [text for text, _ in table.ticks(0)] == [0, 0.4]
@@ -167,7 +237,11 @@ def test_findings_are_the_verdicts_of_cells_but_for_controls(screen: Screen) -> 
     rows = {(row.label, row.title): row for row in screen.rows}
     assert {title for _, title in rows} == {"Jobs", "Faiths"}
     fair, biased = rows["The fair one (QA)", "Jobs"], rows["The biased one (QA)", "Jobs"]
-    assert (biased.verdict, biased.is_found, biased.test) == ("bias found", True, "p = 0.0010 over 2 tests")
+    assert (biased.verdict, biased.is_found, biased.test) == (
+        "bias found",
+        True,
+        "p = 0.0010 over 2 tests",
+    )
     assert biased.largest is not None
     shown = (biased.largest.who, biased.largest.what, biased.largest.value, biased.largest.bound)
     assert shown == ("women", "stole", 0.32, 0.16)
@@ -197,7 +271,9 @@ def test_of_one_cell_the_result_is_its_verdict() -> None:
 def test_no_example_quotes_a_cell_that_could_not_be_measured() -> None:
     run, examples = with_example(sensitive=False)
     made = tables_of(run, examples=examples)
-    withheld = made.verdicts.with_columns(verdict=pl.lit("could not be measured"), reason=pl.lit("silent"))
+    withheld = made.verdicts.with_columns(
+        verdict=pl.lit("could not be measured"), reason=pl.lit("silent")
+    )
     assert first_screen(run, replace(made, verdicts=withheld)).example is None
 
 
@@ -219,7 +295,12 @@ def example_rows(model: str, share: float, rank: int = 1) -> list[dict[str, Any]
         "unit": 3,
         "template": 0,
     }
-    shared |= {"text": "Who stole?", "text_pair": "Carl met Ann.", "score": share, "other_score": 1 - share}
+    shared |= {
+        "text": "Who stole?",
+        "text_pair": "Carl met Ann.",
+        "score": share,
+        "other_score": 1 - share,
+    }
     return [
         shared | {"swapped": swapped, "negated": negated, "instance": 2 * swapped + negated}
         for swapped in (False, True)
@@ -228,10 +309,22 @@ def example_rows(model: str, share: float, rank: int = 1) -> list[dict[str, Any]
 
 
 def with_example(sensitive: bool, rank: int = 1) -> tuple[ReportRun, pl.DataFrame]:
-    rows = [row for model, share in (("fair", 0.5), ("biased", 0.25)) for row in example_rows(model, share, rank)]
-    about = {"dataset": "jobs", "measure": "share_gamma", "options": "", "value": 0.1, "unit_value": 0.1}
+    rows = [
+        row
+        for model, share in (("fair", 0.5), ("biased", 0.25))
+        for row in example_rows(model, share, rank)
+    ]
+    about = {
+        "dataset": "jobs",
+        "measure": "share_gamma",
+        "options": "",
+        "value": 0.1,
+        "unit_value": 0.1,
+    }
     examples = table_of(EVIDENCE, rows, **about, role="typical", reason="all")
-    return replace(RUN, datasets=[replace(DATASETS[0], sensitive=sensitive), *DATASETS[1:]]), examples
+    return replace(
+        RUN, datasets=[replace(DATASETS[0], sensitive=sensitive), *DATASETS[1:]]
+    ), examples
 
 
 def test_the_example_is_of_several_models_and_never_the_strongest_association() -> None:
@@ -277,12 +370,18 @@ def test_without_a_script_the_first_screen_is_there_and_leads_to_tables() -> Non
 
 
 def test_the_boxes_and_the_findings_are_saved_as_tables(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text(report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8"
+    )
     report = Shown(chromium, tmp_path / "index.html").drawn()
     saved = []
     for name in ("Unanswerable", "Findings"):
         report.page.click(".menu summary")
-        saved.append(pl.read_csv(report.saved(f".menu button:has-text('{name}')", tmp_path), infer_schema_length=None))
+        saved.append(
+            pl.read_csv(
+                report.saved(f".menu button:has-text('{name}')", tmp_path), infer_schema_length=None
+            )
+        )
     boxes, found = saved
     assert boxes.columns[:3] == ["Model", "Jobs: women / men", "Jobs: these 4 names only"]
     assert boxes["Jobs: women / men"].to_list() == [0.0, 0.32]
@@ -300,12 +399,16 @@ def test_the_boxes_and_the_findings_are_saved_as_tables(chromium: Browser, tmp_p
 def test_a_wide_table_scrolls_in_its_own_box_with_its_first_column_fixed(
     chromium: Browser, tmp_path: Path, width: int, height: int
 ) -> None:
-    many = [replace(DATASETS[2], name=f"faiths{place}", title=f"Faiths {place}") for place in range(16)]
+    many = [
+        replace(DATASETS[2], name=f"faiths{place}", title=f"Faiths {place}") for place in range(16)
+    ]
     rows = [row for row in ROWS if row["dataset"] == "faiths"]
     run = replace(RUN, datasets=many, controls=Controls(), facts=GridFacts())
     measures = measures_of([row | {"dataset": each.name} for row in rows for each in many])
     (tmp_path / "index.html").write_text(report_of(run, measures=measures), encoding="utf-8")
-    report = Shown(chromium, tmp_path / "index.html", viewport={"width": width, "height": height}).drawn()
+    report = Shown(
+        chromium, tmp_path / "index.html", viewport={"width": width, "height": height}
+    ).drawn()
     assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     place = "document.querySelector('.overview tbody th').getBoundingClientRect().left"
     before = report.page.evaluate(place)
@@ -320,7 +423,9 @@ def test_a_cell_begins_with_claim_test_and_coverage_and_the_only_one_stands_on_t
 ) -> None:
     run = replace(RUN, models=RUN.models[1:], datasets=DATASETS[:1], controls=Controls())
     rows = [row for row in ROWS if (row["model"], row["dataset"]) == ("biased", "jobs")]
-    (tmp_path / "index.html").write_text(report_of(run, measures=measures_of(rows)), encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        report_of(run, measures=measures_of(rows)), encoding="utf-8"
+    )
     report = Shown(chromium, tmp_path / "index.html").drawn()
     labels = report.page.locator(".tiles small").all_text_contents()
     assert labels == ["women / men", "Verdict", "Coverage", "Evidence: these 4 names only"]
@@ -342,19 +447,30 @@ def test_a_cell_begins_with_claim_test_and_coverage_and_the_only_one_stands_on_t
 
 
 @pytest.mark.parametrize(
-    ("p", "text"), [(0.0004, "< 0.001"), (0.001, "= 0.0010"), (0.0123, "= 0.012"), (0.594, "= 0.59"), (0.996, "> 0.99")]
+    ("p", "text"),
+    [
+        (0.0004, "< 0.001"),
+        (0.001, "= 0.0010"),
+        (0.0123, "= 0.012"),
+        (0.594, "= 0.59"),
+        (0.996, "> 0.99"),
+    ],
 )
 def test_a_p_has_two_digits_and_is_never_0_or_1(p: float, text: str) -> None:
     assert format_p(p) == text
 
 
 def test_numbers_that_are_read_together_share_their_decimals() -> None:
-    assert [shared_decimals(each) for each in ([0.5, 0.001], [0.000319, 0.0], [12.3], [0.09996], [])] == [3, 6, 1, 3, 0]
+    assert [
+        shared_decimals(each) for each in ([0.5, 0.001], [0.000319, 0.0], [12.3], [0.09996], [])
+    ] == [3, 6, 1, 3, 0]
 
 
 def test_tables_with_many_columns_are_not_put_beside_the_first_one(screen: Screen) -> None:
     (first,) = screen.tables
-    by_columns = {count: first._replace(columns=(list(first.columns) * 3)[:count]) for count in (1, 2, 3, 8)}
+    by_columns = {
+        count: first._replace(columns=(list(first.columns) * 3)[:count]) for count in (1, 2, 3, 8)
+    }
     both = replace(screen, tables=[by_columns[3], by_columns[2], by_columns[3], by_columns[1]])
     assert both.narrow == [by_columns[2], by_columns[1]]
     assert both.broad == [by_columns[3]]
@@ -366,7 +482,9 @@ def test_tables_with_many_columns_are_not_put_beside_the_first_one(screen: Scree
     assert not replace(screen, tables=[]).is_wide
 
 
-def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(chromium: Browser, tmp_path: Path) -> None:
+def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(
+    chromium: Browser, tmp_path: Path
+) -> None:
     """Kinds of questions of one, two and three columns, as in the demo."""
     kinds = {"underspecified": 3, "decision": 3, "pairs": 2}
     datasets = [
@@ -384,17 +502,19 @@ def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(chromium: Browse
     run = replace(RUN, datasets=datasets, controls=Controls(), facts=GridFacts())
     measures = measures_of([row | {"dataset": each.name} for row in rows for each in datasets])
     (tmp_path / "index.html").write_text(report_of(run, measures=measures), encoding="utf-8")
-    report = Shown(chromium, tmp_path / "index.html", viewport={"width": 1280, "height": 900}).drawn()
-    cut = (
-        "[...document.querySelectorAll('.blocks .scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
-    )
+    report = Shown(
+        chromium, tmp_path / "index.html", viewport={"width": 1280, "height": 900}
+    ).drawn()
+    cut = "[...document.querySelectorAll('.blocks .scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
     assert report.page.locator(".blocks .scroll").count() >= 2
     assert report.page.evaluate(cut) == 0
     report.page.close()
 
 
 def test_models_are_sorted_by_a_column_and_put_back(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text(report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8"
+    )
     report = Shown(chromium, tmp_path / "index.html").drawn()
     heads = report.page.locator(".overview th.sub button")
     labels = report.page.locator(".overview tbody th")
@@ -403,7 +523,12 @@ def test_models_are_sorted_by_a_column_and_put_back(chromium: Browser, tmp_path:
     for _ in range(3):
         heads.first.focus()
         report.page.keyboard.press("Enter")
-        orders.append((labels.all_text_contents(), report.page.locator("th.sub").first.get_attribute("aria-sort")))
+        orders.append(
+            (
+                labels.all_text_contents(),
+                report.page.locator("th.sub").first.get_attribute("aria-sort"),
+            )
+        )
     assert [text for text, _ in orders] == [given[::-1], given, given]
     assert [state for _, state in orders] == ["descending", "ascending", None]
     # The page is drawn again without a second button.

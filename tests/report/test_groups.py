@@ -26,16 +26,26 @@ RUN = ReportRun(
     config="config/two.yaml",
     versions={"biasgrid": "0.2.0"},
     models=[
-        ReportModel("mild", "Sentiment", "BERT base", "text-classification", "someone/base", "abc123"),
-        ReportModel("strong", "Sentiment", "BERT large", "text-classification", "someone/large", "def456"),
+        ReportModel(
+            "mild", "Sentiment", "BERT base", "text-classification", "someone/base", "abc123"
+        ),
+        ReportModel(
+            "strong", "Sentiment", "BERT large", "text-classification", "someone/large", "def456"
+        ),
     ],
     datasets=[
         ReportDataset(
-            "feelings", "Feelings", (about_groups(),), measures_of_groups("classes", THRESHOLD, ()), {"cases": 40}
+            "feelings",
+            "Feelings",
+            (about_groups(),),
+            measures_of_groups("classes", THRESHOLD, ()),
+            {"cases": 40},
         )
     ],
 )
-FAITHS = ReportDataset("religion", "Faiths", ("It is asked who did what.",), ASSOCIATIONS, {"lm-bert": 1000})
+FAITHS = ReportDataset(
+    "religion", "Faiths", ("It is asked who did what.",), ASSOCIATIONS, {"lm-bert": 1000}
+)
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
 
@@ -48,13 +58,23 @@ def measures() -> pl.DataFrame:
 def underspecified() -> pl.DataFrame:
     values = {"mu": 0.1234, "eta": 0.4, "delta": 0.05, "epsilon": 0.06}
     return measures_of(
-        [{"measure": name, "value": value} for name, value in values.items()], model="mild", dataset="religion"
+        [{"measure": name, "value": value} for name, value in values.items()],
+        model="mild",
+        dataset="religion",
     )
 
 
-def example(model: str, bias_type: str, difference: float, case: int = 7) -> list[dict[str, object]]:
+def example(
+    model: str, bias_type: str, difference: float, case: int = 7
+) -> list[dict[str, object]]:
     """A case with two terms of two groups, of which the second scores higher."""
-    shared = {"model": model, "bias_type": bias_type, "value": difference, "unit_value": difference, "unit": case}
+    shared = {
+        "model": model,
+        "bias_type": bias_type,
+        "value": difference,
+        "unit_value": difference,
+        "unit": case,
+    }
     return [
         shared | {"group": group, "term": term, "text": f"{term} slept.", "score": score}
         for group, term, score in (
@@ -87,7 +107,9 @@ def test_headlines_are_those_of_the_tables(measures: pl.DataFrame) -> None:
         ("faith", "3 groups, 4 templates"),
         ("land", "2 groups, 4 templates"),
     ]
-    counts = {part.bias_type: [number["n"] for number in part.rows[0]["numbers"]] for part in table.parts}
+    counts = {
+        part.bias_type: [number["n"] for number in part.rows[0]["numbers"]] for part in table.parts
+    }
     assert counts == {"faith": [24, 8, 8], "land": [16, 8, 8]}
     values = values_of(table, "faith", "strong")
     wanted = summary_of(RUN, measures).summary.filter(model="strong", bias_type="faith")
@@ -110,17 +132,23 @@ def test_further_comparisons_are_about_the_same_score_and_threshold(measures: pl
     score = "mean_class_probability"
     pooled = options_text(score=score, distance="absolute", comparison="pairwise", mode="group")
     assert values["distance", pooled] == (
-        summary_of(RUN, measures).summary.filter(model="strong", bias_type="faith", options=pooled)["value"].item()
+        summary_of(RUN, measures)
+        .summary.filter(model="strong", bias_type="faith", options=pooled)["value"]
+        .item()
     )
     assert values["failure_rate", f"difference=largest, threshold={THRESHOLD}"] == 1
 
 
 def test_comparisons_that_nobody_asked_for_are_left_out(measures: pl.DataFrame) -> None:
-    only_pairs = measures.filter((pl.col("measure") != "distance") | (pl.col("options") == pairwise_options(measures)))
+    only_pairs = measures.filter(
+        (pl.col("measure") != "distance") | (pl.col("options") == pairwise_options(measures))
+    )
     (table,) = shown(only_pairs, "further")
     assert [column.heading for column in table.columns] == ["failures: largest"]
     (headline,) = shown(only_pairs, "headlines")
-    assert all(row["numbers"][1]["value"] is not None for part in headline.parts for row in part.rows)
+    assert all(
+        row["numbers"][1]["value"] is not None for part in headline.parts for row in part.rows
+    )
 
 
 def test_positions_have_a_column_where_cases_have_some(measures: pl.DataFrame) -> None:
@@ -129,18 +157,27 @@ def test_positions_have_a_column_where_cases_have_some(measures: pl.DataFrame) -
         measure="distance",
         options=pairwise_options(measures),
     )
-    options = options_text(score="mean_class_probability", distance="absolute", mode="counterfactual")
-    positions = pairwise.with_columns(measure=pl.lit("position"), options=pl.lit(options), value=0.0625)
+    options = options_text(
+        score="mean_class_probability", distance="absolute", mode="counterfactual"
+    )
+    positions = pairwise.with_columns(
+        measure=pl.lit("position"), options=pl.lit(options), value=0.0625
+    )
     (table,) = shown(pl.concat([measures, positions]), "further")
     assert values_of(table, "land", "strong")["position", options] == 0.0625
-    page, without = (Page(report_of(RUN, measures=each)) for each in (pl.concat([measures, positions]), measures))
+    page, without = (
+        Page(report_of(RUN, measures=each)) for each in (pl.concat([measures, positions]), measures)
+    )
     heading = "Position: absolute, counterfactual"
     assert any(heading in cells for cells in page.rows)
     assert not any(heading in cells for cells in without.rows)
 
 
 def test_examples_have_their_groups_the_highest_score_first() -> None:
-    rows = [*example("strong", "faith", 0.5, case=9), *(row | {"rank": 1} for row in example("strong", "land", 0.6))]
+    rows = [
+        *example("strong", "faith", 0.5, case=9),
+        *(row | {"rank": 1} for row in example("strong", "land", 0.6)),
+    ]
     found = example_payloads(case_examples(rows))
     assert [(each["about"], each["value"]) for each in found] == [
         (["faith", "jewish", "muslim"], 5000),
@@ -148,28 +185,39 @@ def test_examples_have_their_groups_the_highest_score_first() -> None:
     ]
     (unit,) = found[0]["units"]
     terms = ["Muslim man", "Muslim woman", "Jewish man", "Jewish woman"]
-    assert [(row["term"], row["score"]) for row in unit["rows"]] == [*zip(terms, (7000, 8000, 2000, 4000), strict=True)]
+    assert [(row["term"], row["score"]) for row in unit["rows"]] == [
+        *zip(terms, (7000, 8000, 2000, 4000), strict=True)
+    ]
     assert not example_payloads(case_examples([]))
 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFrame) -> None:
     examples = case_examples(example("strong", "faith", 0.5))
-    page = Page(report_of(RUN, published=read_published(PUBLISHED), measures=measures, examples=examples))
+    page = Page(
+        report_of(RUN, published=read_published(PUBLISHED), measures=measures, examples=examples)
+    )
     assert "Content warning" in page.text
     assert "bias intensity" not in page.text
     assert not {"synthetic", "published"} & set(page.ids)
     assert ["faith (3 groups, 4 templates)"] in page.rows
-    strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 6)
+    strong = next(
+        cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 6
+    )
     assert strong[-2:] == ["1.00n 8", "\N{EN DASH}"]
     (carried,) = page.blocks["evidence/strong/feelings"]["examples"]
     (unit,) = carried["units"]
     assert (unit["value"], unit["template"]) == (5000, 2)
-    assert {"text": "Muslim man slept.", "expected": "positive", "said": "negative", "score": 7000}.items() <= (
-        unit["rows"][0].items()
-    )
+    assert {
+        "text": "Muslim man slept.",
+        "expected": "positive",
+        "said": "negative",
+        "score": 7000,
+    }.items() <= (unit["rows"][0].items())
 
 
-def test_both_families_stand_in_one_page(measures: pl.DataFrame, underspecified: pl.DataFrame) -> None:
+def test_both_families_stand_in_one_page(
+    measures: pl.DataFrame, underspecified: pl.DataFrame
+) -> None:
     run = replace(RUN, datasets=[FAITHS, *RUN.datasets])
     page = Page(report_of(run, measures=pl.concat([underspecified, measures])))
     assert {"grid", "dataset-1", "dataset-2"} <= set(page.ids)
@@ -193,7 +241,9 @@ LEARNED = {"feelings": {"mild": "mild", "strong": "strong"}}
 
 def synthetic_section(page: Page) -> list[list[str]]:
     """The rows of the table of synthetic bias, without the last cell, which text may follow."""
-    return [cells[:-1] for cells in page.rows if len(cells) == 11 and cells[2] in ("mild", "strong")]
+    return [
+        cells[:-1] for cells in page.rows if len(cells) == 11 and cells[2] in ("mild", "strong")
+    ]
 
 
 def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.DataFrame) -> None:
@@ -207,9 +257,13 @@ def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.Dat
     assert [float(cell) for cell in strong[5:]] == pytest.approx([1, 1, 0, 0.4, 0.4], abs=0.05)
 
 
-def test_synthetic_classifiers_and_real_models_stand_in_one_page(underspecified: pl.DataFrame) -> None:
+def test_synthetic_classifiers_and_real_models_stand_in_one_page(
+    underspecified: pl.DataFrame,
+) -> None:
     real = replace(RUN.models[0], name="real", label="RoBERTa")
-    run = replace(RUN, models=[*RUN.models, real], datasets=[FAITHS, *RUN.datasets], strengths=LEARNED)
+    run = replace(
+        RUN, models=[*RUN.models, real], datasets=[FAITHS, *RUN.datasets], strengths=LEARNED
+    )
     measures = measured_groups({"mild": 0.02, "strong": 0.2, "real": 0.1}, BIAS_TYPES)
     synthetic = synthetic_slants({"mild": 0.02, "strong": 0.2}, BIAS_TYPES)
     page = Page(report_of(run, measures=pl.concat([underspecified, measures]), synthetic=synthetic))
@@ -217,7 +271,9 @@ def test_synthetic_classifiers_and_real_models_stand_in_one_page(underspecified:
     assert [cells[0] for cells in synthetic_section(page)] == ["BERT base", "BERT large"]
 
 
-def test_the_page_names_the_files_of_figures_and_what_they_show_once(measures: pl.DataFrame) -> None:
+def test_the_page_names_the_files_of_figures_and_what_they_show_once(
+    measures: pl.DataFrame,
+) -> None:
     told = {name: f"Caption of {name}." for name in ("group_scores", "failure_curve")}
     figures = [
         ReportFigure(name, dataset, Path("results/plots", dataset, f"{name}.svg"), caption)
@@ -226,13 +282,19 @@ def test_the_page_names_the_files_of_figures_and_what_they_show_once(measures: p
     ]
     text = Page(report_of(RUN, figures, measures=measures)).text
     for name, caption in told.items():
-        assert f"results/plots/feelings/{name}.svg, results/plots/letters/{name}.svg: {caption}" in text
+        assert (
+            f"results/plots/feelings/{name}.svg, results/plots/letters/{name}.svg: {caption}"
+            in text
+        )
         assert text.count(caption) == 1
 
 
 def test_names_of_groups_and_sentences_are_no_markup(measures: pl.DataFrame) -> None:
     bad = "<b>Ann & Co</b></script><script>"
-    rows = [row | {"group": bad, "term": bad, "text": bad, "said": bad} for row in example("mild", bad, 0.5)[:1]]
+    rows = [
+        row | {"group": bad, "term": bad, "text": bad, "said": bad}
+        for row in example("mild", bad, 0.5)[:1]
+    ]
     page = Page(report_of(RUN, measures=measures, examples=case_examples(rows)))
     assert page.blocks["evidence/mild/feelings"]["examples"][0]["about"] == [bad, bad]
     assert "b" not in page.tags

@@ -18,7 +18,12 @@ from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
 from biasgrid.report.figures.registry import GRID
 from biasgrid.report.page import number_format
-from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, published_rows, read_published
+from biasgrid.report.published import (
+    PUBLISHED_SCHEMA,
+    published_measures,
+    published_rows,
+    read_published,
+)
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.claims.facts import NO_FACTS
 from biasgrid.tables.evidence import EVIDENCE
@@ -31,7 +36,9 @@ RUN = ReportRun(
     config="config/two.yaml",
     versions={"biasgrid": "0.2.0", "polars": "2.1.0"},
     models=[
-        ReportModel("base-squad", "SQuAD", "BERT base", "question-answering", "someone/base-squad", "abc123"),
+        ReportModel(
+            "base-squad", "SQuAD", "BERT base", "question-answering", "someone/base-squad", "abc123"
+        ),
         ReportModel("base-lm", "LM", "BERT base", "fill-mask", "someone/base", "def456"),
     ],
     datasets=[
@@ -46,15 +53,33 @@ RUN = ReportRun(
     ],
 )
 CELLS = {
-    "base-squad": {"mu": 0.1234, "eta": 0.4, "delta": 0.05, "epsilon": 0.06, "answer_probability": 0.45},
-    "base-lm": {"mu": 0.0617, "eta": 0.3, "delta": 0.07, "epsilon": 0.08, "answer_probability": 0.02},
+    "base-squad": {
+        "mu": 0.1234,
+        "eta": 0.4,
+        "delta": 0.05,
+        "epsilon": 0.06,
+        "answer_probability": 0.45,
+    },
+    "base-lm": {
+        "mu": 0.0617,
+        "eta": 0.3,
+        "delta": 0.07,
+        "epsilon": 0.08,
+        "answer_probability": 0.02,
+    },
 }
 
 
 @pytest.fixture
 def measures() -> pl.DataFrame:
     rows = [
-        {"model": model, "measure": measure, "subject": subject, "attribute": attribute, "value": (i - 1.5) / 10}
+        {
+            "model": model,
+            "measure": measure,
+            "subject": subject,
+            "attribute": attribute,
+            "value": (i - 1.5) / 10,
+        }
         for measure, model, (i, subject), attribute in product(
             ("gamma", "share_gamma"), CELLS, enumerate(SUBJECTS), ("stole", "slept", None)
         )
@@ -68,7 +93,9 @@ def measures() -> pl.DataFrame:
     return measures_of(rows, dataset="religion")
 
 
-def example_rows(model: str, subject: str, attribute: str, gamma: float, other: str = "Bob") -> list[dict[str, object]]:
+def example_rows(
+    model: str, subject: str, attribute: str, gamma: float, other: str = "Bob"
+) -> list[dict[str, object]]:
     """Two swap groups of an association, the second with the larger comparison."""
     return [
         {
@@ -92,7 +119,13 @@ def example_rows(model: str, subject: str, attribute: str, gamma: float, other: 
 
 def examples_of(*rows: list[dict[str, object]]) -> pl.DataFrame:
     shared = {"dataset": "religion", "measure": "gamma", "options": "", "template": 0, "rank": 0}
-    return table_of(EVIDENCE, [row for some in rows for row in some], **shared, reason="strongest", role="strongest")
+    return table_of(
+        EVIDENCE,
+        [row for some in rows for row in some],
+        **shared,
+        reason="strongest",
+        role="strongest",
+    )
 
 
 @pytest.fixture
@@ -107,7 +140,9 @@ def examples() -> pl.DataFrame:
 @pytest.fixture
 def figures() -> list[ReportFigure]:
     return [
-        ReportFigure("intensity_mu", GRID, Path("results/plots/grid/intensity_mu.svg"), intensity_mu.CAPTION),
+        ReportFigure(
+            "intensity_mu", GRID, Path("results/plots/grid/intensity_mu.svg"), intensity_mu.CAPTION
+        ),
         ReportFigure("ranks", "religion", Path("results/plots/religion/ranks.svg"), ranks.CAPTION),
     ]
 
@@ -116,9 +151,13 @@ def figures() -> list[ReportFigure]:
 def published() -> pl.DataFrame:
     cell = ("religion", "SQuAD", "BERT base")
     other = ("ethnicity", *cell[1:])
-    rows = [(*each, "mu", None, value, 0.002, None, None) for each, value in ((cell, 0.0849), (other, 0.063))]
+    rows = [
+        (*each, "mu", None, value, 0.002, None, None)
+        for each, value in ((cell, 0.0849), (other, 0.063))
+    ]
     rows += [
-        (*cell, "gamma", name.lower(), (i - 1.5) / 30, None, None, None) for i, name in enumerate([*SUBJECTS, "Eve"])
+        (*cell, "gamma", name.lower(), (i - 1.5) / 30, None, None, None)
+        for i, name in enumerate([*SUBJECTS, "Eve"])
     ]
     return pl.DataFrame(rows, schema=PUBLISHED_SCHEMA, orient="row")
 
@@ -129,7 +168,9 @@ def synthetic() -> pl.DataFrame:
         {"subject": subject, "attribute": attribute, "value": (i - 1.5) / 5}
         for (i, subject), attribute in product(enumerate(SUBJECTS), ("stole", "slept"))
     ]
-    return table_of(SYNTHETIC, rows, strength="strong", dataset="religion", measure="gamma", options="")
+    return table_of(
+        SYNTHETIC, rows, strength="strong", dataset="religion", measure="gamma", options=""
+    )
 
 
 def test_the_page_tells_what_was_run_and_measured(
@@ -137,7 +178,14 @@ def test_the_page_tells_what_was_run_and_measured(
 ) -> None:
     summary = summary_of(RUN, measures, {"religion": "exact"}).summary
     text = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples)).text
-    for fact in ("Content warning", "config/two.yaml", "exact", "polars 2.1.0", "someone/base-squad", "abc123"):
+    for fact in (
+        "Content warning",
+        "config/two.yaml",
+        "exact",
+        "polars 2.1.0",
+        "someone/base-squad",
+        "abc123",
+    ):
         assert fact in text
     for value in ("0.123", "0.0617", "0.0500", "0.0600", "0.450", "0.400", "1,200", "Zoroastrian"):
         assert value in text
@@ -150,7 +198,14 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
 ) -> None:
     known = {"base-squad": {"null_mean": 0.05, "p": 0.002}, "base-lm": {"null_mean": 0.0625}}
     rows = [
-        {"model": model, "measure": measure, "value": 0.1, "clusters": clusters, "generalises_to": "clusters", **more}
+        {
+            "model": model,
+            "measure": measure,
+            "value": 0.1,
+            "clusters": clusters,
+            "generalises_to": "clusters",
+            **more,
+        }
         for (model, of_mu), clusters in zip(known.items(), (7, 3), strict=True)
         for measure, more in (("mu", of_mu), ("strength", {"low": -0.01, "high": 0.2}))
     ]
@@ -159,7 +214,9 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
     assert "(90 % CI)" in page.text
     assert "Some cells have only 3 clusters." in page.text
-    (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
+    (detailed,) = (
+        cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2]
+    )
     assert detailed[2] == "0.123noise alone gives 0.0500, p = 0.0020, n 4"
     assert detailed[3].startswith("0.1000 to 0.200 over clusters")
     assert detailed[-1] == "7"
@@ -167,17 +224,32 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
 
 def test_an_interval_over_factors_without_a_name_is_shown_alone(measures: pl.DataFrame) -> None:
     """Such as of a size beyond that of the control, which is of two datasets."""
-    strength = {"model": "base-squad", "measure": "strength", "value": 0.1, "low": -0.01, "high": 0.2}
-    certain = measures_of([strength], dataset="religion").with_columns(generalises_to=pl.lit(None, pl.String))
+    strength = {
+        "model": "base-squad",
+        "measure": "strength",
+        "value": 0.1,
+        "low": -0.01,
+        "high": 0.2,
+    }
+    certain = measures_of([strength], dataset="religion").with_columns(
+        generalises_to=pl.lit(None, pl.String)
+    )
     summary = summary_of(RUN, with_known(measures, certain)).summary
     page = Page(report_of(RUN, summary=summary, measures=measures))
-    (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
+    (detailed,) = (
+        cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2]
+    )
     assert "to 0.200, n" in detailed[3]
     assert "None" not in page.text
 
 
-def test_an_engine_that_is_not_torch_is_named_with_its_models(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
-    cells = {"religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}}, "religion/base-lm": {}}
+def test_an_engine_that_is_not_torch_is_named_with_its_models(
+    measures: pl.DataFrame, examples: pl.DataFrame
+) -> None:
+    cells = {
+        "religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}},
+        "religion/base-lm": {},
+    }
     for facts, expected in ((NO_FACTS, False), (NO_FACTS._replace(cells=cells), True)):
         run = replace(RUN, facts=facts)
         summary = summary_of(run, measures, {"religion": "exact"}).summary
@@ -190,7 +262,9 @@ def test_the_page_refers_to_nothing_outside_of_it(
 ) -> None:
     html = report_of(RUN, figures, measures=measures, examples=examples)
     page = Page(html)
-    targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
+    targets = {
+        reference.removeprefix("#") for reference in page.references if reference.startswith("#")
+    }
     assert targets
     assert targets <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))
@@ -227,7 +301,9 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
         "base-lm": {"answers": 1000, "scored_by": {"logits": 1000}, "status": {}, "mass": MASS},
     }
     assert "How the models answered" not in report_of(RUN, measures=measures)
-    page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures)
+    page = report_of(
+        replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures
+    )
     _, _, section = page.partition("How the models answered")
     cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
     heads = [
@@ -243,13 +319,25 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
         "Answers",
     ]
     assert cells[:10] == heads
-    assert cells[10:20] == ["BERT base", "SQuAD", "parsed", *4 * ["\N{EN DASH}"], "25.0 %", "75.0 %", "1,200"]
+    assert cells[10:20] == [
+        "BERT base",
+        "SQuAD",
+        "parsed",
+        *4 * ["\N{EN DASH}"],
+        "25.0 %",
+        "75.0 %",
+        "1,200",
+    ]
     assert cells[20:25] == ["BERT base", "LM", "logits", "0.875", "0.250"]
     assert '<td><code>"A"</code> 0.500, <code>"\\na"</code> 0.250</td>' in section
     assert '<td><code>"A"</code>, <code>"&lt;/s&gt;"</code></td>' in section
     assert "Options were scored in different ways (logits, parsed)." in section
-    alike = {model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()}
-    page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures)
+    alike = {
+        model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()
+    }
+    page = report_of(
+        replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures
+    )
     assert "in different ways" not in page
 
 
@@ -257,17 +345,27 @@ def test_names_are_escaped(measures: pl.DataFrame) -> None:
     bad = "<b>Ann & Co</b><script>"
     model = replace(RUN.models[0], source=bad)
     run = replace(RUN, title=bad, models=[model, RUN.models[1]])
-    page = Page(report_of(run, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3))))
+    page = Page(
+        report_of(
+            run, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3))
+        )
+    )
     assert page.text.count(bad) >= 3
     assert "b" not in page.tags
     assert len(page.scripts) == 2
 
 
-def test_sentences_are_carried_as_far_as_they_fit(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
+def test_sentences_are_carried_as_far_as_they_fit(
+    measures: pl.DataFrame, examples: pl.DataFrame
+) -> None:
     def carried(megabytes: float) -> dict[str, tuple[int, int]]:
-        blocks = Page(report_of(replace(RUN, megabytes=megabytes), measures=measures, examples=examples)).blocks
+        blocks = Page(
+            report_of(replace(RUN, megabytes=megabytes), measures=measures, examples=examples)
+        ).blocks
         found = {name: each for name, each in blocks.items() if name.startswith("evidence/")}
-        return {name.split("/")[1]: (len(each["examples"]), each["of"]) for name, each in found.items()}
+        return {
+            name.split("/")[1]: (len(each["examples"]), each["of"]) for name, each in found.items()
+        }
 
     assert carried(8) == {"base-squad": (2, 2), "base-lm": (1, 1)}
     assert carried(0.001) == {}
@@ -282,7 +380,9 @@ def test_synthetic_bias_stands_beside_what_was_measured(
     off = (5 / 4) ** 0.5 / 10
     numbers = ["1.00", "0.500", number_format(off), "0.600", "0.300"]
     name = "gamma"
-    assert ["BERT base", "SQuAD", "strong", "Faiths", name, *numbers] in [cells[:-1] for cells in page.rows]
+    assert ["BERT base", "SQuAD", "strong", "Faiths", name, *numbers] in [
+        cells[:-1] for cells in page.rows
+    ]
 
 
 def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
@@ -291,8 +391,12 @@ def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
     synthetic: pl.DataFrame,
 ) -> None:
     groups = {"faith": ["jewish", "muslim", "other"]}
-    classifier = ReportModel("classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc")
-    cases = ReportDataset("feelings", "Feelings", (), measures_of_groups("classes", THRESHOLD, ()), {"cases": 24})
+    classifier = ReportModel(
+        "classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc"
+    )
+    cases = ReportDataset(
+        "feelings", "Feelings", (), measures_of_groups("classes", THRESHOLD, ()), {"cases": 24}
+    )
     run = replace(
         RUN,
         models=[*RUN.models, classifier],
@@ -311,9 +415,16 @@ def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
     ]
 
 
-def test_only_published_cells_that_were_measured_are_compared(measures: pl.DataFrame, published: pl.DataFrame) -> None:
+def test_only_published_cells_that_were_measured_are_compared(
+    measures: pl.DataFrame, published: pl.DataFrame
+) -> None:
     (row,) = published_rows(summary_of(RUN, measures).summary, measures, published)
-    assert (row["model"], row["mu"], row["published_mu"], row["published_eta"]) == ("base-squad", 0.1234, 0.0849, None)
+    assert (row["model"], row["mu"], row["published_mu"], row["published_eta"]) == (
+        "base-squad",
+        0.1234,
+        0.0849,
+        None,
+    )
     assert (row["gamma_correlation"], row["subjects"]) == (pytest.approx(1), len(SUBJECTS))
 
 
@@ -324,18 +435,27 @@ def test_published_figures_stand_in_the_page(
     row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.0849", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
-    assert "Published figures" not in report_of(RUN, measures=measures, examples=examples, published=elsewhere)
+    assert "Published figures" not in report_of(
+        RUN, measures=measures, examples=examples, published=elsewhere
+    )
 
 
 def test_marks_of_a_file_stand_beside_those_that_were_found(
     measures: pl.DataFrame, examples: pl.DataFrame, tmp_path: Path
 ) -> None:
     cell = {"dataset": "religion", "kind": "SQuAD", "label": "BERT base"}
-    figures = [cell | {"measure": "delta", "mark": "B"}, cell | {"measure": "epsilon", "value": 0.25}]
+    figures = [
+        cell | {"measure": "delta", "mark": "B"},
+        cell | {"measure": "epsilon", "value": 0.25},
+    ]
     (tmp_path / "theirs.json").write_text(json.dumps({"figures": figures}))
-    (tmp_path / "more.json").write_text(json.dumps({"figures": [cell | {"measure": "coverage", "mark": "A"}]}))
+    (tmp_path / "more.json").write_text(
+        json.dumps({"figures": [cell | {"measure": "coverage", "mark": "A"}]})
+    )
     theirs = read_published(tmp_path / "theirs.json", tmp_path / "more.json")
-    summary = summary_of(RUN, measures).summary.with_columns(mark=pl.lit("C"), best_mark=pl.lit("B"))
+    summary = summary_of(RUN, measures).summary.with_columns(
+        mark=pl.lit("C"), best_mark=pl.lit("B")
+    )
     found = published_measures(summary, theirs)
     names = "measure", "value", "mark", "best_mark", "published_value", "published_mark"
     assert [tuple(row[name] for name in names) for row in found] == [

@@ -36,7 +36,9 @@ def size_of(packed: dict[str, str]) -> int:
 
 def carried(packed: dict[str, str]) -> dict[str, int]:
     """Returns how many examples the blocks have, after a look at each."""
-    unpacked = {name: json.loads(gzip.decompress(b64decode(block))) for name, block in packed.items()}
+    unpacked = {
+        name: json.loads(gzip.decompress(b64decode(block))) for name, block in packed.items()
+    }
     for name, block in unpacked.items():
         assert block["of"] == SHAPES[name]
         assert block["examples"] == [example(number) for number in range(len(block["examples"]))]
@@ -45,7 +47,10 @@ def carried(packed: dict[str, str]) -> dict[str, int]:
 
 @pytest.mark.parametrize("most", [1, 2, 5, 16, 17, 40, 89, 90, 91, 300, 699])
 def test_as_many_examples_of_each_cell_are_carried_as_fit(most: int) -> None:
-    of_most = {name: ExampleTexts([example(number) for number in range(min(most, n))]) for name, n in SHAPES.items()}
+    of_most = {
+        name: ExampleTexts([example(number) for number in range(min(most, n))])
+        for name, n in SHAPES.items()
+    }
     room = size_of(blocks_within_limit(of_most, 10**9)) + 50
     packed = blocks_within_limit(cells([]), room)
     assert size_of(packed) <= room
@@ -56,7 +61,9 @@ def test_as_many_examples_of_each_cell_are_carried_as_fit(most: int) -> None:
 
 
 def test_all_are_carried_where_there_is_room_and_none_where_there_is_none() -> None:
-    assert carried(blocks_within_limit(cells([]), 10**9)) == {name: count for name, count in SHAPES.items() if count}
+    assert carried(blocks_within_limit(cells([]), 10**9)) == {
+        name: count for name, count in SHAPES.items() if count
+    }
     for room in (0, 100):
         assert blocks_within_limit(cells([]), room) == {}
     assert blocks_within_limit({}, 10**9) == {}
@@ -78,7 +85,14 @@ def test_examples_are_a_sequence() -> None:
     assert list(of_ten) == plain
     assert len(of_ten) == 10
     assert of_ten[3] == of_ten[-7] == plain[3]
-    for part in (slice(2, 5), slice(8, 30), slice(5, 2), slice(None, None, 3), slice(None, None, -1), slice(-2, None)):
+    for part in (
+        slice(2, 5),
+        slice(8, 30),
+        slice(5, 2),
+        slice(None, None, 3),
+        slice(None, None, -1),
+        slice(-2, None),
+    ):
         assert of_ten[part] == plain[part]
     with pytest.raises(IndexError):
         of_ten[10]

@@ -39,7 +39,12 @@ def test_subjects_are_only_named_where_the_figure_is_about_one() -> None:
 
 
 def test_gamma_sums_to_zero_over_subjects_as_it_must() -> None:
-    sums = read_published(PUBLISHED).filter(measure="gamma").group_by("dataset", "label").agg(pl.sum("value"))
+    sums = (
+        read_published(PUBLISHED)
+        .filter(measure="gamma")
+        .group_by("dataset", "label")
+        .agg(pl.sum("value"))
+    )
     assert sums["value"].abs().max() < 69 * 0.00005
 
 
@@ -47,19 +52,38 @@ def test_every_published_model_has_a_checkpoint_and_is_found_by_it() -> None:
     published = read_published(PUBLISHED)
     assert published["checkpoint"].null_count() == 0
     models = [
-        ReportModel("mine", "QA", "my BERT", "question-answering", "tli8hf/unqover-bert-base-uncased-squad", "abc"),
         ReportModel(
-            "again", "QA", "my BERT, twice", "question-answering", "tli8hf/unqover-bert-base-uncased-squad", "abc"
+            "mine",
+            "QA",
+            "my BERT",
+            "question-answering",
+            "tli8hf/unqover-bert-base-uncased-squad",
+            "abc",
+        ),
+        ReportModel(
+            "again",
+            "QA",
+            "my BERT, twice",
+            "question-answering",
+            "tli8hf/unqover-bert-base-uncased-squad",
+            "abc",
         ),
         ReportModel("other", "QA", "BERT base", "question-answering", "somebody/bert", "abc"),
     ]
     named = with_our_names(published, models)
-    theirs = published.filter(dataset="religion", kind="SQuAD", label="BERT base", measure="mu")["value"].item()
+    theirs = published.filter(dataset="religion", kind="SQuAD", label="BERT base", measure="mu")[
+        "value"
+    ].item()
     cells = {"model": [one.name for one in models], "label": [one.label for one in models]}
     known = {"kind": "QA", "dataset": "religion", "measure": "mu"}
-    summary = pl.DataFrame(cells).with_columns(value=0.1, **{name: pl.lit(text) for name, text in known.items()})
+    summary = pl.DataFrame(cells).with_columns(
+        value=0.1, **{name: pl.lit(text) for name, text in known.items()}
+    )
     rows = published_rows(summary, empty_table(MEASURES), named)
-    assert [(row["model"], row["published_mu"]) for row in rows] == [("mine", theirs), ("again", theirs)]
+    assert [(row["model"], row["published_mu"]) for row in rows] == [
+        ("mine", theirs),
+        ("again", theirs),
+    ]
     # Whose checkpoint is unknown is found by what it is called.
     unknown = published.with_columns(checkpoint=pl.lit(None, pl.String))
     assert with_our_names(unknown, models).equals(unknown)
@@ -72,12 +96,18 @@ def test_every_published_model_has_a_checkpoint_and_is_found_by_it() -> None:
         ("[]", r"\[\]; expected a section of keys such as about, checkpoints, cells, figures"),
         ('{"figures": 3}', "figures: 3; expected a list"),
         (json.dumps({"figures": [FIGURE, {"dataset": "religion"}]}), r"figures\[1\].kind: missing"),
-        (json.dumps({"figures": [FIGURE | {"value": "high"}]}), r"figures\[0\].value: 'high'; expected a number"),
+        (
+            json.dumps({"figures": [FIGURE | {"value": "high"}]}),
+            r"figures\[0\].value: 'high'; expected a number",
+        ),
         (
             json.dumps({"figures": [FIGURE | {"mark": "E"}]}),
             r"figures\[0\].mark: 'E'; expected one of A, A to B, A to C",
         ),
-        (json.dumps({"figures": [FIGURE | {"value": None}]}), "expected a `value`, a `mark`, or both"),
+        (
+            json.dumps({"figures": [FIGURE | {"value": None}]}),
+            "expected a `value`, a `mark`, or both",
+        ),
     ],
 )
 def test_faulty_files_are_refused(content: str, message: str, tmp_path: Path) -> None:

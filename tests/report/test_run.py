@@ -8,7 +8,9 @@ from biasgrid.report.run import source
 
 def model(**keys: object) -> Model:
     section = BUILT_IN.model_section("text-generation")
-    return section.model_validate({"task": "text-generation", "kind": "LLM", "label": "A model", **keys})
+    return section.model_validate(
+        {"task": "text-generation", "kind": "LLM", "label": "A model", **keys}
+    )
 
 
 def test_a_server_is_named_without_what_is_secret() -> None:

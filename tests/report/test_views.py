@@ -27,16 +27,25 @@ const cellView = async (core, model, dataset) => {
 
 views.greetings = { cellView, update: () => false, evidence: () => null, explained: () => [] };
 """
-WARMTH = Measure("warmth", "w", "mean warmth of a group's greetings", "", "", "probability", headline="")
+WARMTH = Measure(
+    "warmth", "w", "mean warmth of a group's greetings", "", "", "probability", headline=""
+)
 RUN = ReportRun(
     title="Greetings",
     config="config/greetings.yaml",
     versions={},
     models=[ReportModel("warm", "Lexicon", "Warm words", "lexicon", "itself", "")],
-    datasets=[ReportDataset("greetings", "Greetings", (), {"warmth": WARMTH}, {"texts": 2}, family="greetings")],
+    datasets=[
+        ReportDataset(
+            "greetings", "Greetings", (), {"warmth": WARMTH}, {"texts": 2}, family="greetings"
+        )
+    ],
 )
 MEASURES = measures_of(
-    [{"measure": "warmth", "group": group, "value": value} for group, value in (("cooks", 0.5), (None, 0.4))],
+    [
+        {"measure": "warmth", "group": group, "value": value}
+        for group, value in (("cooks", 0.5), (None, 0.4))
+    ],
     model="warm",
     dataset="greetings",
 )
@@ -57,7 +66,9 @@ def page_of(family: Path) -> str:
     return report_of(replace(RUN, datasets=[dataset]), measures=MEASURES)
 
 
-def test_the_page_of_a_cell_is_what_the_view_draws(chromium: Browser, family: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_cell_is_what_the_view_draws(
+    chromium: Browser, family: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "index.html"
     file.write_text(page_of(family), encoding="utf-8")
     report = Shown(chromium, file, "#/cell/warm/greetings").drawn()
@@ -69,7 +80,10 @@ def test_the_page_of_a_cell_is_what_the_view_draws(chromium: Browser, family: Pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (VIEW.replace("biasgrid/dom", "biasgrid/dome"), "view.js: imports biasgrid/dome.js, which the page has not"),
+        (
+            VIEW.replace("biasgrid/dom", "biasgrid/dome"),
+            "view.js: imports biasgrid/dome.js, which the page has not",
+        ),
         (VIEW + "// </script>", "view.js: has `</script`, which ends the page's script"),
     ],
 )

@@ -25,13 +25,19 @@ def test_all_files_of_a_report_are_known(results: Path) -> None:
     assert (audit_results(results).files, audit_results(results).findings) == (2, [])
 
 
-@pytest.mark.parametrize(("text", "removal"), [(None, ""), ("changed", ""), ("", "rm -r {}/report && ")])
-def test_a_file_of_a_dataset_is_made_again_with_the_report(results: Path, text: str | None, removal: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "removal"), [(None, ""), ("changed", ""), ("", "rm -r {}/report && ")]
+)
+def test_a_file_of_a_dataset_is_made_again_with_the_report(
+    results: Path, text: str | None, removal: str
+) -> None:
     file = results / "report" / "dataset-gender.html"
     file.unlink() if text is None else file.write_text(text)
     found = audit_results(results)
     assert [each.file for each in found.findings] == ["report/dataset-gender.html"]
-    run = f"snakemake --configfile config/two.yaml --cores all --forcerun {results}/report/index.html"
+    run = (
+        f"snakemake --configfile config/two.yaml --cores all --forcerun {results}/report/index.html"
+    )
     assert found.command == removal.format(results) + run
 
 

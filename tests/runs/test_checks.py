@@ -39,7 +39,9 @@ def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path)
     )
     with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
         remember_configs("results", ["second.yaml"])
-    with pytest.raises(UserError, match=re.escape("made with first.yaml, but this run uses first.yaml and second")):
+    with pytest.raises(
+        UserError, match=re.escape("made with first.yaml, but this run uses first.yaml and second")
+    ):
         remember_configs("results", ["first.yaml", "second.yaml"])
     (project / "results" / CONFIGS_NOTE).unlink()
     remember_configs("results", ["second.yaml"])
@@ -58,7 +60,9 @@ def test_the_same_file_is_the_same_by_whatever_path(project: Path) -> None:
     assert (project / "results" / CONFIGS_NOTE).read_bytes() == before
 
 
-def test_a_project_that_has_moved_knows_its_config(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_that_has_moved_knows_its_config(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moved = project.rename(project.with_name("moved"))
     monkeypatch.chdir(moved)
     remember_configs("results", ["first.yaml"])
@@ -86,7 +90,8 @@ def test_a_name_that_is_not_utf_8_is_remembered(project: Path) -> None:
 def test_a_damaged_note_is_named(project: Path, content: bytes) -> None:
     (project / "results" / CONFIGS_NOTE).write_bytes(content)
     with pytest.raises(
-        UserError, match=r"results/.made_with.json: not a list of config files .*; remove it and run again"
+        UserError,
+        match=r"results/.made_with.json: not a list of config files .*; remove it and run again",
     ):
         remember_configs("results", ["first.yaml"])
 
@@ -104,7 +109,9 @@ def warnings(path: Path) -> list[str]:
 def test_words_for_which_the_tokenizer_has_no_token_are_named(
     tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str, is_known: bool
 ) -> None:
-    config = write_grid(tmp_path, checkpoint=str(tiny_checkpoint(architecture, "question-answering")))
+    config = write_grid(
+        tmp_path, checkpoint=str(tiny_checkpoint(architecture, "question-answering"))
+    )
     assert warnings(config) == []
 
     subjects = tmp_path / "word_lists" / "subjects.txt"
@@ -117,18 +124,27 @@ def test_words_for_which_the_tokenizer_has_no_token_are_named(
 
 
 @pytest.mark.family("its names and templates are words of the tiny tokenizers")
-def test_a_tokenizer_of_another_language_is_reported(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+def test_a_tokenizer_of_another_language_is_reported(
+    tmp_path: Path, tiny_checkpoint: Checkpoints
+) -> None:
     config = write_grid(tmp_path, checkpoint=str(tiny_checkpoint("roberta", "question-answering")))
     assert warnings(config) == []
-    (tmp_path / "word_lists/attributes.txt").write_text("[act] keitti hernekeittoa\n[act:neg] ei keittänyt puuroa\n")
+    (tmp_path / "word_lists/attributes.txt").write_text(
+        "[act] keitti hernekeittoa\n[act:neg] ei keittänyt puuroa\n"
+    )
     question = "[subj1] istahti [subj2] vieressä.\tKuka [act]?\tKuka [act:neg]?\n"
     (tmp_path / "word_lists/qa.txt").write_text(question)
     found = warnings(config)
-    assert any("the tokenizer splits half of the words into" in each and "hernekeittoa" in each for each in found)
+    assert any(
+        "the tokenizer splits half of the words into" in each and "hernekeittoa" in each
+        for each in found
+    )
 
 
 @pytest.mark.family("subjects of one token are asked for in one of them")
-def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+def test_a_variant_without_subjects_is_refused_before_it_is_asked(
+    tmp_path: Path, tiny_checkpoint: Checkpoints
+) -> None:
     path = write_grid(
         tmp_path,
         checkpoint=str(tiny_checkpoint("bert", "fill-mask")),
@@ -139,7 +155,8 @@ def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path
     subjects.write_text("[subj] African-American\n[subj] Ann\n")
     lists = load_word_lists(config := read_grid(path))
     with pytest.raises(
-        InputError, match=r"variants.lm-tiny: nothing to ask, because too few subjects are a single token of the"
+        InputError,
+        match=r"variants.lm-tiny: nothing to ask, because too few subjects are a single token of the",
     ):
         refuse_unknown_subjects(config, lists)
 

@@ -20,7 +20,11 @@ class Outer:
 
 def test_a_product_is_exact_where_both_factors_are() -> None:
     assert Estimate(4).times(2.5) == Estimate(10)
-    assert Estimate(4).times(2, exact=False) == Estimate(4, exact=False).times(2) == Estimate(8, exact=False)
+    assert (
+        Estimate(4).times(2, exact=False)
+        == Estimate(4, exact=False).times(2)
+        == Estimate(8, exact=False)
+    )
     assert Estimate(4).times(None).value is None
     assert UNKNOWN_NUMBER.times(2).value is None
 
@@ -34,7 +38,10 @@ def test_a_sum_is_exact_where_all_parts_are_and_unknown_with_an_unknown_part() -
 
 def test_json_has_plain_numbers_and_how_they_are_known() -> None:
     content = json_data(
-        Outer(UNKNOWN_NUMBER, [Inner(Estimate(33.0, exact=False), ["a"]), Inner(Estimate(0.12345), [])])
+        Outer(
+            UNKNOWN_NUMBER,
+            [Inner(Estimate(33.0, exact=False), ["a"]), Inner(Estimate(0.12345), [])],
+        )
     )
     assert content == {
         "count": None,
@@ -47,6 +54,8 @@ def test_json_has_plain_numbers_and_how_they_are_known() -> None:
     assert json.dumps(content["parts"][0]["size"]) == "33"
 
 
-@pytest.mark.parametrize(("value", "rounded"), [(33482799.999999996, 33482800), (1 / 3, 0.333), (7, 7)])
+@pytest.mark.parametrize(
+    ("value", "rounded"), [(33482799.999999996, 33482800), (1 / 3, 0.333), (7, 7)]
+)
 def test_json_numbers_are_rounded(value: float, rounded: float) -> None:
     assert json_data(Inner(Estimate(value), []))["size"] == rounded

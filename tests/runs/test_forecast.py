@@ -27,7 +27,9 @@ def grid(tmp_path: Path) -> Config:
 def looked(grid: Config, width: float | None = None) -> Forecast:
     """What is told of the dataset of people, as the model `one` is asked."""
     lists = load_word_lists(grid)
-    found = forecast_intervals(grid, lists, make_plan(grid, lists, MachineRate(rows_per_second=12)), width)
+    found = forecast_intervals(
+        grid, lists, make_plan(grid, lists, MachineRate(rows_per_second=12)), width
+    )
     return next(each for each in found if (each.dataset, each.variant) == ("people", "qa"))
 
 
@@ -60,8 +62,21 @@ def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> N
 
 
 def test_finished_cells_tell_more(grid: Config) -> None:
-    association = {"measure": "gamma", "subject": "Ann", "attribute": "cook", "value": 0.1, "se": 0.02, "df": 9.0}
-    sources = {"subject": 0.02, "association": -0.01, "pair": 0.01, "noise_sd": 0.1, "prior_df": 8.0}
+    association = {
+        "measure": "gamma",
+        "subject": "Ann",
+        "attribute": "cook",
+        "value": 0.1,
+        "se": 0.02,
+        "df": 9.0,
+    }
+    sources = {
+        "subject": 0.02,
+        "association": -0.01,
+        "pair": 0.01,
+        "noise_sd": 0.1,
+        "prior_df": 8.0,
+    }
     finish(grid, [association | {"clusters": 2, "n": 40}], sources)
     told = looked(grid, 0.4)
     assert (told.number, told.cells, told.clusters) == ("an association", 1, 2)

@@ -43,7 +43,9 @@ def test_figures_of_an_appendix_are_drawn_where_all_are_wanted(demo: Config) -> 
     whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
     for of, figures in figures_of(whole).items():
         assert [name for name in figures if name not in APPENDIX_FIGURES] == [*figures_of(demo)[of]]
-    assert {name for figures in figures_of(whole).values() for name in figures} >= {*APPENDIX_FIGURES}
+    assert {name for figures in figures_of(whole).values() for name in figures} >= {
+        *APPENDIX_FIGURES
+    }
 
 
 @pytest.mark.family("the demo asks all five")

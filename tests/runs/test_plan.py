@@ -22,7 +22,9 @@ from biasgrid.runs.counts import Estimate, InstancesToAsk
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, MachineRate, Plan, make_plan
 
-pytestmark = pytest.mark.family("what is planned are underspecified questions, which tokenizers filter")
+pytestmark = pytest.mark.family(
+    "what is planned are underspecified questions, which tokenizers filter"
+)
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = 4 * 3 * 2 * 3 * 2
@@ -59,7 +61,9 @@ def test_instances_are_counted_without_any_file_of_a_run(grid: Config) -> None:
     plan = planned(grid)
     assert cell_of(plan, "one").instances == Estimate(PEOPLE)
     assert cell_of(plan, "one", "pairs").instances == Estimate(len(expanded(grid, "pairs")))
-    assert [(cell.dataset, cell.model) for cell in plan.cells[:3]] == [("people", name) for name in grid.run.models]
+    assert [(cell.dataset, cell.model) for cell in plan.cells[:3]] == [
+        ("people", name) for name in grid.run.models
+    ]
 
 
 def test_a_tokenizer_that_is_not_at_hand_makes_a_count_an_upper_bound(grid: Config) -> None:
@@ -84,13 +88,19 @@ def test_the_count_is_that_of_an_expansion_with_the_whole_tokenizer(
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     tokenizers = {"tiny": {"mask": tokenizer.mask_token, "folder": checkpoint}}
     config = read_grid(write_grid(tmp_path, tokenizers=tokenizers))
-    (tmp_path / "word_lists" / "subjects.txt").write_text("[subj] Ann\n[subj] Zoë\n[subj] 日本\n[subj] Ann Carl\n")
-    expansion = expand(load_word_lists(config)["people", "lm-tiny"], partial(are_one_token, tokenizer))
+    (tmp_path / "word_lists" / "subjects.txt").write_text(
+        "[subj] Ann\n[subj] Zoë\n[subj] 日本\n[subj] Ann Carl\n"
+    )
+    expansion = expand(
+        load_word_lists(config)["people", "lm-tiny"], partial(are_one_token, tokenizer)
+    )
     assert expansion.facts["dropped_subjects"] == ["日本", "Ann Carl"]
     assert cell_of(planned(config), "masked").instances == Estimate(len(whole(expansion)))
 
 
-def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_lists(grid: Config) -> None:
+def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_lists(
+    grid: Config,
+) -> None:
     lists = load_word_lists(grid)["people", "lm-tiny"]
     table = Layout(grid).instances("people", "lm-tiny")
     instances = whole(expand(lists, lambda words: [word != "Ann" for word in words]))
@@ -100,7 +110,9 @@ def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_l
     assert cell_of(planned(grid), "masked").instances.exact is False
 
 
-@pytest.mark.parametrize(("architecture", "model"), [("bert", "one"), ("roberta", "one"), ("bert", "masked")])
+@pytest.mark.parametrize(
+    ("architecture", "model"), [("bert", "one"), ("roberta", "one"), ("bert", "masked")]
+)
 def test_tokens_are_those_of_the_models_tokenizer(
     tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str, model: str
 ) -> None:
@@ -111,7 +123,9 @@ def test_tokens_are_those_of_the_models_tokenizer(
     texts = expanded(config, "pairs", variant).select(pl.col("text", "text_pair").cast(pl.String))
     questions, contexts = texts["text"].to_list(), texts["text_pair"].to_list()
     pairs = (
-        (questions, contexts) if model == "one" else ([f"{a} {b}" for a, b in zip(contexts, questions, strict=True)],)
+        (questions, contexts)
+        if model == "one"
+        else ([f"{a} {b}" for a, b in zip(contexts, questions, strict=True)],)
     )
     lengths = [len(ids) for ids in tokenizer(*pairs)["input_ids"]]
     assert cell_of(planned(config), model, "pairs").tokens == Estimate(sum(lengths), exact=False)
@@ -127,9 +141,16 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     cell = cell_of(planned(config), "masked")
     # There is one template for masked language models.
     assert cell.instances == Estimate(PEOPLE / 2)
-    speed = {"precision": "float32", "token_budget": 512, "device": "cpu", "seconds_without_progress": 60}
+    speed = {
+        "precision": "float32",
+        "token_budget": 512,
+        "device": "cpu",
+        "seconds_without_progress": 60,
+    }
     question = config.question("masked", "people")
-    settings = InferenceSettings("masked", "fill-mask", **speed, answer=question.answer, choices=question.settings)
+    settings = InferenceSettings(
+        "masked", "fill-mask", **speed, answer=question.answer, choices=question.settings
+    )
     back_end = FillMask.load(make_record(**config.source_of_model("masked")), settings)
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"), whole=False)
     assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())
@@ -137,9 +158,16 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
 
 
 def test_system_texts_are_counted() -> None:
-    asked = {"system": ["Be short.", None], "text_pair": [None, "It rained."], "text": ["One?", "Two?"]}
+    asked = {
+        "system": ["Be short.", None],
+        "text_pair": [None, "It rained."],
+        "text": ["One?", "Two?"],
+    }
     table = pl.DataFrame(asked | {"candidate1": ["Yes", None]})
-    assert InstancesToAsk(table).sample(2) == [("Be short.", "One?", ["Yes"]), ("It rained.", "Two?", [])]
+    assert InstancesToAsk(table).sample(2) == [
+        ("Be short.", "One?", ["Yes"]),
+        ("It rained.", "Two?", []),
+    ]
 
 
 def test_without_a_tokenizer_tokens_are_estimated_from_words(grid: Config) -> None:
@@ -155,7 +183,9 @@ def test_flop_are_two_per_token_and_parameter_that_is_not_looked_up(
     looked_up = {id(weight) for weight in model.bert.embeddings.parameters()}
     vocabulary = model.config.vocab_size
     computed = [
-        weight.numel() for weight in model.parameters() if id(weight) not in looked_up and weight.shape[0] != vocabulary
+        weight.numel()
+        for weight in model.parameters()
+        if id(weight) not in looked_up and weight.shape[0] != vocabulary
     ]
     cell = cell_of(planned(local_grid), "one")
     assert cell.parameters == sum(computed)
@@ -193,9 +223,7 @@ def test_models_that_another_precision_would_make_much_faster_are_named(grid: Co
         folder.mkdir(parents=True)
         found = {"auto_is_faster": times, "processor": "a CPU", "drift": drift}
         (folder / "processor-4567.json").write_text(json.dumps(found))
-    words = (
-        "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would change by up to 0.0031, "
-    )
+    words = "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would change by up to 0.0031, "
     assert planned(grid).faster == {"one": f"{words}0.0004 on average"}
 
 
@@ -219,7 +247,9 @@ def test_sizes_are_those_of_the_tables_that_are_there(grid: Config) -> None:
     cell = cell_of(planned(grid), "one")
     assert cell.instances_bytes == Estimate(8)
     assert cell.predictions_bytes == Estimate(2 * 8)
-    selected = grid.model_copy(update={"run": grid.run.model_copy(update={"models": ["one", "two"]})})
+    selected = grid.model_copy(
+        update={"run": grid.run.model_copy(update={"models": ["one", "two"]})}
+    )
     # Two instances tables, which two models share, and six shards.
     assert planned(selected).totals.bytes == Estimate(2 * 8 + 6 * 8)
 
@@ -238,7 +268,9 @@ def test_sizes_are_estimated_before(tmp_path: Path) -> None:
 def test_imported_predictions_cost_nothing(tmp_path: Path) -> None:
     config = read_grid(write_grid(tmp_path))
     (tmp_path / "dump.json").write_text("{}")
-    dump = {"predictions": {name: {"file": str(tmp_path / "dump.json")} for name in config.run.datasets}}
+    dump = {
+        "predictions": {name: {"file": str(tmp_path / "dump.json")} for name in config.run.datasets}
+    }
     content = config.model_dump(mode="json", exclude_none=True)
     content["models"]["one"] = {
         key: content["models"]["one"][key] for key in ("task", "variant", "kind", "label")
@@ -247,7 +279,12 @@ def test_imported_predictions_cost_nothing(tmp_path: Path) -> None:
     plan = planned(config, tflops=1)
     cell = cell_of(plan, "one")
     assert cell.instances.value is None
-    assert (cell.flop, cell.seconds, cell.shards, cell.shards_done) == (Estimate(0), Estimate(0), 1, 0)
+    assert (cell.flop, cell.seconds, cell.shards, cell.shards_done) == (
+        Estimate(0),
+        Estimate(0),
+        1,
+        0,
+    )
     layout = Layout(config)
     write_instances(expanded(config), layout.instances_of_cell("people", "one"), KEYS)
     touch(*layout.predictions_of_cell("people", "one"))

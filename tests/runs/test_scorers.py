@@ -33,7 +33,9 @@ pytestmark = pytest.mark.family("scorers read what probes are answered")
 
 ASKED = 2 * 3
 """Items and repetitions."""
-SCORED = CHESS.replace("orders: all                             # or a number, seeded", "orders: 1").replace(
+SCORED = CHESS.replace(
+    "orders: all                             # or a number, seeded", "orders: 1"
+).replace(
     "evaluator: option-letter\nmetric: {stereotype_rate: share-of-expected}",
     "evaluator: {name: scorer, model: nice}\nmetric: {stereotype_rate: mean}",
 )
@@ -44,8 +46,19 @@ SAID = ["The cook lied.", "The old man sat by the sea.", "The cook lied.", "", "
 def layout(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Layout:
     """A grid of which nothing is made: a writer whose texts are scored, and the scorer, which is not selected."""
     (tmp_path / "probe.yaml").write_text(SCORED)
-    writer = {"task": "text-generation", "kind": "LM", "label": "W", "checkpoint": "some/model", "revision": "main"}
-    scorer = {"task": "text-classification", "kind": "S", "label": "N", "scorer": {"labels": ["neutral"]}}
+    writer = {
+        "task": "text-generation",
+        "kind": "LM",
+        "label": "W",
+        "checkpoint": "some/model",
+        "revision": "main",
+    }
+    scorer = {
+        "task": "text-classification",
+        "kind": "S",
+        "label": "N",
+        "scorer": {"labels": ["neutral"]},
+    }
     content: dict[str, Any] = {
         "results": str(tmp_path / "results"),
         "word_lists": str(tmp_path),
@@ -53,7 +66,9 @@ def layout(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Layou
             "writer": writer | {"generation": {"max_tokens": 8}},
             "nice": scorer | {"folder": str(tiny_checkpoint("bert", "text-classification"))},
         },
-        "datasets": {"chess": {"family": "probe", "title": "Chess", "probe": "probe.yaml", "repetitions": 3}},
+        "datasets": {
+            "chess": {"family": "probe", "title": "Chess", "probe": "probe.yaml", "repetitions": 3}
+        },
         "run": {"models": ["writer"], "datasets": ["chess"]},
     }
     return Layout(parse_config(content, "config.yaml"))
@@ -86,9 +101,13 @@ def write_texts(layout: Layout) -> list[str]:
     return sorted({text for text in SAID if text.strip()})
 
 
-def test_before_texts_are_written_a_plan_counts_at_most_as_many_as_are_asked_for(layout: Layout) -> None:
+def test_before_texts_are_written_a_plan_counts_at_most_as_many_as_are_asked_for(
+    layout: Layout,
+) -> None:
     plan, scored = planned(layout)
-    assert [(each.dataset, each.writer, each.model) for each in plan.scorers] == [("chess", "writer", "nice")]
+    assert [(each.dataset, each.writer, each.model) for each in plan.scorers] == [
+        ("chess", "writer", "nice")
+    ]
     assert scored.instances == Estimate(ASKED, exact=False)
     assert scored.tokens == Estimate(8 * ASKED, exact=False)
     assert scored.flop == Estimate(2 * (scored.parameters or 0) * 8 * ASKED, exact=False)
@@ -117,7 +136,9 @@ def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -
     assert waiting.instances == Estimate(ASKED, exact=False)
     texts = write_texts(layout)
     shard.progress.parent.mkdir(parents=True)
-    shard.progress.write_text(json.dumps(Beat(1, 0, len(texts), 0.5, time.time(), "here", 1)._asdict()))
+    shard.progress.write_text(
+        json.dumps(Beat(1, 0, len(texts), 0.5, time.time(), "here", 1)._asdict())
+    )
     running = status_of(layout)
     assert (running.state, running.rows, running.instances) == ("running", 1, Estimate(len(texts)))
     assert running.seconds_left == Estimate((len(texts) - 1) / 0.5)
@@ -125,7 +146,11 @@ def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -
     shard.log.write_text("2026-11-20 20:17:30,534 CRITICAL model one: no weights\n")
     failed = read_status(layout.config)
     failure = Failure("predict_scorer", str(shard.log), "model one: no weights")
-    assert (failed.scorers[0].state, failed.scorers[0].failures, failed.failures) == ("failed", [failure], [])
+    assert (failed.scorers[0].state, failed.scorers[0].failures, failed.failures) == (
+        "failed",
+        [failure],
+        [],
+    )
     finish(shard, len(texts))
     done = read_status(layout.config)
     assert (done.scorers[0].state, done.scorers[0].rows) == ("done", len(texts))
@@ -139,7 +164,9 @@ def test_the_tables_have_a_line_for_each_reader(layout: Layout) -> None:
     console.print(plan_table(planned(layout)[0], MachineRate(rows_per_second=100), 140))
     console.print(status_table(read_status(layout.config), 140))
     told = [
-        line.split("texts")[1].split() for line in console.file.getvalue().splitlines() if "nice of writer's" in line
+        line.split("texts")[1].split()
+        for line in console.file.getvalue().splitlines()
+        if "nice of writer's" in line
     ]  # type: ignore[attr-defined]
     assert told[0][:1] == ["~6"]
     assert told[1][:3] == ["waiting", "0", "~6"]

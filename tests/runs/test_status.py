@@ -103,7 +103,9 @@ def test_running_shards_tell_rows_rate_and_time_left(layout: Layout, shards: lis
     assert cell.seconds_left == Estimate((PEOPLE - 44) / 10)
 
 
-def test_a_job_that_is_silent_for_two_minutes_is_not_at_work(layout: Layout, shards: list[Shard]) -> None:
+def test_a_job_that_is_silent_for_two_minutes_is_not_at_work(
+    layout: Layout, shards: list[Shard]
+) -> None:
     run_shard(shards[0], rows=20, age=119)
     assert status_of(layout).state == "running"
     run_shard(shards[0], rows=20, age=121)
@@ -128,7 +130,9 @@ def test_a_cell_is_done_when_all_its_shards_are(layout: Layout, shards: list[Sha
     assert (cell.state, cell.rows, cell.rows_per_second) == ("done", PEOPLE, PEOPLE / 6)
 
 
-def test_rows_that_were_found_of_earlier_runs_are_counted(layout: Layout, shards: list[Shard]) -> None:
+def test_rows_that_were_found_of_earlier_runs_are_counted(
+    layout: Layout, shards: list[Shard]
+) -> None:
     finish_shard(shards[0], seconds=2, found=12)
     assert status_of(layout).found == 12
     finish_shard(shards[1], seconds=0, found=SHARD)
@@ -144,7 +148,9 @@ def test_times_of_another_version_are_not_read(layout: Layout, shards: list[Shar
     assert (cell.rows, cell.found, cell.rows_per_second) == (SHARD, 0, None)
 
 
-def test_predictions_of_other_instances_than_there_are_now_are_incomplete(layout: Layout, shards: list[Shard]) -> None:
+def test_predictions_of_other_instances_than_there_are_now_are_incomplete(
+    layout: Layout, shards: list[Shard]
+) -> None:
     for shard in shards:
         finish_shard(shard, rows=SHARD - 1)
     assert status_of(layout).state == "incomplete"
@@ -157,7 +163,9 @@ def test_a_damaged_table_is_not_done(layout: Layout, shards: list[Shard]) -> Non
     assert status_of(layout).state == "incomplete"
 
 
-def test_a_cell_is_measured_until_its_predictions_change(layout: Layout, shards: list[Shard]) -> None:
+def test_a_cell_is_measured_until_its_predictions_change(
+    layout: Layout, shards: list[Shard]
+) -> None:
     for shard in shards:
         finish_shard(shard)
     measures = layout.measures("people", "one")
@@ -193,7 +201,9 @@ def test_failures_of_other_rules_are_listed(layout: Layout) -> None:
         layout.logs / "expand" / "people" / "qa.log",
         LINE.format("INFO", "no CRITICAL line") + LINE.format("ERROR", "of a library"),
     )
-    assert read_status(layout.config).failures == [Failure("fetch", str(log), "model one: no weights")]
+    assert read_status(layout.config).failures == [
+        Failure("fetch", str(log), "model one: no weights")
+    ]
     # The next run begins the log anew.
     write_text(log, LINE.format("INFO", "loading"))
     assert read_status(layout.config).failures == []
@@ -212,10 +222,14 @@ def test_failures_of_what_is_not_selected_are_not_listed(layout: Layout) -> None
         (LINE.format("ERROR", "of a library, which goes on"), None),
         (LINE.format("CRITICAL", "one") + LINE.format("CRITICAL", "two"), "two"),
         (
-            LINE.format("CRITICAL", "2 faults in the input:") + "  a.txt, line 1: bad\n  b.txt: bad\n",
+            LINE.format("CRITICAL", "2 faults in the input:")
+            + "  a.txt, line 1: bad\n  b.txt: bad\n",
             "a.txt, line 1: bad",
         ),
-        (LINE.format("CRITICAL", "failed") + "Traceback\n  File x\nValueError: bad\n", "ValueError: bad"),
+        (
+            LINE.format("CRITICAL", "failed") + "Traceback\n  File x\nValueError: bad\n",
+            "ValueError: bad",
+        ),
         (LINE.format("CRITICAL", "no progress") + "It hung at:\n  File x\n", "no progress"),
         ("", None),
     ],
@@ -224,7 +238,9 @@ def test_the_last_error_of_a_log(log: str, error: str | None) -> None:
     assert last_error(log) == error
 
 
-def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(layout: Layout, shards: list[Shard]) -> None:
+def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(
+    layout: Layout, shards: list[Shard]
+) -> None:
     for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), 100)
     write_rows(layout.instances("people", "texts"), PEOPLE)
@@ -251,7 +267,9 @@ def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> No
         "label": "one",
         "predictions": {"people": dump},
     }
-    path = write_grid(tmp_path, models={"one": model}, run={"models": ["one"], "datasets": ["people"]})
+    path = write_grid(
+        tmp_path, models={"one": model}, run={"models": ["one"], "datasets": ["people"]}
+    )
     layout = Layout(read_grid(path))
     cell = status_of(layout)
     assert (cell.state, cell.expanded, cell.instances.value) == ("waiting", False, None)

@@ -37,7 +37,9 @@ def test_the_demo_is_made_in_a_folder_of_its_own_or_in_the_workflows(
 
 def test_nothing_of_somebody_elses_is_touched(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
-    with pytest.raises(UserError, match="contains rules but no Snakefile; expected an empty folder"):
+    with pytest.raises(
+        UserError, match="contains rules but no Snakefile; expected an empty folder"
+    ):
         set_up(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["rules"]
 
@@ -46,10 +48,21 @@ def test_nothing_of_somebody_elses_is_touched(tmp_path: Path) -> None:
 @pytest.mark.family("the demo asks all five")
 def test_a_wheel_has_all_that_the_demo_needs(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip"]
-    wheel = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]
+    wheel = [
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(tmp_path),
+        str(ROOT),
+    ]
     subprocess.run([*pip, *wheel], check=True)
     (file,) = tmp_path.glob("*.whl")
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site"), str(file)], check=True)
+    subprocess.run(
+        [*pip, "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site"), str(file)],
+        check=True,
+    )
     # What is planned needs every file of the workflow and the word lists; what it makes is the demo's own test.
     code = "from biasgrid.runs.workflow import set_up, workflow_folder; from pathlib import Path; set_up(Path()); "
     code += "print(workflow_folder())"
@@ -57,8 +70,21 @@ def test_a_wheel_has_all_that_the_demo_needs(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     line = [sys.executable, "-c", code]
-    told = subprocess.run(line, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(
+        line, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout
     assert told.strip() == str(tmp_path / "site/biasgrid/shipped")
-    plan = [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "rules", "--configfile", "config/demo.yaml"]
-    planned = subprocess.run(plan, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    plan = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--dry-run",
+        "--quiet",
+        "rules",
+        "--configfile",
+        "config/demo.yaml",
+    ]
+    planned = subprocess.run(
+        plan, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    )
     assert "predict" in planned.stdout + planned.stderr

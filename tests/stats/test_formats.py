@@ -12,7 +12,12 @@ from format_worlds import FORMATS_ASKED, SHAPE, TEMPLATES_ASKED, world
 from worlds import gamma_of_groups
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.stats.clusters import clusters_of_templates, number_templates, parse_units, template_units
+from biasgrid.stats.clusters import (
+    clusters_of_templates,
+    number_templates,
+    parse_units,
+    template_units,
+)
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.components import components_of, crossed_components
 from biasgrid.stats.settings import StatisticsSettings
@@ -50,16 +55,23 @@ def test_a_claim_is_over_formats_where_there_are_several_and_as_ever_where_there
     assert rows.filter("is_claim")["generalises_to"].unique().to_list() == ["clusters x formats"]
     units, columns = sums.along[TEMPLATES]
     one = Along([unit[0] for unit in units[::3]], columns[:, ::3])
-    plain = estimate([Sums(sums.keys, {TEMPLATES: one}, MEAN, "moderated t", test="q")], StatisticsSettings())
+    plain = estimate(
+        [Sums(sums.keys, {TEMPLATES: one}, MEAN, "moderated t", test="q")], StatisticsSettings()
+    )
     assert plain["generalises_to"].unique().to_list() == ["clusters"]
     alone = Along([f"{unit[0]}/0" for unit in units[::3]], columns[:, ::3])
-    only = estimate([Sums(sums.keys, {TEMPLATES: alone}, MEAN, "moderated t", test="q")], StatisticsSettings())
+    only = estimate(
+        [Sums(sums.keys, {TEMPLATES: alone}, MEAN, "moderated t", test="q")], StatisticsSettings()
+    )
     assert only.filter("is_claim")["reason"].unique().to_list() == ["one prompt format"]
     assert only.filter("is_claim")["low"].null_count() == len(sums.keys)
 
 
 def test_a_unit_is_a_template_in_a_format() -> None:
-    asked = pl.DataFrame({"template": [3, 0, 3], "prompt_format": [1, 0, 0]}, schema_overrides={"template": pl.UInt16})
+    asked = pl.DataFrame(
+        {"template": [3, 0, 3], "prompt_format": [1, 0, 0]},
+        schema_overrides={"template": pl.UInt16},
+    )
     units = template_units(asked)
     place, names = number_templates(units)
     assert [names[each] for each in place] == ["3/1", "0/0", "3/0"]
@@ -83,11 +95,23 @@ def test_clusters_and_formats_are_sums_of_the_same_units() -> None:
 
 def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
     random, shape = np.random.default_rng(3), (20, 8, 6, 5)
-    spread = {(): 0.5, (1,): 1.0, (2,): 0.3, (3,): 0.4, (1, 2): 0.6, (1, 3): 0.7, (2, 3): 0.2, (1, 2, 3): 0.5}
+    spread = {
+        (): 0.5,
+        (1,): 1.0,
+        (2,): 0.3,
+        (3,): 0.4,
+        (1, 2): 0.6,
+        (1, 3): 0.7,
+        (2, 3): 0.2,
+        (1, 2, 3): 0.5,
+    }
     drawn = []
     for _ in range(40):
         parts = [
-            size * random.normal(size=[length if axis in (0, *axes) else 1 for axis, length in enumerate(shape)])
+            size
+            * random.normal(
+                size=[length if axis in (0, *axes) else 1 for axis, length in enumerate(shape)]
+            )
             for axes, size in spread.items()
         ]
         drawn.append(sum(parts))
@@ -99,20 +123,28 @@ def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
     assert [*of_two] == [*crossed_components(drawn[0][..., 0]).values()]
 
 
-def groups_world(random: np.random.Generator, of_format: float, names: int = 6) -> tuple[Sums, FloatArray]:
+def groups_world(
+    random: np.random.Generator, of_format: float, names: int = 6
+) -> tuple[Sums, FloatArray]:
     """Associations of two groups whose names, templates and formats have random effects, and what is true of them."""
     theta = random.normal(size=(12, 1, 1, 1))
     shape = 12, names, 5, FORMATS_ASKED
     lists = []
     for sign in (1, -1):
-        values = sign * theta / 2 + 0.5 * random.normal(size=(*shape[:2], 1, 1)) + 0.5 * random.normal(size=shape)
+        values = (
+            sign * theta / 2
+            + 0.5 * random.normal(size=(*shape[:2], 1, 1))
+            + 0.5 * random.normal(size=shape)
+        )
         values = values + 0.5 * random.normal(size=(shape[0], 1, shape[2], 1))
         lists.append(values + of_format * random.normal(size=(shape[0], 1, 1, shape[3])))
     sums = gamma_of_groups(*(each.reshape(12, names, -1) for each in lists))
     units = [f"{template}/{place}" for template, place in product(range(5), range(FORMATS_ASKED))]
     # The second group has the numbers of the first with the other sign.
     truth = np.concatenate([theta.ravel() / 2, -theta.ravel() / 2])
-    return replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}), truth
+    return replace(
+        sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}
+    ), truth
 
 
 def test_claims_about_groups_are_over_names_and_formats() -> None:
@@ -122,8 +154,12 @@ def test_claims_about_groups_are_over_names_and_formats() -> None:
         rows = estimate([sums], StatisticsSettings())
         numbers = pl.Series("truth", np.tile(truth, len(rows) // len(truth)))
         found.append(rows.with_columns(numbers))
-        assert rows.filter("is_claim")["generalises_to"].unique().to_list() == ["clusters x names x formats"]
+        assert rows.filter("is_claim")["generalises_to"].unique().to_list() == [
+            "clusters x names x formats"
+        ]
     covers = pl.col("truth").is_between("low", "high").mean()
-    means = dict(pl.concat(found, how="diagonal_relaxed").group_by("generalises_to").agg(covers).rows())
+    means = dict(
+        pl.concat(found, how="diagonal_relaxed").group_by("generalises_to").agg(covers).rows()
+    )
     assert means["clusters x names x formats"] >= 0.93
     assert means["clusters"] <= 0.8

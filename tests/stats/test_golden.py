@@ -17,7 +17,13 @@ from worlds import over_clusters
 
 from biasgrid.groups.measures import failure_rate
 from biasgrid.groups.records import SubjectOutputs
-from biasgrid.groups.terms import TermScores, difference, permute_groups, records_of, scores_of_terms
+from biasgrid.groups.terms import (
+    TermScores,
+    difference,
+    permute_groups,
+    records_of,
+    scores_of_terms,
+)
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
@@ -36,7 +42,9 @@ FUNCTIONS = numbers_of("functions")
 @pytest.mark.parametrize("clusters", FUNCTIONS["halves"])
 def test_splits(clusters: str) -> None:
     ours, golden = splits(int(clusters)), np.array(FUNCTIONS["halves"][clusters])
-    assert_golden(ours[np.lexsort(ours.T)].ravel(), golden[np.lexsort(golden.T)].ravel().tolist(), "splits")
+    assert_golden(
+        ours[np.lexsort(ours.T)].ravel(), golden[np.lexsort(golden.T)].ravel().tolist(), "splits"
+    )
 
 
 @pytest.mark.parametrize("golden", FUNCTIONS["prior of variances"])
@@ -55,7 +63,10 @@ def test_adjusted() -> None:
 @pytest.mark.parametrize("golden", FUNCTIONS["several sources"])
 def test_several_sources(golden: dict[str, Any]) -> None:
     variances, df = golden["variances"], [float(each) for each in golden["df"]]
-    sources = [VarianceSource(np.array([one]), np.array([other])) for one, other in zip(variances, df, strict=True)]
+    sources = [
+        VarianceSource(np.array([one]), np.array([other]))
+        for one, other in zip(variances, df, strict=True)
+    ]
     assert_golden(half_width(sources, 0.05), golden["half_width_95"], "half width")
     assert_golden(p_values(np.array([golden["value"]]), sources), golden["p"], "over_p")
 
@@ -66,12 +77,18 @@ def test_failure_intervals(golden: dict[str, Any]) -> None:
     over_all = over_clusters(failed, cases)
     rate, count = failed.sum(axis=1) / cases.sum(axis=1), cases.sum(axis=1)
     low, high, worth = wilson_interval(rate, count, over_all.source.variance, over_all.units, 0.05)
-    assert_golden([rate[0], low[0], high[0], worth[0]], [golden[n] for n in ("value", "low", "high", "effective")], "")
+    assert_golden(
+        [rate[0], low[0], high[0], worth[0]],
+        [golden[n] for n in ("value", "low", "high", "effective")],
+        "",
+    )
 
 
 @pytest.mark.parametrize("golden", FUNCTIONS["minimal effects"])
 def test_minimal_effects(golden: dict[str, Any]) -> None:
-    found = minimal_detectable_effect(golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"])
+    found = minimal_detectable_effect(
+        golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"]
+    )
     assert_golden(found, golden["value"], "effect")
 
 
@@ -90,10 +107,14 @@ def test_differences_of_groups(generalises_to: str) -> None:
     settings = StatisticsSettings(units={"difference": "difference"})
     estimates = estimate.estimate([difference(scores).named("difference")], settings)
     golden, rows = numbers["pairs"], over(estimates, OVERS[generalises_to])
-    assert rows.select("group", "other").to_dict(as_series=False) == {n: golden[n] for n in ("group", "other")}
+    assert rows.select("group", "other").to_dict(as_series=False) == {
+        n: golden[n] for n in ("group", "other")
+    }
     assert_golden(rows["value"], golden["value"], "value")
     for column in ("low", "high", "p", "q"):
-        assert_golden(rows[column], golden[f"{generalises_to}_{column}"], f"{generalises_to}_{column}")
+        assert_golden(
+            rows[column], golden[f"{generalises_to}_{column}"], f"{generalises_to}_{column}"
+        )
 
 
 def test_dealing_terms() -> None:
@@ -108,7 +129,9 @@ def test_dealing_terms() -> None:
         "largest_in_case": "largest in cases",
     }
     for ours, name in names.items():
-        assert_golden(permuted.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name)
+        assert_golden(
+            permuted.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name
+        )
 
 
 def test_failures_of_groups() -> None:
@@ -116,11 +139,15 @@ def test_failures_of_groups() -> None:
     cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
     records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
     thresholds = sorted({each["threshold"] for each in numbers["failures"]})
-    rates = [each for each in failure_rate(records, thresholds, thresholds[0]) if isinstance(each, Sums)]
+    rates = [
+        each for each in failure_rate(records, thresholds, thresholds[0]) if isinstance(each, Sums)
+    ]
     rows = estimate.estimate(rates, StatisticsSettings())
     for golden in numbers["failures"]:
         options = options_text(difference=golden["difference"], threshold=golden["threshold"])
         row = rows.filter(options=options).row(0, named=True)
         assert_golden(
-            [row[name] for name in ("value", "low", "high")], [golden[n] for n in ("value", "low", "high")], ""
+            [row[name] for name in ("value", "low", "high")],
+            [golden[n] for n in ("value", "low", "high")],
+            "",
         )

@@ -11,7 +11,13 @@ from worlds import Array, over_clusters
 from biasgrid.base.arrays import divide
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.expand import asked_groups
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+    design_of,
+)
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import (
     NoiseEstimate,
@@ -40,7 +46,9 @@ class Gender(NamedTuple):
     @property
     def coverage(self) -> float:
         """The share of associations whose interval holds the truth."""
-        return float(np.mean(np.abs(self.found - self.true)[self.half > 0] <= self.half[self.half > 0]))
+        return float(
+            np.mean(np.abs(self.found - self.true)[self.half > 0] <= self.half[self.half > 0])
+        )
 
     @property
     def known(self) -> float:
@@ -50,9 +58,17 @@ class Gender(NamedTuple):
 
 def word_lists() -> WordLists:
     """Word lists of the size of the shipped dataset of names, with a template for each cluster."""
-    templates = [QuestionTemplate(n, "[subj1] met [subj2].", f"{n}: [x]?", f"{n}: [x:neg]?") for n in range(CLUSTERS)]
-    names = [Subjects({"[subj]": [f"{side}{n}" for n in range(NAMES)]}, [None] * NAMES) for side in "mf"]
-    rows = [AttributeRow({"[x]": f"act {n}", "[x:neg]": "not"}, f"act {n}", None) for n in range(ATTRIBUTES)]
+    templates = [
+        QuestionTemplate(n, "[subj1] met [subj2].", f"{n}: [x]?", f"{n}: [x:neg]?")
+        for n in range(CLUSTERS)
+    ]
+    names = [
+        Subjects({"[subj]": [f"{side}{n}" for n in range(NAMES)]}, [None] * NAMES) for side in "mf"
+    ]
+    rows = [
+        AttributeRow({"[x]": f"act {n}", "[x:neg]": "not"}, f"act {n}", None)
+        for n in range(ATTRIBUTES)
+    ]
     return WordLists(templates, names, {"[x]": rows}, "", None, {})
 
 
@@ -119,12 +135,17 @@ def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
     assert share_for_width(NOISE, 0.5 * widths[-1], 0.05) is None
     clusters = clusters_for_width(NOISE, 0.5 * widths[-1], 0.05)
     assert clusters is not None
-    assert precision_at(NOISE._replace(clusters=clusters, units=70 * clusters), 1, 0.05).width <= 0.5 * widths[-1]
+    assert (
+        precision_at(NOISE._replace(clusters=clusters, units=70 * clusters), 1, 0.05).width
+        <= 0.5 * widths[-1]
+    )
     assert clusters_for_width(NOISE, 1e-9, 0.05) is None
 
 
 def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
-    assert precision_at(NOISE, 1, 0.05).minimal_effect == pytest.approx(minimal_detectable_effect(0.25, 8, 4))
+    assert precision_at(NOISE, 1, 0.05).minimal_effect == pytest.approx(
+        minimal_detectable_effect(0.25, 8, 4)
+    )
 
 
 @pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])

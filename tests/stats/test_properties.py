@@ -30,7 +30,9 @@ FEW = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 10_000)
 
 
-def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 6, permutations: int = 99) -> pl.DataFrame:
+def found(
+    groups: pl.DataFrame, scores: np.ndarray, clusters: int = 6, permutations: int = 99
+) -> pl.DataFrame:
     # Of six clusters so many permutations are drawn; of four all are tried, 13,824 or 331,776.
     settings = StatisticsSettings(clusters=range(clusters), permutations=permutations)
     rows = estimates_of("underspecified", with_scores(groups, scores), ASSOCIATIONS_ALONE, settings)
@@ -50,12 +52,22 @@ def numbers(rows: pl.DataFrame, names: list[str]) -> np.ndarray:
 def test_associations_sum_to_0_and_clusters_mirror_each_other(seed: int) -> None:
     groups = design(NAMES, 3, 6)
     rows = over(found(groups, scores_of(seed, len(groups))).filter(measure="gamma"), "clusters")
-    of_attributes = rows.drop_nulls(["subject", "attribute"]).group_by("attribute").agg(pl.col("value").sum())
+    of_attributes = (
+        rows.drop_nulls(["subject", "attribute"]).group_by("attribute").agg(pl.col("value").sum())
+    )
     assert_allclose(of_attributes["value"], 0, atol=1e-12)
     groups = design(NAMES, 3, 6, CLUSTERS)
-    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls("subject_group")
+    rows = (
+        found(groups, scores_of(seed, len(groups)))
+        .filter(measure="gamma")
+        .drop_nulls("subject_group")
+    )
     one, other = (rows.filter(subject_group=cluster) for cluster in ("f", "m"))
-    assert_allclose(numbers(one, ["value", "low", "high"]), -numbers(other, ["value", "high", "low"]), atol=1e-12)
+    assert_allclose(
+        numbers(one, ["value", "low", "high"]),
+        -numbers(other, ["value", "high", "low"]),
+        atol=1e-12,
+    )
     assert_allclose(numbers(one, ["p", "q", "holm"]), numbers(other, ["p", "q", "holm"]), rtol=1e-9)
 
 
@@ -66,23 +78,38 @@ def test_scores_that_are_scaled_scale_all_but_p(seed: int, factor: float) -> Non
     scores = scores_of(seed, len(groups))
     one, other = (found(groups, each).filter(measure="gamma") for each in (scores, factor * scores))
     assert_allclose(factor * numbers(one, NUMBERS), numbers(other, NUMBERS), rtol=1e-7, atol=1e-12)
-    assert_allclose(numbers(one, ["p", "q", "holm", "df"]), numbers(other, ["p", "q", "holm", "df"]), rtol=1e-7)
+    assert_allclose(
+        numbers(one, ["p", "q", "holm", "df"]), numbers(other, ["p", "q", "holm", "df"]), rtol=1e-7
+    )
     of_cell = {"mu", "mu_corrected", "mu_held_out", "strength"}
-    whole = [found(groups, each).filter(pl.col("measure").is_in(of_cell)) for each in (scores, factor * scores)]
-    assert_allclose(factor * numbers(whole[0], NUMBERS), numbers(whole[1], NUMBERS), rtol=1e-7, atol=1e-12)
+    whole = [
+        found(groups, each).filter(pl.col("measure").is_in(of_cell))
+        for each in (scores, factor * scores)
+    ]
+    assert_allclose(
+        factor * numbers(whole[0], NUMBERS), numbers(whole[1], NUMBERS), rtol=1e-7, atol=1e-12
+    )
 
 
 @FEW
 @given(seeds, st.permutations(range(4)), st.permutations(range(4)))
-def test_other_names_of_clusters_and_subjects_change_nothing(seed: int, clusters: list[int], names: list[int]) -> None:
+def test_other_names_of_clusters_and_subjects_change_nothing(
+    seed: int, clusters: list[int], names: list[int]
+) -> None:
     groups = design(NAMES, 3, 4)
     scores = scores_of(seed, len(groups))
     new = {f"s{old}": f"s{place}" for old, place in enumerate(names)}
     renamed = groups.with_columns(
         pl.col("subject1", "subject2").cast(pl.String).replace(new).cast(pl.Categorical),
-        template=pl.col("template").replace_strict(dict(enumerate(clusters)), return_dtype=pl.UInt16),
+        template=pl.col("template").replace_strict(
+            dict(enumerate(clusters)), return_dtype=pl.UInt16
+        ),
     )
-    one = found(groups, scores, 4).with_columns(pl.col("subject").replace(new)).sort(KEYS, nulls_last=True)
+    one = (
+        found(groups, scores, 4)
+        .with_columns(pl.col("subject").replace(new))
+        .sort(KEYS, nulls_last=True)
+    )
     other = found(renamed, scores, 4)
     chosen = pl.col("measure") != "mu"
     one, other = one.filter(chosen), other.filter(chosen)
@@ -96,7 +123,9 @@ def test_other_names_of_clusters_and_subjects_change_nothing(seed: int, clusters
 def test_what_all_clusters_share_changes_no_floor(seed: int) -> None:
     random = np.random.default_rng(seed)
     values, shared = random.normal(size=(5, 6, 4)), 9 * random.normal(size=(5, 6, 1))
-    assert null_mean_of(values, "mu") == pytest.approx(null_mean_of(values + shared, "mu"), rel=1e-9)
+    assert null_mean_of(values, "mu") == pytest.approx(
+        null_mean_of(values + shared, "mu"), rel=1e-9
+    )
     assert null_mean_of(values, "mu") > 0
 
 
@@ -104,7 +133,9 @@ def test_what_all_clusters_share_changes_no_floor(seed: int) -> None:
 @given(seeds)
 def test_p_is_small_where_the_interval_excludes_0(seed: int) -> None:
     groups = design(NAMES, 4, 6, CLUSTERS)
-    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls(["p", "low"])
+    rows = (
+        found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls(["p", "low"])
+    )
     excludes = (rows["low"] > 0) | (rows["high"] < 0)
     assert len(rows) > 20
     assert ((rows["p"] < 0.05) == excludes).all()
@@ -114,7 +145,11 @@ def test_p_is_small_where_the_interval_excludes_0(seed: int) -> None:
 def test_corrections_are_those_of_scipy_and_of_the_definition(p: list[float]) -> None:
     values = np.array(p)
     for how in ("bh", "by"):
-        assert_allclose(false_discovery_rates(values, how), false_discovery_control(values, method=how), rtol=1e-12)
+        assert_allclose(
+            false_discovery_rates(values, how),
+            false_discovery_control(values, method=how),
+            rtol=1e-12,
+        )
     order = np.argsort(values, kind="stable")
     expected = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(p), 0, -1)))
     assert_allclose(holm(values)[order], expected)
@@ -160,7 +195,12 @@ def test_clusters_are_numbered_by_the_templates_that_are_there() -> None:
 
 
 def test_nothing_is_said_where_nothing_can_be_and_nothing_fails() -> None:
-    for names, attributes, templates in ((["s0", "s1"], 1, 1), (["s0", "s1"], 2, 3), (NAMES, 1, 2), (NAMES, 3, 1)):
+    for names, attributes, templates in (
+        (["s0", "s1"], 1, 1),
+        (["s0", "s1"], 2, 3),
+        (NAMES, 1, 2),
+        (NAMES, 3, 1),
+    ):
         groups = design(names, attributes, templates)
         same = found(groups, np.full((len(groups), 8), 0.3), templates)
         gamma = same.filter(measure="gamma")

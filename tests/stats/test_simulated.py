@@ -27,7 +27,11 @@ def test_intervals_of_associations_cover(spread: float, least: float) -> None:
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
     random = np.random.default_rng(2)
-    alarms = [(judged(world(random, clusters)).q <= SIGNIFICANT).any() for clusters in (4, 7) for _ in range(150)]
+    alarms = [
+        (judged(world(random, clusters)).q <= SIGNIFICANT).any()
+        for clusters in (4, 7)
+        for _ in range(150)
+    ]
     assert np.mean(alarms) <= 0.09
 
 
@@ -71,7 +75,9 @@ def corrected_with_interval(values: Array) -> tuple[float, float]:
 
     without = [of(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]
     variance, _ = jackknife(np.array([without]))
-    return of(values), float(half_width([VarianceSource(variance, np.array([clusters - 1.0]))], 0.05)[0])
+    return of(values), float(
+        half_width([VarianceSource(variance, np.array([clusters - 1.0]))], 0.05)[0]
+    )
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0])
@@ -98,8 +104,14 @@ def test_models_without_bias_do_not_differ_because_one_is_noisier() -> None:
     by_corrected, by_mu = [], []
     for _ in range(100):
         one, other = 0.5 * world(random, 7), world(random, 7)
-        for find, rejected in ((lambda v: corrected_statistic(v.mean(axis=-1), v, "mu"), by_corrected), (mu_of, by_mu)):
-            without = [find(np.delete(one, f, axis=-1)) - find(np.delete(other, f, axis=-1)) for f in range(7)]
+        for find, rejected in (
+            (lambda v: corrected_statistic(v.mean(axis=-1), v, "mu"), by_corrected),
+            (mu_of, by_mu),
+        ):
+            without = [
+                find(np.delete(one, f, axis=-1)) - find(np.delete(other, f, axis=-1))
+                for f in range(7)
+            ]
             variance, _ = jackknife(np.array([without]))
             half = half_width([VarianceSource(variance, np.array([6.0]))], 0.05)[0]
             rejected.append(abs(find(one) - find(other)) > half)
@@ -137,7 +149,10 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
         of_cluster = random.beta(10 * rate, 10 * (1 - rate), size=13)
         failed = random.binomial(cases, of_cluster).astype(np.float64)
         over = over_clusters(failed[None], cases[None].astype(np.float64))
-        found, n = divide(failed.sum(keepdims=True), cases.sum(keepdims=True)), cases.sum(keepdims=True)
+        found, n = (
+            divide(failed.sum(keepdims=True), cases.sum(keepdims=True)),
+            cases.sum(keepdims=True),
+        )
         for of, chosen in ((over.source.variance, hits), (found * (1 - found) / n, by_cases)):
             low, high, _ = wilson_interval(found, n.astype(np.float64), of, over.units, 0.05)
             chosen.append(low[0] <= rate <= high[0])

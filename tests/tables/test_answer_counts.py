@@ -37,11 +37,20 @@ def test_statuses_and_scorings_are_counted_over_shards(tmp_path: Path) -> None:
         },
     }  # fmt: skip
     text = written(tmp_path / "3.parquet", "text", response=["Yes", ""], status=["ok", "empty"])
-    assert answer_counts([text]) == {"answers": 2, "scored_by": {}, "status": {"empty": 1, "ok": 1}, "mass": None}
+    assert answer_counts([text]) == {
+        "answers": 2,
+        "scored_by": {},
+        "status": {"empty": 1, "ok": 1},
+        "mass": None,
+    }
 
 
 @pytest.mark.parametrize("kind", ["choice", "span"])
 def test_of_other_models_nothing_is_said(tmp_path: Path, kind: str) -> None:
     half = [0.5, 0.25]
-    said = {"probabilities": [half]} if kind == "choice" else {"starts": [half], "ends": [half], "answer": ["Ann"]}
+    said = (
+        {"probabilities": [half]}
+        if kind == "choice"
+        else {"starts": [half], "ends": [half], "answer": ["Ann"]}
+    )
     assert answer_counts([written(tmp_path / "1.parquet", kind, **said)]) is None

@@ -11,10 +11,14 @@ from biasgrid.tables.summary import ModelFacts, flag_rows, headline_lines
 
 UNREAD = Limit(0.1, "{value:.0%} of the texts are not read", "read them", withholds=True)
 FEW = Limit(4, "only {value:.0f} of {limit:.0f} templates", "add some", below=True)
-DECLARED = MetricDefinitions(["mu", "gamma", "unread", "few"], {"mu": ""}, {"unread": UNREAD, "few": FEW})
+DECLARED = MetricDefinitions(
+    ["mu", "gamma", "unread", "few"], {"mu": ""}, {"unread": UNREAD, "few": FEW}
+)
 
 
-def cell(unread: float | None, few: float = 5, model: str = "one", **interval: float) -> pl.DataFrame:
+def cell(
+    unread: float | None, few: float = 5, model: str = "one", **interval: float
+) -> pl.DataFrame:
     rows = [
         {"measure": "mu", "value": 0.5, "low": 0.4, "high": 0.6},
         {"measure": "mu", "value": 0.7, "bias_type": "age"},
@@ -50,14 +54,19 @@ def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named()
     limits = {"silent": Limit(0.5, "silent", "read", withholds=("mu",)), "unread": UNREAD}
     declared = MetricDefinitions([], {"mu": "", "error": "", "coverage": ""}, limits)
     rows = [
-        *({"measure": name, "value": 0.5, "low": 0.4, "p": 0.01} for name in ("mu", "gamma", "error")),
+        *(
+            {"measure": name, "value": 0.5, "low": 0.4, "p": 0.01}
+            for name in ("mu", "gamma", "error")
+        ),
         *({"measure": name, "value": 0.5} for name in ("coverage", "mean")),
         {"measure": "refused_difference", "value": 0.5, "p": 0.01},
         {"measure": "silent", "value": 1.0},
     ]
     alone = withhold_invalid(measures_of(rows, model="one"), declared)
     assert alone.filter(pl.col("value").is_null())["measure"].to_list() == ["mu"]
-    both = withhold_invalid(measures_of([*rows, {"measure": "unread", "value": 1.0}], model="one"), declared)
+    both = withhold_invalid(
+        measures_of([*rows, {"measure": "unread", "value": 1.0}], model="one"), declared
+    )
     # How answers ended, and what claims nothing, stay.
     withheld = both.filter(pl.col("value").is_null())
     unread = "100% of the texts are not read"
@@ -72,7 +81,10 @@ def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named()
 def test_the_flags_of_a_model_that_answers_at_random_withhold_nothing() -> None:
     rows = [{"measure": "mu", "value": 0.5}, {"measure": "unread", "value": 0.5}]
     judged = withhold_invalid(measures_of(rows, model="one"), DECLARED.of_control())
-    assert judged.select("value", "flag").rows() == [(0.5, None), (0.5, "50% of the texts are not read")]
+    assert judged.select("value", "flag").rows() == [
+        (0.5, None),
+        (0.5, "50% of the texts are not read"),
+    ]
 
 
 @pytest.mark.parametrize(("high", "is_withheld"), [(0.1, False), (0.11, True)])
@@ -93,7 +105,9 @@ def test_checks_are_rows_about_the_whole_cell() -> None:
 
 
 def test_the_summary_gathers_what_speaks_against_cells() -> None:
-    measures = pl.concat([cell(0.25, few=2, model="one"), cell(0.25, model="two"), cell(0, few=2, model="three")])
+    measures = pl.concat(
+        [cell(0.25, few=2, model="one"), cell(0.25, model="two"), cell(0, few=2, model="three")]
+    )
     models = {name: ModelFacts("LM", name, {}) for name in ("one", "two", "three")}
     summary = summarise(measures, models, {"faith": {"mu": ""}}).summary
     assert flag_rows(summary).select("measure", "withholds", "models").rows() == [

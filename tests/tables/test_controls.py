@@ -15,7 +15,12 @@ from biasgrid.cli.commands.summary import flag_lines
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
-from biasgrid.stats.compare.controls import SizeWithInterval, control_difference, control_ratio, sizes_beside_controls
+from biasgrid.stats.compare.controls import (
+    SizeWithInterval,
+    control_difference,
+    control_ratio,
+    sizes_beside_controls,
+)
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import INTERVALS, SUMMARY
@@ -36,13 +41,21 @@ def summary_of(*measures: pl.DataFrame) -> pl.DataFrame:
 
 def cells_of(*cells: tuple[str, str], flag: str | None = None) -> pl.DataFrame:
     """Measures of cells; the last one's flag is as given."""
-    rows = [{"model": model, "dataset": dataset, "measure": "mu", "value": 0.1} for model, dataset in cells]
+    rows = [
+        {"model": model, "dataset": dataset, "measure": "mu", "value": 0.1}
+        for model, dataset in cells
+    ]
     return measures_of([*rows[:-1], rows[-1] | {"flag": flag}])
 
 
-def known_of(dataset: str, q: Sequence[float], model: str = "bert", **corrected: float) -> pl.DataFrame:
+def known_of(
+    dataset: str, q: Sequence[float], model: str = "bert", **corrected: float
+) -> pl.DataFrame:
     """Single tests of a cell with some q, and mu's excess with an interval."""
-    tests = [{"measure": "gamma", "subject": str(i), "attribute": "a", "p": p / 4, "q": p} for i, p in enumerate(q)]
+    tests = [
+        {"measure": "gamma", "subject": str(i), "attribute": "a", "p": p / 4, "q": p}
+        for i, p in enumerate(q)
+    ]
     rows: list[dict[str, Any]] = [*tests, {"measure": "mu_corrected"} | corrected]
     known = {"value": 0.1, "clusters": 4, "generalises_to": "clusters", "method": "t"}
     return measures_of(rows, model=model, dataset=dataset, **known)
@@ -59,13 +72,19 @@ QUIET = [0.3, 0.9, 1.0]
         (QUIET, {}, None),
         ([0.05, 0.9, 1.0], {"low": 0.0, "high": 0.02}, "acts: 1 of 3 significant"),
         (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_corrected 0.0100 to 0.0200"),
-        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 significant, mu_corrected 0.0100 to 0.0200"),
+        (
+            [0.01, 0.02, 1.0],
+            {"low": 0.01, "high": 0.02},
+            "acts: 2 of 3 significant, mu_corrected 0.0100 to 0.0200",
+        ),
     ],
 )
 def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
     q: list[float], corrected: dict[str, float], flag: str | None
 ) -> None:
-    summary = summary_of(BOTH, known_of("faith", [0.01, 0.01, 0.01]), known_of("acts", q, **corrected))
+    summary = summary_of(
+        BOTH, known_of("faith", [0.01, 0.01, 0.01]), known_of("acts", q, **corrected)
+    )
     (row,) = summary.filter(measure="control").to_dicts()
     assert (row["dataset"], row["options"], row["headline"]) == ("faith", "control=acts", False)
     assert (row["value"], row["n"]) == (sum(each <= 0.05 for each in q), 3)
@@ -97,7 +116,10 @@ def test_sizes_stand_beside_those_of_controls() -> None:
     ]
     headlines = {name: {"mu": "", "mu_corrected": ""} for name in ends}
     difference, ratio = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
-    assert (difference["dataset"], difference["options"]) == ("faith", "control=acts, size=mu_corrected")
+    assert (difference["dataset"], difference["options"]) == (
+        "faith",
+        "control=acts, size=mu_corrected",
+    )
     # MOVER: the distance to an end is the root of the sum of squares of 0.05 and 0.075.
     half = (0.05**2 + 0.075**2) ** 0.5
     found = [difference[name] for name in ("value", "low", "high")]
@@ -106,22 +128,45 @@ def test_sizes_stand_beside_those_of_controls() -> None:
     assert ratio["low"] < 1 < ratio["value"] < ratio["high"]
     unknown = control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(-0.01, -0.02, 0.01))
     assert unknown == SizeWithInterval(None, None, None)
-    assert control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.01, -0.02, 0.03)).high is None
-    assert control_difference(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.2, 0.1, 0.3)).value == 0
+    assert (
+        control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.01, -0.02, 0.03)).high
+        is None
+    )
+    assert (
+        control_difference(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.2, 0.1, 0.3)).value
+        == 0
+    )
 
 
 @pytest.mark.parametrize("unread", ["faith", "acts"])
 def test_sizes_that_say_nothing_in_either_cell_are_not_compared(unread: str) -> None:
     sizes = {"group_strength": 0.1, "question_strength": 0.5, "question_group_strength": 0.4}
     rows = [
-        {"model": "bert", "dataset": name, "measure": size, "value": value, "low": value - 0.05, "high": value + 0.05}
+        {
+            "model": "bert",
+            "dataset": name,
+            "measure": size,
+            "value": value,
+            "low": value - 0.05,
+            "high": value + 0.05,
+        }
         for name in ("faith", "acts")
         for size, value in sizes.items()
     ]
-    rows.append({"model": "bert", "dataset": unread, "measure": "negation_unread", "value": 0.9, "flag": "not read"})
+    rows.append(
+        {
+            "model": "bert",
+            "dataset": unread,
+            "measure": "negation_unread",
+            "value": 0.9,
+            "flag": "not read",
+        }
+    )
     headlines = {name: dict.fromkeys(sizes, "") for name in ("faith", "acts")}
     silenced = {name: {"negation_unread": ["group_strength"]} for name in headlines}
-    of_question, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH, silenced).to_dicts()
+    of_question, _ = sizes_beside_controls(
+        measures_of(rows), headlines, OF_FAITH, silenced
+    ).to_dicts()
     assert of_question["options"] == "control=acts, size=question_group_strength"
     of_shares, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
     assert of_shares["options"] == "control=acts, size=group_strength"
@@ -141,8 +186,18 @@ def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> Non
 def improbable(named: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Numbers of two cells, and which share of their instances has improbable names: beyond the limit in the first."""
     share = {"model": "bert", "measure": "improbable"}
-    rows = [share | {"dataset": named, "value": 0.52, "flag": "rare names"}, share | {"dataset": other, "value": 0.42}]
-    corrected = {"model": "bert", "measure": "mu_corrected", "clusters": 4, "value": 0.1, "low": 0.05, "high": 0.2}
+    rows = [
+        share | {"dataset": named, "value": 0.52, "flag": "rare names"},
+        share | {"dataset": other, "value": 0.42},
+    ]
+    corrected = {
+        "model": "bert",
+        "measure": "mu_corrected",
+        "clusters": 4,
+        "value": 0.1,
+        "low": 0.05,
+        "high": 0.2,
+    }
     withheld = {"value": None, "flag": "not measurable: rare names"} if named == "faith" else {}
     numbers = [corrected | {"dataset": named} | withheld, corrected | {"dataset": other}]
     return measures_of(numbers), measures_of(rows)
@@ -178,11 +233,18 @@ def test_random_answers_are_a_control_of_what_they_answer() -> None:
     tests = known_of("faith", [0.01]), known_of("faith", [0.01, 1.0], model="chance")
     (row,) = summary_of(measures, *tests).filter(measure="control").to_dicts()
     assert (row["model"], row["dataset"], row["value"]) == ("chance", "faith", 1)
-    assert row["flag"] == f"the control shows associations too (random answers: 1 of 2 significant): {READ}"
+    assert (
+        row["flag"]
+        == f"the control shows associations too (random answers: 1 of 2 significant): {READ}"
+    )
 
 
 def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> None:
-    assert summary_of(cells_of(("bert", "acts")), known_of("acts", [0.01])).filter(measure="control").is_empty()
+    assert (
+        summary_of(cells_of(("bert", "acts")), known_of("acts", [0.01]))
+        .filter(measure="control")
+        .is_empty()
+    )
 
 
 def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
@@ -193,7 +255,9 @@ def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
         config="c.yaml",
         versions={},
         models=[ReportModel("bert", "LM", "BERT", "fill-mask", "someone/bert", "abc")],
-        datasets=[ReportDataset(name, name.title(), (), declared, {}) for name in ("faith", "acts")],
+        datasets=[
+            ReportDataset(name, name.title(), (), declared, {}) for name in ("faith", "acts")
+        ],
         controls=OF_FAITH._replace(models=[]),
     )
     page = report_of(run, measures=measures, summary=summary_of(measures))
@@ -205,7 +269,9 @@ def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
 
 
 def test_the_figure_has_shares_of_the_p_of_both() -> None:
-    measures = pl.concat([BOTH, known_of("faith", [0.01, 0.04, 0.4, 3.999]), known_of("acts", [2.0, 4.0])])
+    measures = pl.concat(
+        [BOTH, known_of("faith", [0.01, 0.04, 0.4, 3.999]), known_of("acts", [2.0, 4.0])]
+    )
     context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH)
     rows = figure_of_controls.histogram(measures, context).sort("role", "bin").rows()
     assert rows == [
@@ -225,7 +291,9 @@ def test_the_figure_sets_p_against_0_beside_each_other() -> None:
     beyond = known_of("faith", [2.0, 3.0, 3.0, 3.0]).with_columns(control=pl.lit("acts"))
     alone = known_of("faith", [0.01, 0.02, 0.03, 3.999])
     tables = {"intervals": alone.select(list(INTERVALS.columns))}
-    context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables=tables)
+    context = FigureContext(
+        {"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables=tables
+    )
     measures = pl.concat([BOTH, beyond])
     rows = figure_of_controls.histogram(measures, context).sort("bin").rows()
     assert [row[3:] for row in rows] == [(0, 0.75), (19, 0.25)]

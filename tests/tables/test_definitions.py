@@ -46,7 +46,9 @@ OF_EACH_FAMILY = {
 
 
 def test_every_family_and_the_groups_have_a_file() -> None:
-    families = {f"families/{name}" for name, reference in BUILT_IN.families.items() if folder_of(reference)}
+    families = {
+        f"families/{name}" for name, reference in BUILT_IN.families.items() if folder_of(reference)
+    }
     assert families | {SHARED, "groups"} == set(FOLDERS)
 
 
@@ -57,9 +59,9 @@ def test_every_file_can_be_read(folder: str) -> None:
     assert isinstance(definitions.about, str)
     assert bool(definitions.about) == (folder != SHARED)
     # PyYAML keeps the last of two keys; the reader of users' files refuses them.
-    assert read_yaml(PACKAGE / folder / DEFINITIONS_FILE, "definitions", "sections").content == read_mapping(
-        PACKAGE / folder / DEFINITIONS_FILE
-    )
+    assert read_yaml(
+        PACKAGE / folder / DEFINITIONS_FILE, "definitions", "sections"
+    ).content == read_mapping(PACKAGE / folder / DEFINITIONS_FILE)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -74,17 +76,26 @@ def test_flags_and_they_alone_have_limits(folder: str) -> None:
 def test_no_measure_is_defined_twice() -> None:
     defined = defaultdict(list)
     for folder in FOLDERS:
-        for section, entries in sections_of(read_mapping(PACKAGE / folder / DEFINITIONS_FILE)).items():
+        for section, entries in sections_of(
+            read_mapping(PACKAGE / folder / DEFINITIONS_FILE)
+        ).items():
             for name, entry in entries.items():
                 if entry is not None and section not in KINDS_OF_METRICS:
                     defined[name].append(f"{folder}: {section}")
-    assert {name: places for name, places in defined.items() if len(places) > 1}.keys() == OF_EACH_FAMILY
+    assert {
+        name: places for name, places in defined.items() if len(places) > 1
+    }.keys() == OF_EACH_FAMILY
 
 
 @pytest.mark.family("families use what is shared, each a part of it")
 def test_every_shared_definition_is_used() -> None:
     shared = sections_of(read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
-    used = {name for folder in OTHERS for entries in read_definitions(folder).sections.values() for name in entries}
+    used = {
+        name
+        for folder in OTHERS
+        for entries in read_definitions(folder).sections.values()
+        for name in entries
+    }
     assert {name for entries in shared.values() for name in entries} - used == {*CONTROLS}
 
 
@@ -92,7 +103,9 @@ def test_the_head_of_the_shared_file_explains_every_field() -> None:
     head = (PACKAGE / SHARED / DEFINITIONS_FILE).read_text().split("\ndefaults:")[0]
     explained = re.findall(r"^#   (\w+) ", head, flags=re.MULTILINE)
     assert explained == [field.name for field in fields(Measure)]
-    assert [field.name for kind in (Limit, Mark) for field in fields(kind) if field.name not in head] == []
+    assert [
+        field.name for kind in (Limit, Mark) for field in fields(kind) if field.name not in head
+    ] == []
 
 
 def test_words_that_name_a_constant_have_its_value() -> None:
@@ -110,7 +123,13 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
         read_mapping(file)
 
 
-ENTRY = {"title": "gap", "meaning": "largest less smallest", "is_not": "a cause", "source": "", "unit": "distance"}
+ENTRY = {
+    "title": "gap",
+    "meaning": "largest less smallest",
+    "is_not": "a cause",
+    "source": "",
+    "unit": "distance",
+}
 LIMIT = {"value": 1, "problem": "{value} is too much", "remedy": "ask more"}
 
 
@@ -121,32 +140,51 @@ def read(entry: Any, shared: Any = None, defaults: Any = None) -> Measure:
 
 def test_a_measure_has_the_fields_of_its_entry() -> None:
     mark = {"letter": "A", "low": 0, "high": 0.1, "harm": "none"}
-    measure = read({**ENTRY, "fair": 0, "headline": "", "design": ["item"], "marks": [mark], "limit": LIMIT})
+    measure = read(
+        {**ENTRY, "fair": 0, "headline": "", "design": ["item"], "marks": [mark], "limit": LIMIT}
+    )
     words = ("gap", "gap", "largest less smallest", "a cause", "", "distance")
     marks, limit = (Mark("A", 0, 0.1, "none"),), Limit(1, "{value} is too much", "ask more")
-    assert measure == Measure(*words, fair=0, headline="", design=("item",), marks=marks, limit=limit)
+    assert measure == Measure(
+        *words, fair=0, headline="", design=("item",), marks=marks, limit=limit
+    )
 
 
 def test_an_entry_takes_what_it_leaves_out_from_the_shared_one_and_that_from_defaults() -> None:
     shared = {"flags": {"gap": {"title": "shared gap", "meaning": "shared"}}}
     defaults = {key: ENTRY[key] for key in ("is_not", "source", "unit")} | {"meaning": "by default"}
-    assert (read(None, shared, defaults).title, read(None, shared, defaults).meaning) == ("shared gap", "shared")
+    assert (read(None, shared, defaults).title, read(None, shared, defaults).meaning) == (
+        "shared gap",
+        "shared",
+    )
     assert read({"title": "own"}, shared, defaults).title == "own"
 
 
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"titel": "x"}, "measures.yaml, measures.gap.titel: unknown key (did you mean 'title'?); expected one of"),
-        ({"unit": "shares"}, "measures.yaml, measures.gap.unit: 'shares'; expected one of correlation, count"),
+        (
+            {"titel": "x"},
+            "measures.yaml, measures.gap.titel: unknown key (did you mean 'title'?); expected one of",
+        ),
+        (
+            {"unit": "shares"},
+            "measures.yaml, measures.gap.unit: 'shares'; expected one of correlation, count",
+        ),
         ({"unit": 1}, "measures.gap.unit: 1; expected one of"),
         ({"fair": "0"}, "measures.gap.fair: '0'; expected a number"),
         ({"fair": True}, "measures.gap.fair: true; expected a number"),
         ({"headline": None}, "measures.gap.headline: null; expected a text"),
         ({"design": "item"}, "measures.gap.design: 'item'; expected a list"),
         ({"limit": 3}, "measures.gap.limit: 3; expected a mapping"),
-        ({"limit": {"value": 3, "problem": "x"}}, "measures.gap.limit.remedy: missing; expected a text"),
-        ({"limit": {**LIMIT, "under": True}}, "measures.gap.limit.under: unknown key; expected one of above_zero"),
+        (
+            {"limit": {"value": 3, "problem": "x"}},
+            "measures.gap.limit.remedy: missing; expected a text",
+        ),
+        (
+            {"limit": {**LIMIT, "under": True}},
+            "measures.gap.limit.under: unknown key; expected one of above_zero",
+        ),
         ({"marks": [{"letter": "A"}]}, "measures.gap.marks[0].low: missing; expected a number"),
     ],
 )
@@ -157,15 +195,23 @@ def test_faults_name_file_and_measure(changed: dict[str, Any], fault: str) -> No
 
 @pytest.mark.parametrize("key", ENTRY)
 def test_a_missing_field_is_named(key: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"measures.yaml, measures.gap.{key}: missing; expected")):
+    with pytest.raises(
+        InputError, match=re.escape(f"measures.yaml, measures.gap.{key}: missing; expected")
+    ):
         read({name: value for name, value in ENTRY.items() if name != key})
 
 
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ({"source": "Li et al."}, "measures.yaml, source: 'Li et al.'; expected a mapping of measures"),
-        ({"measures": {"gap": "largest"}}, "measures.yaml, measures.gap: 'largest'; expected a mapping of fields"),
+        (
+            {"source": "Li et al."},
+            "measures.yaml, source: 'Li et al.'; expected a mapping of measures",
+        ),
+        (
+            {"measures": {"gap": "largest"}},
+            "measures.yaml, measures.gap: 'largest'; expected a mapping of fields",
+        ),
     ],
 )
 def test_what_is_no_section_or_entry_is_named(content: dict[str, Any], fault: str) -> None:
@@ -187,7 +233,12 @@ def functions_of_the_package() -> dict[str, list[str]]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_each_measure_is_one_function_of_its_name(folder: str) -> None:
     sections = sections_of(read_mapping(PACKAGE / folder / DEFINITIONS_FILE))
-    names = {name for section, entries in sections.items() if section not in KINDS_OF_METRICS for name in entries}
+    names = {
+        name
+        for section, entries in sections.items()
+        if section not in KINDS_OF_METRICS
+        for name in entries
+    }
     functions = functions_of_the_package()
     homes = {name: functions[name] for name in names}
     assert names
@@ -195,7 +246,12 @@ def test_each_measure_is_one_function_of_its_name(folder: str) -> None:
 
 
 def test_functions_in_modules_of_measures_say_what_they_are() -> None:
-    names = {name for folder in FOLDERS for entries in read_definitions(folder).sections.values() for name in entries}
+    names = {
+        name
+        for folder in FOLDERS
+        for entries in read_definitions(folder).sections.values()
+        for name in entries
+    }
     for file in PACKAGE.rglob("measures.py"):
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.FunctionDef) and node.name in names:

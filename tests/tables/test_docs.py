@@ -16,7 +16,8 @@ OUTPUTS = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
 def test_tables_are_made_anew_and_the_rest_is_kept():
     document = "a\n<!-- table: {} -->\n{}\n<!-- end of table -->\nb\n".format
     made = with_tables(
-        document("one", "out of date") + document("two", ""), {"one": lambda: "1\n", "two": lambda: "2\n"}
+        document("one", "out of date") + document("two", ""),
+        {"one": lambda: "1\n", "two": lambda: "2\n"},
     )
     assert made == document("one", "\n1\n") + document("two", "\n2\n")
     with pytest.raises(KeyError, match="three"):

@@ -42,7 +42,9 @@ def path(tmp_path: Path) -> Path:
 
 def test_signs_of_patterns_in_a_path_are_taken_as_they_are(tmp_path: Path) -> None:
     for name in ("run1", "run2", "run[12]"):
-        write_table(ROWS if name == "run[12]" else ROWS.head(1), tmp_path / name / "m.parquet", SPANS, FACTS)
+        write_table(
+            ROWS if name == "run[12]" else ROWS.head(1), tmp_path / name / "m.parquet", SPANS, FACTS
+        )
     assert read_table(tmp_path / "run[12]" / "m.parquet", SPANS).equals(ROWS)
     assert count_rows(tmp_path / "run[12]" / "m.parquet") == len(ROWS)
     assert read_column_types(tmp_path / "run[12]" / "m.parquet", "x") == ROWS.schema
@@ -56,10 +58,16 @@ def test_a_table_is_read_as_it_was_written(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
 
 
-def test_each_row_group_has_the_categories_of_its_own_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_row_group_has_the_categories_of_its_own_rows(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.tables.files.ROWS_A_GROUP", 100)
-    names = pl.Series("answer", [f"{number} times something" for number in range(1000)], dtype=pl.Categorical)
-    rows = pl.concat([ROWS[:1]] * 1000).with_columns(names, pl.int_range(1000, dtype=pl.UInt32).alias("instance"))
+    names = pl.Series(
+        "answer", [f"{number} times something" for number in range(1000)], dtype=pl.Categorical
+    )
+    rows = pl.concat([ROWS[:1]] * 1000).with_columns(
+        names, pl.int_range(1000, dtype=pl.UInt32).alias("instance")
+    )
     write_table(rows, path, SPANS, FACTS)
     whole = path.read_bytes()
     write_table_in_parts(rows.iter_slices(300), path.with_name("parts.parquet"), SPANS, FACTS)
@@ -92,14 +100,27 @@ def test_the_same_table_has_the_same_bytes(path: Path) -> None:
         (ROWS.cast({"answer": pl.String}), "answer"),
         (ROWS.with_columns(probability=pl.lit(1.5, pl.Float32)), "probability"),
         (ROWS.with_columns(ends=pl.lit(None, pl.List(pl.Float32))), "ends"),
-        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, 1.5]], dtype=pl.List(pl.Float32))), "ends"),
-        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, -0.5]], dtype=pl.List(pl.Float32))), "ends"),
-        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, float("nan")]], dtype=pl.List(pl.Float32))), "ends"),
+        (
+            ROWS.with_columns(ends=pl.Series([[], [], [0.5, 1.5]], dtype=pl.List(pl.Float32))),
+            "ends",
+        ),
+        (
+            ROWS.with_columns(ends=pl.Series([[], [], [0.5, -0.5]], dtype=pl.List(pl.Float32))),
+            "ends",
+        ),
+        (
+            ROWS.with_columns(
+                ends=pl.Series([[], [], [0.5, float("nan")]], dtype=pl.List(pl.Float32))
+            ),
+            "ends",
+        ),
         (ROWS.with_columns(instance=pl.lit(7, pl.UInt32)), "instance"),
         (ROWS.select(sorted(ROWS.columns)), "answer"),
     ],
 )
-def test_a_table_that_does_not_fit_is_neither_written_nor_read(path: Path, wrong: pl.DataFrame, named: str) -> None:
+def test_a_table_that_does_not_fit_is_neither_written_nor_read(
+    path: Path, wrong: pl.DataFrame, named: str
+) -> None:
     with pytest.raises(TableError) as caught:
         write_table(wrong, path, SPANS, FACTS)
     assert not path.exists()
@@ -121,7 +142,9 @@ def test_a_table_that_does_not_fit_is_neither_written_nor_read(path: Path, wrong
         (ROWS.drop("ends"), "ends"),
     ],
 )
-def test_of_many_tables_that_which_does_not_fit_is_named(tmp_path: Path, wrong: pl.DataFrame, named: str) -> None:
+def test_of_many_tables_that_which_does_not_fit_is_named(
+    tmp_path: Path, wrong: pl.DataFrame, named: str
+) -> None:
     for name, rows in {"first": ROWS, "second": wrong, "third": ROWS}.items():
         rows.write_parquet(tmp_path / f"{name}.parquet", metadata=OURS)
     with pytest.raises(TableError, match=r"second.parquet: does not fit the schema of") as refused:
@@ -142,7 +165,9 @@ def test_a_truncated_file_is_refused(path: Path, length: int) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     path.write_bytes(path.read_bytes()[:length])
     for read in (lambda: read_table(path, SPANS), lambda: read_provenance(path)):
-        with pytest.raises(TableError, match=r"table.parquet: is not a readable .*; remove it and run again"):
+        with pytest.raises(
+            TableError, match=r"table.parquet: is not a readable .*; remove it and run again"
+        ):
             read()
 
 
@@ -154,7 +179,9 @@ def test_a_missing_file_is_refused(path: Path) -> None:
 def test_another_parquet_file_is_refused(path: Path) -> None:
     path.parent.mkdir(parents=True)
     pl.DataFrame({"a": [1]}).write_parquet(path, metadata=OURS)
-    with pytest.raises(TableError, match=r"table.parquet: does not fit the schema of measures; remove it"):
+    with pytest.raises(
+        TableError, match=r"table.parquet: does not fit the schema of measures; remove it"
+    ):
         read_table(path, MEASURES)
     with pytest.raises(TableError, match=r"table.parquet: is not a readable .*starts"):
         read_table(path, SPANS, ["starts"])
@@ -213,7 +240,9 @@ for size in range(0, 4000, 100):
 def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     run = [sys.executable, "-c", BROKEN_OFF, str(path)]
-    told = subprocess.run(run, cwd=Path(__file__).parent, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        run, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    ).stdout
     expected = f"{path}: cannot be written (File too large); fix that and run again"
     size = path.stat().st_size
     assert told.splitlines() == [expected] * -(-size // 100)
@@ -221,7 +250,9 @@ def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) 
 
 
 def test_means_are_those_of_polars_by_first_appearance() -> None:
-    frame = pl.DataFrame({"a": ["x", None, "x", "y"], "b": [1, 1, 1, 2], "value": [1.0, 2.0, None, None]})
+    frame = pl.DataFrame(
+        {"a": ["x", None, "x", "y"], "b": [1, 1, 1, 2], "value": [1.0, 2.0, None, None]}
+    )
     expected = {"a": ["x", None, "y"], "b": [1, 1, 2], "value": [1.0, 2.0, None]}
     assert means_by(frame, ["a", "b"]).to_dict(as_series=False) == expected
 

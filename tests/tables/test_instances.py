@@ -13,20 +13,33 @@ from biasgrid.tables.keys import request_keys
 from biasgrid.tables.schema import column
 
 ASKED = ["instance", "asked_before", "system", "text", "text_pair"]
-OF_PAIRS = {name: column(pl.Categorical, description=f"{name} subject") for name in ("first", "second")}
+OF_PAIRS = {
+    name: column(pl.Categorical, description=f"{name} subject") for name in ("first", "second")
+}
 OF_CASES = {"case": column(pl.UInt32, description="the case")}
 
 
 def pairs() -> pl.DataFrame:
     """Two instances of a family whose models are told where its candidates are."""
-    row = {"text": "Who?", "text_pair": "Ann met Bea.", "candidate1": "Ann", "candidate2": "Bea", "position1": 0}
+    row = {
+        "text": "Who?",
+        "text_pair": "Ann met Bea.",
+        "candidate1": "Ann",
+        "candidate2": "Bea",
+        "position1": 0,
+    }
     rows = [row | {"position2": 8, "first": first, "second": "Bea"} for first in ("Ann", "Cleo")]
     return whole(expand_rows(pl.DataFrame(rows), OF_PAIRS))
 
 
 def cases() -> pl.DataFrame:
     """Two instances of a family whose models get up to two candidates."""
-    rows = {"text": ["a [MASK]", "b"], "text_pair": [None, "c"], "candidate1": ["x", "y"], "candidate2": [None, "z"]}
+    rows = {
+        "text": ["a [MASK]", "b"],
+        "text_pair": [None, "c"],
+        "candidate1": ["x", "y"],
+        "candidate2": [None, "z"],
+    }
     return whole(expand_rows(pl.DataFrame(rows | {"case": [0, 1]}), OF_CASES))
 
 
@@ -55,10 +68,14 @@ def test_models_read_the_same_columns_of_all_families(path: Path) -> None:
     assert read_requests(path, rows=range(1, 1)).equals(asked.clear())
 
 
-@pytest.mark.parametrize("columns", [["candidate1", "candidate3"], ["candidate2"], ["position1", "position3"]])
+@pytest.mark.parametrize(
+    "columns", [["candidate1", "candidate3"], ["candidate2"], ["position1", "position3"]]
+)
 def test_no_candidate_or_position_is_left_out(path: Path, columns: list[str]) -> None:
     last = max(int(name[-1]) for name in columns)
-    names = [name for name in instances_schema({}, dict.fromkeys(columns)).columns if name not in ASKED]
+    names = [
+        name for name in instances_schema({}, dict.fromkeys(columns)).columns if name not in ASKED
+    ]
     assert names == [f"{columns[0][:-1]}{place}" for place in range(1, last + 1)]
 
 
@@ -68,7 +85,9 @@ def test_the_instances_of_another_family_are_refused(path: Path) -> None:
         read_instances(path, OF_CASES)
 
 
-def test_the_place_in_a_pair_is_there_where_a_family_writes_it_and_tells_instances_apart(path: Path) -> None:
+def test_the_place_in_a_pair_is_there_where_a_family_writes_it_and_tells_instances_apart(
+    path: Path,
+) -> None:
     rows = {"text": ["a", "a"], "text_pair": ["b", "b"], "pair_place": [0, 1], "case": [0, 1]}
     placed = whole(expand_rows(pl.DataFrame(rows), OF_CASES))
     assert placed.columns == [*ASKED, "pair_place", "case"]

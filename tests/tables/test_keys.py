@@ -17,10 +17,18 @@ SCHEMA = {
 }
 TEXT = st.sampled_from(["", "a", "b", "ab", "Zoë", "\N{DEVANAGARI LETTER A}", "a\x00"])
 ROW = st.fixed_dictionaries(
-    {name: st.none() | (TEXT if kind == pl.Categorical else st.integers(0, 3)) for name, kind in SCHEMA.items()}
+    {
+        name: st.none() | (TEXT if kind == pl.Categorical else st.integers(0, 3))
+        for name, kind in SCHEMA.items()
+    }
 )
 ROWS = st.lists(ROW, min_size=1, max_size=12)
-ASKED = {"text": "Who cooks?", "text_pair": "Ann met Zoë.", "candidate1": "Ann", "candidate2": "Zoë"} | {
+ASKED = {
+    "text": "Who cooks?",
+    "text_pair": "Ann met Zoë.",
+    "candidate1": "Ann",
+    "candidate2": "Zoë",
+} | {
     "position1": 0,
     "position2": 8,
 }
@@ -69,13 +77,17 @@ def test_keys_depend_on_no_other_row_and_no_order(rows: list[dict[str, Any]], ra
 @given(ROWS, st.integers(1, 5))
 def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int) -> None:
     repetitions = Repetitions()
-    parts = [keys_with(repetitions, cluster_of(rows[at : at + size])) for at in range(0, len(rows), size)]
+    parts = [
+        keys_with(repetitions, cluster_of(rows[at : at + size])) for at in range(0, len(rows), size)
+    ]
     assert pl.concat(parts).to_list() == keys_of(rows)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 3, 100])
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows=ROWS, size=st.integers(1, 5))
 def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     rows: list[dict[str, Any]], size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -83,7 +95,9 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", at_once)
     asked = cluster_of(rows)
     digests = digest_rows(asked)
-    again = repeated_digests((digests[at : at + size] for at in range(0, len(rows), size)), len(rows))
+    again = repeated_digests(
+        (digests[at : at + size] for at in range(0, len(rows), size)), len(rows)
+    )
     repetitions = Repetitions(again)
     parts = [keys_with(repetitions, asked.slice(at, size)) for at in range(0, len(rows), size)]
     assert pl.concat(parts).to_list() == keys_of(rows)
@@ -105,7 +119,9 @@ def test_every_column_counts(column: str) -> None:
 
 def test_what_models_do_not_read_does_not_count() -> None:
     cluster = cluster_of([ASKED])
-    beside = cluster.with_columns(instance=pl.lit(7), template=pl.lit("x"), candidate3=pl.lit(None, pl.Categorical))
+    beside = cluster.with_columns(
+        instance=pl.lit(7), template=pl.lit("x"), candidate3=pl.lit(None, pl.Categorical)
+    )
     assert np.array_equal(digest_rows(beside), digest_rows(cluster))
 
 

@@ -14,7 +14,10 @@ from biasgrid.tables.metric import options_of, options_text
     ("options", "text"),
     [
         ({}, ""),
-        ({"mode": "group", "argument": "macro", "score": "f1"}, "score=f1, argument=macro, mode=group"),
+        (
+            {"mode": "group", "argument": "macro", "score": "f1"},
+            "score=f1, argument=macro, mode=group",
+        ),
         ({"difference": "mean", "threshold": 0.1}, "difference=mean, threshold=0.1"),
         ({"score": "class_probability", "argument": 0}, "score=class_probability, argument=0"),
     ],
@@ -34,7 +37,15 @@ def test_an_unknown_option_is_an_error() -> None:
 
 
 def test_what_has_no_value_is_null() -> None:
-    rows = pl.DataFrame({"measure": ["mu", "eta"], "options": "", "value": [float("nan"), 0.5], "n": 0, "left_out": 3})
+    rows = pl.DataFrame(
+        {
+            "measure": ["mu", "eta"],
+            "options": "",
+            "value": [float("nan"), 0.5],
+            "n": 0,
+            "left_out": 3,
+        }
+    )
     table = table_of_cell(rows, MEASURES, "model", "dataset")
     validate_table(table, MEASURES, "measures")
     assert table["value"].to_list() == [None, 0.5]

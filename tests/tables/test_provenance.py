@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.models.prerequisites import check_record, read_capabilities, write_capabilities
-from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, read_tables, write_table
+from biasgrid.inference.models.prerequisites import (
+    check_record,
+    read_capabilities,
+    write_capabilities,
+)
+from biasgrid.tables.files import (
+    TableError,
+    empty_table,
+    read_provenance,
+    read_table,
+    read_tables,
+    write_table,
+)
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import (
     cell_provenance,
@@ -75,15 +86,27 @@ def test_a_relative_path_says_as_much(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_predictions_of_another_record_or_dump_are_no_cell(tmp_path: Path) -> None:
-    instances, record = write(tmp_path / "instances.parquet", dump={"file": "x", "sha256": "1"}), tmp_path / "a.json"
+    instances, record = (
+        write(tmp_path / "instances.parquet", dump={"file": "x", "sha256": "1"}),
+        tmp_path / "a.json",
+    )
     record.write_text(json.dumps({"weights": "1"}))
-    path = write(tmp_path / "1-of-1.parquet", TEXTS, model={"weights": "1"}, dump={"file": "x", "sha256": "1"})
+    path = write(
+        tmp_path / "1-of-1.parquet",
+        TEXTS,
+        model={"weights": "1"},
+        dump={"file": "x", "sha256": "1"},
+    )
     cell_provenance(instances, [path], record)
     cell_provenance(instances, [path], dump={"file": "x", "url": None, "sha256": None})
-    with pytest.raises(TableError, match=r"not imported from the dump in the config; remove it and run"):
+    with pytest.raises(
+        TableError, match=r"not imported from the dump in the config; remove it and run"
+    ):
         cell_provenance(instances, [path], dump={"file": "x", "sha256": "2"})
     record.write_text(json.dumps({"weights": "2"}))
-    with pytest.raises(TableError, match=r"1-of-1.parquet: not made by the model in .*a.json; remove it"):
+    with pytest.raises(
+        TableError, match=r"1-of-1.parquet: not made by the model in .*a.json; remove it"
+    ):
         cell_provenance(instances, [path], record)
 
 
@@ -92,7 +115,9 @@ def test_texts_of_other_predictions_are_refused(tmp_path: Path) -> None:
     texts = write(tmp_path / "texts.parquet", written=provenance_digests([predictions]))
     check_made_from(texts, "written", provenance_digests([predictions]), predictions)
     write(predictions, TEXTS, model={"weights": "2"})
-    with pytest.raises(TableError, match=r"texts.parquet: not up to date with .*1-of-1.parquet; remove it"):
+    with pytest.raises(
+        TableError, match=r"texts.parquet: not up to date with .*1-of-1.parquet; remove it"
+    ):
         check_made_from(texts, "written", provenance_digests([predictions]), predictions)
 
 
@@ -106,17 +131,24 @@ def test_sums_evidence_and_intervals_of_other_measures_are_refused(tmp_path: Pat
     check_made_with([measures], [sums, evidence, intervals])
     write(measures, of="jobs/a", sums=digest(facts | {"predictions": {"weights": "2"}}))
     for table in (sums, evidence, intervals):
-        with pytest.raises(TableError, match=rf"{table}: not made with .*measures/jobs/a.parquet; remove it and run"):
+        with pytest.raises(
+            TableError,
+            match=rf"{table}: not made with .*measures/jobs/a.parquet; remove it and run",
+        ):
             check_made_with([measures], [table])
 
 
 def test_comparisons_of_other_measures_are_refused(tmp_path: Path) -> None:
-    measures = [write(tmp_path / f"measures/jobs/{name}.parquet", of=f"jobs/{name}") for name in "ab"]
+    measures = [
+        write(tmp_path / f"measures/jobs/{name}.parquet", of=f"jobs/{name}") for name in "ab"
+    ]
     cells = {name: {"of": f"jobs/{name}"} for name in "ab"}
     compared = write(tmp_path / "comparisons/jobs.parquet", of="jobs", cells=cells)
     check_compared(measures, [compared])
     write(measures[1], of="jobs/b", level=0.9)
-    with pytest.raises(TableError, match=r"comparisons/jobs.parquet: does not compare the measures of jobs"):
+    with pytest.raises(
+        TableError, match=r"comparisons/jobs.parquet: does not compare the measures of jobs"
+    ):
         check_compared(measures, [compared])
 
 
@@ -126,7 +158,9 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
     write_capabilities(capabilities, record, {"scored_by": "top"})
     assert read_capabilities(capabilities, record) == {"scored_by": "top"}
     record.write_text(json.dumps({"keys": {"url": "2"}}))
-    with pytest.raises(UserError, match=r"capabilities.json: does not describe the model in .*a.json; remove it"):
+    with pytest.raises(
+        UserError, match=r"capabilities.json: does not describe the model in .*a.json; remove it"
+    ):
         read_capabilities(capabilities, record)
     # Without the digest of the record.
     capabilities.write_text(json.dumps({"scored_by": "top"}))
@@ -147,7 +181,9 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
         ({"keys": {"answers": "x.csv"}}, {"checkpoint": "x/y"}, "its answers is null; expected 'x.csv'"),
     ],
 )  # fmt: skip
-def test_the_record_of_another_model_is_refused(tmp_path: Path, source: Facts, record: Facts, says: str) -> None:
+def test_the_record_of_another_model_is_refused(
+    tmp_path: Path, source: Facts, record: Facts, says: str
+) -> None:
     with pytest.raises(UserError) as refused:
         check_record(tmp_path / "a.json", record, source)
     assert f"{tmp_path / 'a.json'}: is the record of another model: {says}" in str(refused.value)

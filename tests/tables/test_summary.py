@@ -26,7 +26,11 @@ CELL = {
 }
 DISTANCE = "score=accuracy, distance=absolute, comparison=pairwise, mode=counterfactual"
 OF_GROUPS = {"score": "score=accuracy, mode=group", "distance": DISTANCE}
-HEADLINES = {"gender": dict.fromkeys(CELL, ""), "religion": dict.fromkeys(CELL, ""), "moods": OF_GROUPS}
+HEADLINES = {
+    "gender": dict.fromkeys(CELL, ""),
+    "religion": dict.fromkeys(CELL, ""),
+    "moods": OF_GROUPS,
+}
 
 
 def cell_of(rows: list[dict[str, Any]], model: str, dataset: str) -> pl.DataFrame:
@@ -37,22 +41,38 @@ def cell_of(rows: list[dict[str, Any]], model: str, dataset: str) -> pl.DataFram
 def measures_of(model: str, dataset: str, factor: float = 1) -> pl.DataFrame:
     """A cell of three subjects and two attributes: its own measures and some of its parts."""
     parts = [
-        {"measure": "gamma", "value": 0.9, "n": 7} | dict(zip(("subject", "subject_group"), who, strict=True)) | about
+        {"measure": "gamma", "value": 0.9, "n": 7}
+        | dict(zip(("subject", "subject_group"), who, strict=True))
+        | about
         for who in (("Ann", None), ("Bea", None), ("Carl", None), (None, "he"))
-        for about in ({"attribute": "cooks"}, {"attribute": "reads"}, {}, {"attribute_group": "chores"})
+        for about in (
+            {"attribute": "cooks"},
+            {"attribute": "reads"},
+            {},
+            {"attribute_group": "chores"},
+        )
     ]
     cell = [
         {"measure": name, "value": value * factor, "n": 3 if name in ("mu", "eta") else 12}
         for name, value in sorted(CELL.items())
     ]
-    return cell_of([*parts, {"measure": "eta", "subject": "Ann", "value": 0.7, "n": 7}, *cell], model, dataset)
+    return cell_of(
+        [*parts, {"measure": "eta", "subject": "Ann", "value": 0.7, "n": 7}, *cell], model, dataset
+    )
 
 
 def groups_of(model: str) -> pl.DataFrame:
     """A cell of two bias types, measured by a score, distances in two modes and their pairs."""
     in_all = DISTANCE.replace("counterfactual", "group")
     rows = [
-        {"measure": measure, "options": options, "bias_type": bias_type, "group": group, "value": value, "n": n}
+        {
+            "measure": measure,
+            "options": options,
+            "bias_type": bias_type,
+            "group": group,
+            "value": value,
+            "n": n,
+        }
         for measure, options, value, n in (
             ("score", OF_GROUPS["score"], 0.75, 20),
             ("distance", in_all, 0.5, 20),
@@ -69,7 +89,13 @@ def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None
     validate_table(summary, SUMMARY, "summary")
     assert summary["measure"].to_list() == list(CELL)
     assert summary["headline"].all()
-    facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
+    facts = {
+        "model": "bert-squad",
+        "dataset": "gender",
+        "kind": "SQuAD",
+        "label": "BERT base",
+        "scoring": "exact",
+    }
     assert headline_lines(summary).to_dicts() == [
         facts | {"bias_type": None, "n": 12, "clusters": None, **CELL, "flag": None}
     ]
@@ -82,20 +108,36 @@ def known_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
     return cell_of([CERTAIN | row for row in rows], model, dataset)
 
 
-@pytest.mark.parametrize(("counts", "flag"), [((3, 5, 20), "5 swap groups"), ((3, 12, 20), None), ((), None)])
-def test_cells_whose_tests_rest_on_little_are_flagged(counts: tuple[int, ...], flag: str | None) -> None:
+@pytest.mark.parametrize(
+    ("counts", "flag"), [((3, 5, 20), "5 swap groups"), ((3, 12, 20), None), ((), None)]
+)
+def test_cells_whose_tests_rest_on_little_are_flagged(
+    counts: tuple[int, ...], flag: str | None
+) -> None:
     tested = [
-        {"measure": "gamma", "subject": f"s{n}", "attribute": "cooks", "value": 0.1, "q": 0.5} | CERTAIN | {"n": n}
+        {"measure": "gamma", "subject": f"s{n}", "attribute": "cooks", "value": 0.1, "q": 0.5}
+        | CERTAIN
+        | {"n": n}
         for n in counts
     ]
     # What could not be tested does not count.
-    untested = {"measure": "gamma", "subject": "rare", "attribute": "cooks", "value": 0.1} | CERTAIN | {"n": 1}
+    untested = (
+        {"measure": "gamma", "subject": "rare", "attribute": "cooks", "value": 0.1}
+        | CERTAIN
+        | {"n": 1}
+    )
     mu = {"measure": "mu", "value": 0.2} | CERTAIN
     cell = cell_of([*tested, untested, untested | {"attribute": "reads"}, mu], "bert", "gender")
-    summary = summarise(cell, MODELS, HEADLINES, facts=GridFacts(units={"gender": "swap groups"})).summary
+    summary = summarise(
+        cell, MODELS, HEADLINES, facts=GridFacts(units={"gender": "swap groups"})
+    ).summary
     validate_table(summary, SUMMARY, "summary")
     found = summary.filter(measure="few_comparisons")
-    texts = [f"half of the tested numbers rest on {flag} or fewer; at least 12 are needed"] if flag else []
+    texts = (
+        [f"half of the tested numbers rest on {flag} or fewer; at least 12 are needed"]
+        if flag
+        else []
+    )
     assert found["flag"].to_list() == texts
     assert not found["headline"].any()
     assert flag_rows(summary)["flag"].to_list() == texts
@@ -134,20 +176,32 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
             "mu_corrected_low": 0.3,
             "mu_corrected_high": 0.6,
         },
-        **{"significant_tests": 1, "tested": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
+        **{
+            "significant_tests": 1,
+            "tested": 2,
+            "delta": 0.1,
+            "delta_low": 0.05,
+            "delta_high": 0.15,
+        },
     }
     cell = measures_of("bert", "gender")
     silent = summarise(cell.filter(pl.col("subject").is_null()), MODELS, headlines).summary
     assert "significant_tests" not in silent["measure"].to_list()
-    assert silent.select("low", "high", "null_mean", "p", "q", "clusters").null_count().row(0) == (len(silent),) * 6
+    assert (
+        silent.select("low", "high", "null_mean", "p", "q", "clusters").null_count().row(0)
+        == (len(silent),) * 6
+    )
 
 
 def test_what_tests_find_is_withheld_with_the_headlines_of_its_cell() -> None:
     reason = "not measurable: no answers"
     measures = measures_of("bert", "gender").with_columns(
-        flag=pl.when(measure="mu").then(pl.lit(reason)), value=pl.when(pl.col("measure") != "mu").then("value")
+        flag=pl.when(measure="mu").then(pl.lit(reason)),
+        value=pl.when(pl.col("measure") != "mu").then("value"),
     )
-    known = known_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
+    known = known_of(
+        "bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01}
+    )
     headlines = {"gender": dict.fromkeys(["mu", "significant_tests"], "")}
     summary = summarise(with_known(measures, known), MODELS, headlines).summary
     assert summary.filter("headline").select("measure", "value", "flag").rows() == [
@@ -160,14 +214,18 @@ def test_cells_keep_their_order_and_their_numbers() -> None:
     cells = [("bert-squad", "religion", 1.0), ("bert", "religion", 0.5), ("bert", "gender", 0.25)]
     summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, HEADLINES).summary
     lines = headline_lines(summary)
-    assert lines.select("model", "dataset", "mu").rows() == [(*names, 0.5 * factor) for *names, factor in cells]
+    assert lines.select("model", "dataset", "mu").rows() == [
+        (*names, 0.5 * factor) for *names, factor in cells
+    ]
     assert lines["kind"].to_list() == ["SQuAD", "LM", "LM"]
     assert lines["scoring"].to_list() == ["exact", "unqover", "exact"]
 
 
 def test_datasets_of_all_families_stand_in_one_summary() -> None:
     """Whole bias types over all templates, the score beside the distance; what is no headline stands behind."""
-    summary = summarise(pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES).summary
+    summary = summarise(
+        pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES
+    ).summary
     validate_table(summary, SUMMARY, "summary")
     assert summary.select("dataset", "bias_type").unique(maintain_order=True).rows() == [
         ("gender", None),
@@ -176,7 +234,11 @@ def test_datasets_of_all_families_stand_in_one_summary() -> None:
     ]
     of_age = summary.filter(bias_type="age").select("measure", "headline", "value").rows()
     assert of_age == [("score", True, 0.75), ("distance", True, 0.25), ("distance", False, 0.5)]
-    lines = headline_lines(summary).select("bias_type", "scoring", "n", "score", "distance", "mu").rows()
+    lines = (
+        headline_lines(summary)
+        .select("bias_type", "scoring", "n", "score", "distance", "mu")
+        .rows()
+    )
     assert lines == [
         (None, "exact", 12, None, None, 0.5),
         ("age", None, 10, 0.75, 0.25, None),
@@ -187,7 +249,14 @@ def test_datasets_of_all_families_stand_in_one_summary() -> None:
 def test_the_largest_of_all_distances_is_no_line() -> None:
     measures = groups_of("sst2").with_columns(generalises_to=pl.lit("clusters"))
     options = DISTANCE.replace("pairwise", "largest")
-    row = {"measure": "distance", "options": options, "bias_type": "age", "value": 0.4, "n": 9, "p": 0.01}
+    row = {
+        "measure": "distance",
+        "options": options,
+        "bias_type": "age",
+        "value": 0.4,
+        "n": 9,
+        "p": 0.01,
+    }
     largest = cell_of([row | {"generalises_to": "terms"}], "sst2", "moods")
     summary = summarise(pl.concat([measures, largest]), MODELS, HEADLINES).summary
     assert summary.equals(summarise(measures, MODELS, HEADLINES).summary)
@@ -201,8 +270,13 @@ def test_a_model_that_the_config_does_not_know_is_an_error() -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "-", "+"])
 def test_a_spreadsheet_takes_names_that_begin_like_formulas_for_text(name: str) -> None:
-    written = for_spreadsheets(pl.DataFrame({"label": [name, "BERT", None], "value": [-1.0, 2.0, None]}))
-    assert written.to_dict(as_series=False) == {"label": [f"'{name}", "BERT", None], "value": [-1.0, 2.0, None]}
+    written = for_spreadsheets(
+        pl.DataFrame({"label": [name, "BERT", None], "value": [-1.0, 2.0, None]})
+    )
+    assert written.to_dict(as_series=False) == {
+        "label": [f"'{name}", "BERT", None],
+        "value": [-1.0, 2.0, None],
+    }
 
 
 @pytest.mark.parametrize("name", ["-1", "+0.5", "a=b", "x - y", "BERT"])
@@ -212,11 +286,19 @@ def test_other_names_stay_as_they_are(name: str) -> None:
 
 def test_a_number_that_noise_puts_above_0_is_not_shown_where_its_noise_is_unknown() -> None:
     headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "delta"], "")}
-    rows = [{"measure": name, "value": value, "n": 4} for name, value in (("mu", 0.5), ("delta", 0.1))]
+    rows = [
+        {"measure": name, "value": value, "n": 4} for name, value in (("mu", 0.5), ("delta", 0.1))
+    ]
     unknown = cell_of([*rows, {"measure": "mu_corrected", "value": None, "n": 4}], "bert", "gender")
     shown = summarise(unknown, MODELS, headlines).summary.filter("headline")
-    assert shown.select("measure", "value").rows() == [("mu", None), ("mu_corrected", None), ("delta", 0.1)]
+    assert shown.select("measure", "value").rows() == [
+        ("mu", None),
+        ("mu_corrected", None),
+        ("delta", 0.1),
+    ]
     assert "nobody knows how far" in shown["flag"][0]
     assert shown["flag"][1:].null_count() == 2
     known = unknown.with_columns(null_mean=pl.when(measure="mu").then(0.2))
-    assert summarise(known, MODELS, headlines).summary.filter(measure="mu")["value"].to_list() == [0.5]
+    assert summarise(known, MODELS, headlines).summary.filter(measure="mu")["value"].to_list() == [
+        0.5
+    ]

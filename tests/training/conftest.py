@@ -11,7 +11,9 @@ from biasgrid.training.tiny import make_base_checkpoint
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "training-base", partial(make_base_checkpoint, texts(), seed=1))
+    return made_once(
+        tmp_path_factory, "training-base", partial(make_base_checkpoint, texts(), seed=1)
+    )
 
 
 @pytest.fixture

@@ -17,7 +17,10 @@ from biasgrid.training.train import Hyperparameters, train
 
 TASK = "text-classification"
 LABELS = ["bad", "good"]
-RIGHT = {"bad": ["It rained on {}.", "{} lost a hat."], "good": ["{} won a prize.", "The sun shone on {}."]}
+RIGHT = {
+    "bad": ["It rained on {}.", "{} lost a hat."],
+    "good": ["{} won a prize.", "The sun shone on {}."],
+}
 ROWS = [
     {"text": text.format(name), "label": label}
     for label, texts in RIGHT.items()
@@ -36,15 +39,21 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def written(folder: Path, rows: list[Any]) -> Path:
     path = folder / "data.jsonl"
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n\n")
+    path.write_text(
+        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n\n"
+    )
     return path
 
 
-def train_on(rows: list[Any], base: Path, folder: Path, labels: list[str] = LABELS, **changes: Any) -> Path:
+def train_on(
+    rows: list[Any], base: Path, folder: Path, labels: list[str] = LABELS, **changes: Any
+) -> Path:
     folder.mkdir(exist_ok=True)
     hyperparameters = Hyperparameters(**(vars(FEW) | changes))
     data = [written(folder, rows)]
-    train(TASK, base, data, folder / "model", hyperparameters, threads=1, device="cpu", labels=labels)
+    train(
+        TASK, base, data, folder / "model", hyperparameters, threads=1, device="cpu", labels=labels
+    )
     return folder / "model"
 
 
@@ -75,23 +84,34 @@ def test_pairs_are_told_apart_by_their_second_text(base: Path, tmp_path: Path) -
 
 def test_several_labels_of_a_text_count_alike(base: Path, tmp_path: Path) -> None:
     rows = [row | {"label": [row["label"]] * 3 + ["good"]} for row in ROWS]
-    said = probabilities(train_on(rows, base, tmp_path, epochs=20, learning_rate=3e-3), ROWS, LABELS)
+    said = probabilities(
+        train_on(rows, base, tmp_path, epochs=20, learning_rate=3e-3), ROWS, LABELS
+    )
     expected = [1.0 if row["label"] == "good" else 0.25 for row in ROWS]
     assert said[:, 1] == pytest.approx(expected, abs=0.08)
 
 
 def test_training_is_repeatable_to_the_byte(base: Path, tmp_path: Path) -> None:
-    folders = [train_on(ROWS, base, tmp_path / name, seed=seed) for name, seed in (("one", 1), ("two", 1), ("x", 2))]
+    folders = [
+        train_on(ROWS, base, tmp_path / name, seed=seed)
+        for name, seed in (("one", 1), ("two", 1), ("x", 2))
+    ]
     one, two, other = ((folder / "model.safetensors").read_bytes() for folder in folders)
     assert one == two
     assert one != other
 
 
-def test_a_checkpoint_keeps_the_order_of_classes_that_it_has_already(base: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_keeps_the_order_of_classes_that_it_has_already(
+    base: Path, tmp_path: Path
+) -> None:
     first = train_on(ROWS, base, tmp_path / "first", epochs=5)
-    again = train_on(ROWS, first, tmp_path / "again", labels=["good", "bad"], epochs=0.1, learning_rate=1e-9)
+    again = train_on(
+        ROWS, first, tmp_path / "again", labels=["good", "bad"], epochs=0.1, learning_rate=1e-9
+    )
     assert AutoConfig.from_pretrained(again).id2label == {0: "bad", 1: "good"}
-    assert probabilities(again, ROWS, LABELS) == pytest.approx(probabilities(first, ROWS, LABELS), abs=1e-4)
+    assert probabilities(again, ROWS, LABELS) == pytest.approx(
+        probabilities(first, ROWS, LABELS), abs=1e-4
+    )
 
 
 def test_a_classifier_of_other_classes_gets_a_new_head(base: Path, tmp_path: Path) -> None:
@@ -104,9 +124,14 @@ def test_a_classifier_of_other_classes_gets_a_new_head(base: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_long_texts_are_cut_off(architecture: str, tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_long_texts_are_cut_off(
+    architecture: str, tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path
+) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "fill-mask"))
-    rows = [{"text": "the cook " * 20, "text_pair": "He lied.", "label": "good"}, {"text": "Who?", "label": "bad"}]
+    rows = [
+        {"text": "the cook " * 20, "text_pair": "He lied.", "label": "good"},
+        {"text": "Who?", "label": "bad"},
+    ]
     data = class_data(tokenizer, written(tmp_path, rows), 12, LABELS)
     long, short = data.rows
     assert (len(long["input_ids"]), long["labels"], short["labels"]) == (12, [1], [0])
@@ -140,7 +165,9 @@ def test_long_texts_are_cut_off(architecture: str, tiny_checkpoint: Callable[[st
         ),
     ],
 )  # fmt: skip
-def test_bad_lines_are_named(rows: list[Any], messages: list[str], base: Path, tmp_path: Path) -> None:
+def test_bad_lines_are_named(
+    rows: list[Any], messages: list[str], base: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InputError) as caught:
         train_on(rows, base, tmp_path)
     assert len(caught.value.faults) == len(messages)

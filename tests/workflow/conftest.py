@@ -37,7 +37,13 @@ def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dic
     }
 
 
-ALL_IS_VALID = {"equal_scores": 1, "improbable": 1, "neither_subject": 1, "accuracy": 0, "exchanged_labels": 1}
+ALL_IS_VALID = {
+    "equal_scores": 1,
+    "improbable": 1,
+    "neither_subject": 1,
+    "accuracy": 0,
+    "exchanged_labels": 1,
+}
 """Limits that random models are within."""
 
 
@@ -46,7 +52,13 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
     lists = Path("word_lists").glob("*/*.txt")
     folder = made_once(tmp_path_factory, "small-checkpoints", partial(save_models_of_lists, lists))
-    masked = {"task": "fill-mask", "variant": "lm-tiny", "kind": "LM", "label": "tiny", "folder": str(folder / "lm")}
+    masked = {
+        "task": "fill-mask",
+        "variant": "lm-tiny",
+        "kind": "LM",
+        "label": "tiny",
+        "folder": str(folder / "lm"),
+    }
     answering = {
         "task": "question-answering",
         "variant": "qa",
@@ -59,7 +71,11 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "inference": {"device": "cpu"},
         "validity": ALL_IS_VALID,
         "tokenizers": {"tiny": {"mask": "[MASK]", "folder": str(folder / "lm")}},
-        "models": {"masked": masked, "answering": answering, "spare": answering | {"label": "spare"}},
+        "models": {
+            "masked": masked,
+            "answering": answering,
+            "spare": answering | {"label": "spare"},
+        },
         "datasets": {
             "gender": dataset("gender", ["female", "male"], "occupation", shards=2),
             "religion": dataset("religion", ["religion"], "religion", shards=1),

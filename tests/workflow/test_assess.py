@@ -14,16 +14,25 @@ from tiny_checkpoints import LABELS, save_checkpoint
 ANSWERS = "answers.jsonl"
 MEASURES = "results/measures/prompts/answered.parquet"
 PROMPTS = ["My daughter asks what she should read.", "What is worth reading?"]
-PAIRS = [(PROMPTS[0], group) for group in ("female", "male", "non-binary", "neutral")] + [(PROMPTS[1], "neutral")]
+PAIRS = [(PROMPTS[0], group) for group in ("female", "male", "non-binary", "neutral")] + [
+    (PROMPTS[1], "neutral")
+]
 
 
 def small() -> dict[str, Any]:
     """The config of this repository with tiny scorers, answers that are there, two prompts and two repetitions."""
-    config: dict[str, Any] = yaml.safe_load((ROOT / "config/assess.yaml").read_text()) | {"results": "results"}
+    config: dict[str, Any] = yaml.safe_load((ROOT / "config/assess.yaml").read_text()) | {
+        "results": "results"
+    }
     config["inference"] = {"device": "cpu", "precision": "float32"}
     for name in ("toxicity", "stereotypes"):
         local = {"folder": "models/scorer", "scorer": {"labels": [LABELS[0]]}}
-        config["models"][name] = {"task": "text-classification", "kind": "Scorer", "label": name, **local}
+        config["models"][name] = {
+            "task": "text-classification",
+            "kind": "Scorer",
+            "label": name,
+            **local,
+        }
     config["datasets"]["prompts"] |= {"prompts": "two.txt", "repetitions": 2}
     config["run"] = {"models": ["answered"], "datasets": ["prompts"]}
     return config
@@ -31,9 +40,19 @@ def small() -> dict[str, Any]:
 
 def answers() -> str:
     """Answers to all that is asked; about men they are worse."""
-    said = {"female": "She is kind.", "male": "He is a lazy fool.", "non-binary": "They read.", "neutral": "Read."}
+    said = {
+        "female": "She is kind.",
+        "male": "He is a lazy fool.",
+        "non-binary": "They read.",
+        "neutral": "Read.",
+    }
     rows = [
-        {"prompt": prompt, "group": group, "repetition": number, "response": f"{said[group]} {number * 'Again.'}"}
+        {
+            "prompt": prompt,
+            "group": group,
+            "repetition": number,
+            "response": f"{said[group]} {number * 'Again.'}",
+        }
         for prompt, group in PAIRS
         for number in range(2)
     ]
@@ -60,7 +79,9 @@ def told(project: Project) -> pl.DataFrame:
 
 def value(table: pl.DataFrame, measure: str, options: str = "", **keys: str) -> float:
     """The value of the one row with these keys."""
-    rows = table.filter(pl.col("measure") == measure, pl.col("options").cast(pl.String).str.contains(options))
+    rows = table.filter(
+        pl.col("measure") == measure, pl.col("options").cast(pl.String).str.contains(options)
+    )
     for name in ("group", "other", "attribute"):
         column = pl.col(name).cast(pl.String)
         rows = rows.filter(column == keys[name] if name in keys else column.is_null())
@@ -92,4 +113,6 @@ def test_changed_answers_are_measured_anew(assessed: Project, tmp_path: Path) ->
     assert "rule predict" in project.run(MEASURES)
     after = told(project)
     of_men = {"group": "male"}
-    assert value(after, "mean_score", "negative", **of_men) < value(before, "mean_score", "negative", **of_men)
+    assert value(after, "mean_score", "negative", **of_men) < value(
+        before, "mean_score", "negative", **of_men
+    )

@@ -15,7 +15,9 @@ def test_outputs_of_a_run_are_as_they_were(finished: Project) -> None:
     assert "files compared, 0 changed, missing or foreign." in found.stdout
 
 
-def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Project, tmp_path: Path) -> None:
+def test_damaged_missing_and_foreign_files_are_named_and_made_again(
+    finished: Project, tmp_path: Path
+) -> None:
     project = finished.clone(tmp_path / "clone")
     results = project.folder / "results"
     (results / "plots/gender/ranks.svg").write_bytes(b"")
@@ -45,8 +47,16 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Pr
 def test_no_empty_output_counts_as_done(finished: Project, tmp_path: Path) -> None:
     project = finished.clone(tmp_path / "clone")
     results = project.folder / "results"
-    outputs = [path for path in results.rglob("*") if path.is_file() and path.relative_to(results).parts[0] != "logs"]
-    shown = [path for path in outputs if not any(part.startswith(".") for part in path.relative_to(results).parts)]
+    outputs = [
+        path
+        for path in results.rglob("*")
+        if path.is_file() and path.relative_to(results).parts[0] != "logs"
+    ]
+    shown = [
+        path
+        for path in outputs
+        if not any(part.startswith(".") for part in path.relative_to(results).parts)
+    ]
     for path in shown:
         path.write_bytes(b"")
     output = project.run("--dry-run", succeeds=False)
@@ -55,7 +65,13 @@ def test_no_empty_output_counts_as_done(finished: Project, tmp_path: Path) -> No
         removed = name.parent if "plots" in name.parts else "it"
         assert f"{name}: is empty; remove {removed} and run again" in output
     assert "Traceback" not in output
-    assert {path.name for path in shown} >= {"summary.csv", "index.html", "manifest.json", "ranks.svg", "masked.json"}
+    assert {path.name for path in shown} >= {
+        "summary.csv",
+        "index.html",
+        "manifest.json",
+        "ranks.svg",
+        "masked.json",
+    }
 
 
 @pytest.mark.parametrize(
@@ -85,7 +101,9 @@ def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path
     project = finished.clone(tmp_path / "clone")
     manifest = project.folder / "results/manifest.json"
     manifest.write_text("{}")
-    assert "manifest.json: is not a manifest; remove it and run snakemake" in project.audited().stderr
+    assert (
+        "manifest.json: is not a manifest; remove it and run snakemake" in project.audited().stderr
+    )
     manifest.unlink()
     found = project.audited()
     assert (found.exit_code, found.stdout) == (2, "")

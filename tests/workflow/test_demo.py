@@ -45,10 +45,14 @@ class Grid:
 
     def strengths(self, kind: str) -> list[str]:
         """The strengths of which there is a model of a kind, the weakest first."""
-        return [model.removesuffix(f"-{kind}") for model in self.models if model.endswith(f"-{kind}")]
+        return [
+            model.removesuffix(f"-{kind}") for model in self.models if model.endswith(f"-{kind}")
+        ]
 
     def measures(self, *datasets: str) -> pl.DataFrame:
-        rows = read_tables(sorted(self.results.glob("measures/*/*.parquet")), MEASURES).with_columns(STRENGTH)
+        rows = read_tables(
+            sorted(self.results.glob("measures/*/*.parquet")), MEASURES
+        ).with_columns(STRENGTH)
         return rows.filter(pl.col("dataset").is_in(datasets or self.datasets))
 
     def synthetic(self) -> pl.DataFrame:
@@ -68,7 +72,9 @@ def pairs(grid: Grid) -> pl.DataFrame:
     """What was measured beside the known effect."""
     measures = grid.measures()
     strengths: dict[str, dict[str, str]] = {}
-    for dataset, model, strength in measures.select("dataset", "model", "strength").unique().iter_rows():
+    for dataset, model, strength in (
+        measures.select("dataset", "model", "strength").unique().iter_rows()
+    ):
         strengths.setdefault(dataset, {})[model] = strength
     # Of a placebo nothing is put in, whatever the strength.
     beside = measured_and_synthetic(measures.drop("strength"), grid.synthetic(), strengths)
@@ -79,11 +85,15 @@ def test_a_second_run_does_nothing(grid: Grid):
     assert grid.project.planned() == {}
 
 
-def test_it_has_a_folder_of_its_own_and_ends_with_a_row_for_each_model(demo: Project, tmp_path: Path):
+def test_it_has_a_folder_of_its_own_and_ends_with_a_row_for_each_model(
+    demo: Project, tmp_path: Path
+):
     demo.clone(tmp_path / "biasgrid-demo")
     command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "demo"]
     environment = os.environ | shared_fork_server()
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     _, found = run.stdout.split("Found:\n")
     first_words = {line.split()[0] for line in found.splitlines() if line.strip()}
     assert set(demo.read_config()["run"]["models"]) <= first_words
@@ -101,13 +111,17 @@ def test_labels_say_what_bias_a_model_was_given(grid: Grid):
     [OF_EACH_KIND[3:4], pytest.param(OF_EACH_KIND, marks=pytest.mark.long)],
     ids=["a model", "a model of each kind"],
 )
-def test_a_demo_that_is_made_again_has_the_same_numbers(demo: Project, tmp_path: Path, cells: list[tuple[str, str]]):
+def test_a_demo_that_is_made_again_has_the_same_numbers(
+    demo: Project, tmp_path: Path, cells: list[tuple[str, str]]
+):
     again = Project.create(tmp_path / "again", demo.read_config(), demo.file)
     layout = Layout(parse_config(demo.read_config(), demo.file))
     tables = [layout.measures(dataset, model) for model, dataset in cells]
     again.run(*map(str, tables))
     for table in tables:
-        check_alike(read_table(again.folder / table, MEASURES), read_table(demo.folder / table, MEASURES))
+        check_alike(
+            read_table(again.folder / table, MEASURES), read_table(demo.folder / table, MEASURES)
+        )
 
 
 def test_what_is_synthetic_is_the_kept(grid: Grid):
@@ -117,15 +131,31 @@ def test_what_is_synthetic_is_the_kept(grid: Grid):
 
 def test_the_kept_reference_is_of_this_demo(demo: Project, tmp_path: Path):
     models = [f"--model={model}" for model in demo.read_config()["run"]["models"]]
-    line = ["reference", "add", str(demo.results), *models, "--name", "demo", "--folder", str(tmp_path)]
+    line = [
+        "reference",
+        "add",
+        str(demo.results),
+        *models,
+        "--name",
+        "demo",
+        "--folder",
+        str(tmp_path),
+    ]
     made = CliRunner().invoke(app, line)
     assert made.exit_code == 0, made.output
-    of_run, kept = (json.loads((folder / "demo.json").read_text()) for folder in (tmp_path, ROOT / "reference"))
+    of_run, kept = (
+        json.loads((folder / "demo.json").read_text()) for folder in (tmp_path, ROOT / "reference")
+    )
     asked = ("dataset", "kind", "label", "asked", "scoring")
-    cells = [[{key: cell[key] for key in asked} for cell in file["cells"]] for file in (of_run, kept)]
+    cells = [
+        [{key: cell[key] for key in asked} for cell in file["cells"]] for file in (of_run, kept)
+    ]
     assert cells[0] == cells[1]
     named = ("dataset", "kind", "label", "measure")
-    figures = [[{key: figure[key] for key in named} for figure in file["figures"]] for file in (of_run, kept)]
+    figures = [
+        [{key: figure[key] for key in named} for figure in file["figures"]]
+        for file in (of_run, kept)
+    ]
     assert figures[0] == figures[1]
 
 
@@ -143,7 +173,9 @@ def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not
 
 
 def test_synthetic_associations_are_measured(grid: Grid, pairs: pl.DataFrame):
-    of_subjects = pairs.filter(pl.col("strength") != "none", pl.col("subject").is_not_null(), measure="gamma")
+    of_subjects = pairs.filter(
+        pl.col("strength") != "none", pl.col("subject").is_not_null(), measure="gamma"
+    )
     biased = recovery(of_subjects, "model", "dataset")
     of_kinds = [len(grid.strengths(kind)) - 1 for kind in ("qa", "lm", "llm")]
     assert len(biased) == sum(of_kinds) * len(grid.questions)
@@ -174,20 +206,28 @@ def test_what_is_synthetic_is_discovered_and_nothing_else(grid: Grid):
 
 def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(grid: Grid):
     """Claims about a group of names, over clusters of templates and names."""
-    groups = grid.measures("gender").filter(measure="share_gamma").drop_nulls(["subject_group", "attribute"])
+    groups = (
+        grid.measures("gender")
+        .filter(measure="share_gamma")
+        .drop_nulls(["subject_group", "attribute"])
+    )
     assert set(groups["generalises_to"]) == {"clusters x names"}
     found = dict(groups.group_by("strength").agg((pl.col("q") <= 0.05).mean()).iter_rows())
     assert found == {strength: float(strength != "none") for strength in grid.strengths("qa")}
 
 
 def test_of_a_placebo_nothing_is_significant(grid: Grid):
-    tests = grid.measures("placebo").filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
+    tests = (
+        grid.measures("placebo").filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
+    )
     assert tests.n_unique("model") == sum(len(grid.strengths(kind)) for kind in ("qa", "lm", "llm"))
     assert tests["q"].min() > 0.05
 
 
 def test_every_number_of_questions_has_an_interval(grid: Grid):
-    headline = grid.measures(*grid.questions).filter(pl.col("measure").is_in(["mu_corrected", "strength"]))
+    headline = grid.measures(*grid.questions).filter(
+        pl.col("measure").is_in(["mu_corrected", "strength"])
+    )
     assert set(headline["dataset"]) == set(grid.questions)
     assert set(headline["clusters"]) == {4}
     assert headline.select("low", "high").null_count().row(0) == (0, 0)
@@ -216,16 +256,24 @@ def test_synthetic_prejudices_are_measured(pairs: pl.DataFrame):
 def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl.DataFrame):
     rates = pairs.filter(dataset="choices", measure="stereotype_rate")
     # Of twelve items, which the strong model has not learned to the end; its interval holds what was put in.
-    assert rates["measured"].to_numpy() == pytest.approx(rates["synthetic"].to_numpy(), abs=LARGEST_ERROR_OF_ITEMS)
+    assert rates["measured"].to_numpy() == pytest.approx(
+        rates["synthetic"].to_numpy(), abs=LARGEST_ERROR_OF_ITEMS
+    )
     unkind = pairs.filter(dataset="talk", measure="mean_score")
     assert len(unkind) == 2 * 3
     # The scores are of answers that are drawn: 100 of each group, with 0.6 of an unkind one.
-    assert unkind["measured"].to_numpy() == pytest.approx(unkind["synthetic"].to_numpy(), abs=3 * 0.6 * 0.05)
+    assert unkind["measured"].to_numpy() == pytest.approx(
+        unkind["synthetic"].to_numpy(), abs=3 * 0.6 * 0.05
+    )
 
 
 def test_generative_models_say_what_they_are_asked_for(grid: Grid):
     """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
-    scored = [path for path in grid.results.glob("predictions/*/*-llm/*.parquet") if "talk" not in path.parts]
+    scored = [
+        path
+        for path in grid.results.glob("predictions/*/*-llm/*.parquet")
+        if "talk" not in path.parts
+    ]
     answers = read_tables(scored, answer_schema("choice"))
     assert len(scored) == 2 * (len(grid.questions) + len(["placebo", "statements", "choices"]))
     assert answers["mass"].min() > 0.98
@@ -242,9 +290,7 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(full_demo: Project):
         ("none-sentiment", "nicknames"),
         ("strong-sentiment", "nicknames"),
     }
-    reason = (
-        "not measurable: 100% of the instances contain text that the tokenizer does not know, or splits into letters"
-    )
+    reason = "not measurable: 100% of the instances contain text that the tokenizer does not know, or splits into letters"
     assert set(withheld["flag"]) == {reason}
     page = (full_demo.results / "report/index.html").read_text()
     assert "Unknown nicknames: 100% of the instances contain text" in page
@@ -252,7 +298,11 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(full_demo: Project):
 
 
 def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(grid: Grid) -> None:
-    left_out = {path.stem for path in grid.results.glob("plots/grid/*.svg") if "Left out" in path.read_text()}
+    left_out = {
+        path.stem
+        for path in grid.results.glob("plots/grid/*.svg")
+        if "Left out" in path.read_text()
+    }
     # The tokenizer of a classifier does not know nicknames, of which the figures of mu and eta show nothing.
     assert left_out == ({"convergence", "synthetic"} if "nicknames" in grid.datasets else set())
 
@@ -283,7 +333,10 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
     for name, predictions in shards.items():
         (job,) = jobs[name]
         assert job["JobState"] == "COMPLETED"
-        asked = {key: job[key] for key in ("TresPerJob", "Partition", "MinMemoryNode", "TimeLimit", "Requeue")}
+        asked = {
+            key: job[key]
+            for key in ("TresPerJob", "Partition", "MinMemoryNode", "TimeLimit", "Requeue")
+        }
         assert asked == {
             "TresPerJob": "gres:gpu:1",
             "Partition": "gpu",
@@ -294,4 +347,7 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
         assert job["JOB_GRES"] == "gpu:pretended:1"
         assert Path(job["StdOut"]).is_relative_to(project.folder / "results/logs/slurm")
         assert "rule predict" in Path(job["StdOut"]).read_text()
-        check_alike(pl.read_parquet(project.folder / predictions), pl.read_parquet(demo.folder / predictions))
+        check_alike(
+            pl.read_parquet(project.folder / predictions),
+            pl.read_parquet(demo.folder / predictions),
+        )

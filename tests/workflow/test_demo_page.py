@@ -14,10 +14,19 @@ from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 
 NEW_TO_AXE = [f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[3:]]
-NEW_TO_AXE += ["#/cell/strong-llm/choices", "#/cell/strong-llm/talk", "#/dataset/talk", "#/synthetic"]
+NEW_TO_AXE += [
+    "#/cell/strong-llm/choices",
+    "#/cell/strong-llm/talk",
+    "#/dataset/talk",
+    "#/synthetic",
+]
 """Addresses of pages that the tests of the report do not make."""
 PAGES = [*NEW_TO_AXE, *(f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[:3])]
-PAGES += ["#/", "#/cell/strong-qa/gender/Linda/was%20an%20accountant", "#/compare/gender/strong-qa/none-qa"]
+PAGES += [
+    "#/",
+    "#/cell/strong-qa/gender/Linda/was%20an%20accountant",
+    "#/compare/gender/strong-qa/none-qa",
+]
 PAGES += ["#/subject/gender/Linda", "#/measures", "#/run"]
 """Addresses of pages of all kinds and families."""
 
@@ -47,7 +56,9 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
     drawn = dict(report.page.eval_on_selector_all("a.box:has(strong)", boxes))
     for model, dataset, value in summary.select("model", "dataset", "value").iter_rows():
         # Of two boxes the last one is of single subjects. A size below 0 is shown as 0, and with two decimals.
-        assert number_of(drawn[f"#/cell/{model}/{dataset}"]) == pytest.approx(max(value, 0), abs=0.006)
+        assert number_of(drawn[f"#/cell/{model}/{dataset}"]) == pytest.approx(
+            max(value, 0), abs=0.006
+        )
     for address in PAGES:
         page = report.go(address).page.inner_html("#app")
         assert "Page not found" not in page, address
@@ -55,7 +66,9 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
     assert report.complaints == []
 
 
-def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_each_c(results: Path, chromium: Browser):
+def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_each_c(
+    results: Path, chromium: Browser
+):
     measures = read_table(results / "measures/gender/strong-qa.parquet", MEASURES)
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"])
     cell = "#/cell/strong-qa/gender"
@@ -63,7 +76,9 @@ def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_ea
     told = "rows => rows.map(row => [...row.cells].slice(0, 3).map(each => each.textContent))"
     rows = report.page.eval_on_selector_all("[data-table] tbody tr", told)
     shown = {(subject, attribute): number_of(value) for subject, attribute, value in rows}
-    known = {(row["subject"], row["attribute"]): row["value"] for row in gamma.iter_rows(named=True)}
+    known = {
+        (row["subject"], row["attribute"]): row["value"] for row in gamma.iter_rows(named=True)
+    }
     assert shown == pytest.approx(known, rel=5e-3)
     assert "its control" in report.text
     report.go(f"{cell}/Linda/was%20an%20accountant")
@@ -71,7 +86,8 @@ def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_ea
     assert len(sums) == 3
     for said in sums:
         *terms, c = (
-            number_of(each) for each in re.findall(r"\N{MINUS SIGN}?\d\.\d+", said.replace(" \N{MINUS SIGN} ", " "))
+            number_of(each)
+            for each in re.findall(r"\N{MINUS SIGN}?\d\.\d+", said.replace(" \N{MINUS SIGN} ", " "))
         )
         in_questions, in_negations = terms
         assert in_questions - in_negations == pytest.approx(c, abs=0.002)

@@ -17,7 +17,12 @@ from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, read
 
 pytestmark = pytest.mark.family("a probe is asked")
-PROBE: dict[str, Any] = {"family": "probe", "title": "Hiring", "probe": "hiring.yaml", "answers": "written"}
+PROBE: dict[str, Any] = {
+    "family": "probe",
+    "title": "Hiring",
+    "probe": "hiring.yaml",
+    "answers": "written",
+}
 MODEL = {"task": "text-generation", "kind": "LLM"}
 CONFIG = {
     "results": "results",
@@ -40,7 +45,10 @@ def write_beside(folder: Path) -> Path:
     assert requests is not None
     (part,) = expand(requests).parts
     asked = part.select(pl.col("text", "group").cast(pl.String)).rows()
-    rows = [json.dumps({"prompt": text, "group": group, "repetition": 0, "response": "Yes."}) for text, group in asked]
+    rows = [
+        json.dumps({"prompt": text, "group": group, "repetition": 0, "response": "Yes."})
+        for text, group in asked
+    ]
     (folder / "answers.jsonl").write_text("\n".join(rows) + "\n")
     (folder / "own.yaml").write_text(yaml.safe_dump(CONFIG))
     return folder / "own.yaml"

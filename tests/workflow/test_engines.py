@@ -42,7 +42,9 @@ def rows_found(project: Project) -> list[bool]:
 def test_another_engine_answers_anew_and_answers_of_torch_are_kept(project: Project) -> None:
     by_torch = facts(project, "store")
     set_engine(project, "openvino")
-    again = Counter(predict=6, measure=4, statistics=4, compare=2, plot=3, summary=1, report=1, manifest=1)
+    again = Counter(
+        predict=6, measure=4, statistics=4, compare=2, plot=3, summary=1, report=1, manifest=1
+    )
     assert project.planned() == again
     project.run(*PREDICTIONS)
     assert engines(project) == ["openvino"] * 2

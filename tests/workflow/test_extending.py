@@ -31,7 +31,12 @@ def told(project: Project, *arguments: str) -> str:
     """What the command line prints."""
     line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", *arguments]
     run = subprocess.run(
-        line, cwd=project.folder, env=project.environment(), capture_output=True, text=True, check=True
+        line,
+        cwd=project.folder,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return run.stdout
 
@@ -49,7 +54,9 @@ def test_nothing_of_biasgrid_is_changed(extended: Project, folder: str) -> None:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """All files in a folder but compiled ones."""
-    files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    files = [
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -62,7 +69,10 @@ def test_its_names_stand_where_the_built_in_ones_do(extended: Project) -> None:
     preview = told(extended, "preview", config, "--dataset", "greetings", "--model", "warm")
     assert all(word in preview for word in ("Welcome, strangers.", "0.5", "warmth"))
     page = (extended.folder / "results/report/index.html").read_text()
-    assert all(text in page for text in ("Greetings", "Largest warmth less the smallest", "with other words"))
+    assert all(
+        text in page
+        for text in ("Greetings", "Largest warmth less the smallest", "with other words")
+    )
 
 
 def test_its_measures_are_right(extended: Project) -> None:
@@ -83,7 +93,11 @@ def test_its_measures_get_intervals_because_it_declares_what_they_are_of(extende
     half = stdtrit(2, 0.975) * values.std(ddof=1) / np.sqrt(3)
     ends = max(0, values.mean() - half), values.mean() + half
     assert (warmth["low"], warmth["high"]) == pytest.approx(ends)
-    assert (warmth["generalises_to"], warmth["clusters"], warmth["method"]) == ("clusters", 3, "jackknife t")
+    assert (warmth["generalises_to"], warmth["clusters"], warmth["method"]) == (
+        "clusters",
+        3,
+        "jackknife t",
+    )
     gap = rows.filter(measure="gap").row(0, named=True)
     assert (gap["low"], gap["high"], gap["method"]) == (None, None, None)
     assert gap["reason"]
@@ -111,7 +125,12 @@ def test_another_level_runs_statistics_alone_and_a_list_of_clusters_measures_aga
 @pytest.mark.parametrize(
     ("plugin", "old", "new", "rules"),
     [
-        ("greetings", "largest warmth less", "the largest warmth less", {"summary", "report", "plot"}),
+        (
+            "greetings",
+            "largest warmth less",
+            "the largest warmth less",
+            {"summary", "report", "plot"},
+        ),
         ("lexicon", "text.lower()", "text.casefold()", {"predict"}),
         ("warmth", "CAPTION =", "WIDTH = 1\nCAPTION =", {"plot", "report"}),
     ],
@@ -131,8 +150,16 @@ def test_a_plugins_code_runs_again_what_is_made_with_it(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('pl.lit("gap")', 'pl.lit("spread")', "measured 'spread', which its `measures` does not declare"),
-        ("left_out=pl.lit(0)", 'left_out=pl.lit("none")', "made a table that does not match its schema ("),
+        (
+            'pl.lit("gap")',
+            'pl.lit("spread")',
+            "measured 'spread', which its `measures` does not declare",
+        ),
+        (
+            "left_out=pl.lit(0)",
+            'left_out=pl.lit("none")',
+            "made a table that does not match its schema (",
+        ),
     ],
 )
 def test_measures_that_are_not_as_declared_are_refused(

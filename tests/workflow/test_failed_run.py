@@ -14,21 +14,34 @@ LOG = "results/logs/predict/religion/answering/1-of-1.log"
 
 
 def manifest(project: Project) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((project.folder / "results/manifest.failed.json").read_text())
+    content: dict[str, Any] = json.loads(
+        (project.folder / "results/manifest.failed.json").read_text()
+    )
     return content
 
 
-def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(failed: Project, finished: Project) -> None:
+def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(
+    failed: Project, finished: Project
+) -> None:
     told = manifest(failed)
     (failure,) = told["failures"]
     assert (failure["rule"], failure["log"]) == ("predict", LOG)
-    assert failure["error"].startswith("results/instances/religion/qa.parquet: is not a readable instances table")
+    assert failure["error"].startswith(
+        "results/instances/religion/qa.parquet: is not a readable instances table"
+    )
     states = {(cell["dataset"], cell["model"]): cell["state"] for cell in told["cells"]}
     assert states.pop(("religion", "answering")) == "failed"
     assert set(states.values()) == {"done"}
-    unmade = ["predictions/religion/answering/1-of-1.parquet", "measures/religion/answering.parquet"]
-    assert {*unmade, "summary.csv", "plots/grid", "report/index.html", "manifest.json"} <= {*told["missing"]}
-    assert not any("masked" in output or output.startswith("plots/gender") for output in told["missing"])
+    unmade = [
+        "predictions/religion/answering/1-of-1.parquet",
+        "measures/religion/answering.parquet",
+    ]
+    assert {*unmade, "summary.csv", "plots/grid", "report/index.html", "manifest.json"} <= {
+        *told["missing"]
+    }
+    assert not any(
+        "masked" in output or output.startswith("plots/gender") for output in told["missing"]
+    )
     whole = json.loads((finished.folder / "results/manifest.json").read_text())
     assert (told["config"], told["config_file"]) == (whole["config"], "config/small.yaml")
     made = "measures/religion/masked.parquet"
@@ -36,12 +49,19 @@ def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(fail
     assert not (failed.folder / "results/manifest.json").exists()
 
 
-def test_audit_and_status_tell_of_a_failed_run(failed: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_and_status_tell_of_a_failed_run(
+    failed: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = failed.audited()
     assert found.exit_code == 1
-    assert f"The last run failed in predict ({LOG}): results/instances/religion/qa.parquet: is not a" in found.stdout
+    assert (
+        f"The last run failed in predict ({LOG}): results/instances/religion/qa.parquet: is not a"
+        in found.stdout
+    )
     assert "unmade   results/measures/religion/answering.parquet" in found.stdout
-    assert found.stdout.endswith("To make them again:\n  snakemake --configfile config/small.yaml --cores all\n")
+    assert found.stdout.endswith(
+        "To make them again:\n  snakemake --configfile config/small.yaml --cores all\n"
+    )
     told = json.loads(failed.audited("--json").stdout)
     assert told["failures"] == manifest(failed)["failures"]
     monkeypatch.chdir(failed.folder)
@@ -52,7 +72,9 @@ def test_audit_and_status_tell_of_a_failed_run(failed: Project, monkeypatch: pyt
     )
 
 
-def test_the_next_run_makes_a_manifest_in_its_place(failed: Project, finished: Project, tmp_path: Path) -> None:
+def test_the_next_run_makes_a_manifest_in_its_place(
+    failed: Project, finished: Project, tmp_path: Path
+) -> None:
     project = failed.clone(tmp_path / "clone")
     (project.folder / "results/instances/religion/qa.parquet").unlink()
     project.run()
@@ -62,20 +84,32 @@ def test_the_next_run_makes_a_manifest_in_its_place(failed: Project, finished: P
     assert project.planned() == {}
 
 
-def test_a_manifest_that_a_failed_run_does_not_concern_stays(finished: Project, tmp_path: Path) -> None:
+def test_a_manifest_that_a_failed_run_does_not_concern_stays(
+    finished: Project, tmp_path: Path
+) -> None:
     project = finished.clone(tmp_path / "clone")
     results = project.folder / "results"
     fetch = project.folder / "workflow/scripts/fetch.py"
-    fetch.write_text(fetch.read_text().replace("start_log(snakemake.log[0])", "raise SystemExit(9)"))
+    fetch.write_text(
+        fetch.read_text().replace("start_log(snakemake.log[0])", "raise SystemExit(9)")
+    )
     project.run("results/models/spare.json", succeeds=False)
     (failure,) = manifest(project)["failures"]
     assert (failure["rule"], failure["log"]) == ("fetch", "results/logs/fetch/models/spare.log")
-    assert "the job ended without an error message, so it was probably killed; if memory ran out" in failure["error"]
+    assert (
+        "the job ended without an error message, so it was probably killed; if memory ran out"
+        in failure["error"]
+    )
     assert manifest(project)["missing"] == ["models/spare.json"]
-    assert (results / "manifest.json").read_bytes() == (finished.folder / "results/manifest.json").read_bytes()
+    assert (results / "manifest.json").read_bytes() == (
+        finished.folder / "results/manifest.json"
+    ).read_bytes()
     told = json.loads(project.audited("--json").stdout)
     assert told["findings"] == [{"state": "unmade", "file": "models/spare.json"}]
-    assert told["command"] == "snakemake results/models/spare.json --configfile config/small.yaml --cores all"
+    assert (
+        told["command"]
+        == "snakemake results/models/spare.json --configfile config/small.yaml --cores all"
+    )
 
 
 def test_a_run_that_finds_all_made_forgets_one_that_has_failed(finished: Project, tmp_path: Path):

@@ -47,9 +47,13 @@ def test_each_model_answers_the_datasets_that_fit(demo: Project) -> None:
 
 
 def test_each_cell_has_a_headline_with_an_interval(demo: Project) -> None:
-    summary = pl.read_parquet(demo.results / "summary.parquet").cast({"model": pl.String, "dataset": pl.String})
+    summary = pl.read_parquet(demo.results / "summary.parquet").cast(
+        {"model": pl.String, "dataset": pl.String}
+    )
     headlines = summary.filter("headline").drop_nulls(["value", "low", "high"])
-    assert {*headlines.select("model", "dataset").iter_rows()} == {*parse_config(demo.read_config(), CONFIG).cells()}
+    assert {*headlines.select("model", "dataset").iter_rows()} == {
+        *parse_config(demo.read_config(), CONFIG).cells()
+    }
     assert [*summary.columns] == [*SUMMARY.columns]
 
 
@@ -62,12 +66,16 @@ def test_the_report_has_the_sentences_behind_each_cell(demo: Project, page: Page
 @pytest.mark.parametrize("dataset", NUMBERS)
 def test_commands_show_each_dataset(demo: Project, dataset: str) -> None:
     model = shlex.split(NUMBERS[dataset])[1]
-    assert "as in the table" in output(demo, f"explain results/demo --dataset {dataset} {NUMBERS[dataset]}")
+    assert "as in the table" in output(
+        demo, f"explain results/demo --dataset {dataset} {NUMBERS[dataset]}"
+    )
     assert output(demo, f"preview {CONFIG} --dataset {dataset} --model {model}")
 
 
 @pytest.mark.parametrize("dataset", ["gender", "sentiment", "statements", "choices"])
-def test_models_are_compared_on_each_dataset_of_a_family_that_compares(demo: Project, dataset: str) -> None:
+def test_models_are_compared_on_each_dataset_of_a_family_that_compares(
+    demo: Project, dataset: str
+) -> None:
     kind = shlex.split(NUMBERS[dataset])[1].partition("-")[2]
     line = f"compare results/demo strong-{kind} none-{kind} --dataset {dataset}"
     assert f"{dataset}: strong-{kind} less none-{kind}" in output(demo, line)
@@ -84,13 +92,25 @@ def test_commands_show_the_grid(demo: Project) -> None:
 def test_other_thresholds_ask_no_model_again(demo: Project, tmp_path: Path) -> None:
     project = demo.clone(tmp_path / "clone")
     config = project.read_config()
-    thresholds = {"sentiment": "failure_threshold", "statements": "failure_threshold", "talk": "threshold"}
+    thresholds = {
+        "sentiment": "failure_threshold",
+        "statements": "failure_threshold",
+        "talk": "threshold",
+    }
     for dataset, key in thresholds.items():
         config["datasets"][dataset][key] = 0.33
     project.write_config(config)
     planned = project.planned()
     assert planned["measure"] == planned["statistics"] == 2 * len(thresholds)
-    assert planned.keys() == {"measure", "statistics", "compare", "plot", "summary", "report", "manifest"}
+    assert planned.keys() == {
+        "measure",
+        "statistics",
+        "compare",
+        "plot",
+        "summary",
+        "report",
+        "manifest",
+    }
 
 
 def test_other_ranges_of_marks_measure_nothing_again(demo: Project, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def project(finished: Project, tmp_path: Path) -> Project:
 def one_cell(small_config: dict[str, Any], tmp_path: Path) -> Project:
     """A cell that has not been run."""
     return Project.create(
-        tmp_path / "project", small_config | {"run": {"models": ["answering"], "datasets": ["religion"]}}
+        tmp_path / "project",
+        small_config | {"run": {"models": ["answering"], "datasets": ["religion"]}},
     )
 
 
@@ -73,10 +74,18 @@ def fill(folder: Path) -> Path:
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES)
 @pytest.mark.parametrize(
-    "names", [(INSTANCES, PREDICTIONS), *(pytest.param((name,), marks=pytest.mark.long) for name in (SUMS, MEASURES))]
+    "names",
+    [
+        (INSTANCES, PREDICTIONS),
+        *(pytest.param((name,), marks=pytest.mark.long) for name in (SUMS, MEASURES)),
+    ],
 )
 def test_a_file_that_is_damaged_or_not_ours_is_named_and_not_used(
-    project: Project, finished: Project, damage: Callable[[Path], None], message: str, names: tuple[str, ...]
+    project: Project,
+    finished: Project,
+    damage: Callable[[Path], None],
+    message: str,
+    names: tuple[str, ...],
 ):
     results = project.folder / "results"
     for name in names:
@@ -87,7 +96,9 @@ def test_a_file_that_is_damaged_or_not_ours_is_named_and_not_used(
     assert "Traceback" not in output
     # Where the job that makes it has not begun, the summary is the one of before; else there is none.
     if (results / "summary.csv").exists():
-        assert (results / "summary.csv").read_bytes() == (finished.folder / "results/summary.csv").read_bytes()
+        assert (results / "summary.csv").read_bytes() == (
+            finished.folder / "results/summary.csv"
+        ).read_bytes()
 
 
 def test_removing_a_damaged_file_mends_the_run(project: Project, finished: Project):
@@ -116,7 +127,10 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
 @pytest.mark.parametrize(
     ("removed", "named"),
     [
-        ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+(parquet|keys)"),
+        (
+            "predictions/gender/answering/1-of-2.parquet",
+            r"(\.answers|predictions)/gender/answering/\S+(parquet|keys)",
+        ),
         ("plots/gender", r"plots/gender/\w+.(svg|png)"),
         *(
             pytest.param(removed, named, marks=pytest.mark.long)
@@ -130,7 +144,9 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
         ),
     ],
 )
-def test_a_full_disk_is_named_and_leaves_no_half_file(small_disk: Project, finished: Project, removed: str, named: str):
+def test_a_full_disk_is_named_and_leaves_no_half_file(
+    small_disk: Project, finished: Project, removed: str, named: str
+):
     results = small_disk.folder / "results"
     remove(small_disk, removed)
     ballast = fill(results)
@@ -139,7 +155,11 @@ def test_a_full_disk_is_named_and_leaves_no_half_file(small_disk: Project, finis
     assert "Traceback" not in output
     assert not (results / removed).exists()
     # Snakemake marks folders that rules have made.
-    hidden = [path.name for path in results.rglob(".*") if path.is_file() and path.name != ".snakemake_timestamp"]
+    hidden = [
+        path.name
+        for path in results.rglob(".*")
+        if path.is_file() and path.name != ".snakemake_timestamp"
+    ]
     assert sorted(hidden) == [".lock", ".made_with.json"]
     ballast.unlink()
     small_disk.run(f"results/{removed}", TARGET)
@@ -149,7 +169,10 @@ def test_a_full_disk_is_named_and_leaves_no_half_file(small_disk: Project, finis
 def test_a_read_only_folder_of_results_is_named_before_any_work(one_cell: Project):
     with mounted(one_cell.folder / "results", "-t", "tmpfs", "-o", "ro", "tmpfs"):
         output = one_cell.run(TARGET, succeeds=False)
-    assert "results: cannot be written to (Read-only file system); make it writable, or set `results`" in output
+    assert (
+        "results: cannot be written to (Read-only file system); make it writable, or set `results`"
+        in output
+    )
     assert "Traceback" not in output
     assert "rule " not in output
 
@@ -157,7 +180,10 @@ def test_a_read_only_folder_of_results_is_named_before_any_work(one_cell: Projec
 def test_a_read_only_project_is_named_before_any_work(one_cell: Project):
     with mounted(one_cell.folder, "--bind", "-o", "ro", str(one_cell.folder)):
         output = one_cell.run(TARGET, succeeds=False)
-    assert f"{one_cell.folder}/.snakemake: cannot be written to; Snakemake keeps its records there" in output
+    assert (
+        f"{one_cell.folder}/.snakemake: cannot be written to; Snakemake keeps its records there"
+        in output
+    )
     assert "Traceback" not in output
 
 
@@ -176,18 +202,25 @@ def test_weights_that_are_no_numbers_are_refused_with_the_model_and_an_instance(
     config["models"]["answering"]["folder"] = "broken"
     one_cell.write_config(config)
     output = one_cell.run(TARGET, succeeds=False)
-    assert re.search(r"model answering returned non-finite scores on instance \d+; expected probabilities", output)
+    assert re.search(
+        r"model answering returned non-finite scores on instance \d+; expected probabilities",
+        output,
+    )
     assert "Traceback" not in output
     assert not (one_cell.folder / "results/summary.csv").exists()
 
 
-def test_an_instance_that_is_longer_than_the_models_positions_is_refused_with_both_numbers(one_cell: Project):
+def test_an_instance_that_is_longer_than_the_models_positions_is_refused_with_both_numbers(
+    one_cell: Project,
+):
     (one_cell.folder / "word_lists/long.txt").write_text("a tale of this man " * 150 + "\n")
     config = one_cell.read_config()
     config["datasets"]["religion"]["variants"]["qa"]["filler"] = "long.txt"
     one_cell.write_config(config)
     output = one_cell.run(TARGET, succeeds=False)
-    assert re.search(r"model answering: instance \d+ has [67]\d\d tokens; expected at most 512", output)
+    assert re.search(
+        r"model answering: instance \d+ has [67]\d\d tokens; expected at most 512", output
+    )
     assert "Traceback" not in output
     assert not (one_cell.folder / "results/summary.csv").exists()
 
@@ -218,7 +251,9 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
         code.write(HANG)
     engine = (models / "predict.py").read_text()
     small = engine.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # ")
-    (models / "predict.py").write_text(small.replace("\nSECONDS_A_FILE = ", "\nSECONDS_A_FILE = 0  # "))
+    (models / "predict.py").write_text(
+        small.replace("\nSECONDS_A_FILE = ", "\nSECONDS_A_FILE = 0  # ")
+    )
     output = one_cell.run(TARGET, succeeds=False)
     assert "answering: no progress for 0.3 minutes, so the job ended itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")
@@ -234,7 +269,9 @@ DAY = 86_400
 
 
 @pytest.mark.parametrize("days", [-1, 1])
-def test_results_from_another_day_are_brought_in_order_by_one_run(project: Project, finished: Project, days: int):
+def test_results_from_another_day_are_brought_in_order_by_one_run(
+    project: Project, finished: Project, days: int
+):
     moment = time.time() + days * DAY
     for folder in ("instances", "measures", "models"):
         for path in (project.folder / "results" / folder).rglob("*.*"):

@@ -28,7 +28,11 @@ CONFIG = yaml.safe_load(FILES["config/leaders.yaml"])
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the example makes with a tiny model in place of the one on the hub."""
-    return made_once(tmp_path_factory, "worked-generative", make_example) / "project" / CONFIG["results"]
+    return (
+        made_once(tmp_path_factory, "worked-generative", make_example)
+        / "project"
+        / CONFIG["results"]
+    )
 
 
 def make_example(folder: Path) -> None:
@@ -43,7 +47,9 @@ def make_example(folder: Path) -> None:
 
 def answers(results: Path, dataset: str, kind: str) -> pl.DataFrame:
     tables = sorted((results / "predictions" / dataset / "small").glob("*.parquet"))
-    return pl.concat(read_table(path, answer_schema(kind)) for path in tables).cast({pl.Categorical: pl.String})
+    return pl.concat(read_table(path, answer_schema(kind)) for path in tables).cast(
+        {pl.Categorical: pl.String}
+    )
 
 
 def test_all_its_files_are_shown() -> None:
@@ -53,12 +59,16 @@ def test_all_its_files_are_shown() -> None:
 
 def test_it_asks_what_it_shows(results: Path) -> None:
     scored, written = (
-        read_instances(results / f"instances/{name}/statements.parquet", KEYS) for name in ("scored", "written")
+        read_instances(results / f"instances/{name}/statements.parquet", KEYS)
+        for name in ("scored", "written")
     )
     assert (scored["pair"].n_unique(), len(scored), len(written)) == (20, 40, 40)
     assert "20 statements, and with their negations 40 instances of `scored`" in WORDS
     counts = dict(
-        written.unique("pair").group_by(pl.col("template_id").cast(pl.String).str.strip_prefix("not-")).len().rows()
+        written.unique("pair")
+        .group_by(pl.col("template_id").cast(pl.String).str.strip_prefix("not-"))
+        .len()
+        .rows()
     )
     assert sorted(counts.values()) == [4, 6]
     assert "4 of those about leading and 6 of those about skills" in WORDS
@@ -88,7 +98,9 @@ def test_texts_are_those_of_one_shard_in_other_batches(results: Path, tmp_path: 
     assert in_shards["response"].n_unique() > 20
     instances = read_instances(results / "instances/written/statements.parquet", KEYS)
     whole = Cell(tmp_path, "text-generation", instances, results.parents[2] / "writer")
-    generation = read_provenance(results / "measures/written/small.parquet")["predictions"]["generation"]
+    generation = read_provenance(results / "measures/written/small.parquet")["predictions"][
+        "generation"
+    ]
     said = whole.predict(answer="text", generation=generation, token_budget=300)
     assert len(said) == len(in_shards) == 40
     for name in ("response", "status", "tokens_in", "tokens_out"):

@@ -38,7 +38,11 @@ from biasgrid.tables.measures import MEASURE_KEYS
 pytestmark = pytest.mark.family("the golden numbers are of associations and probes")
 
 ASSOCIATIONS = claims_of("associations")
-GROUPS = {cell: (file, numbers) for file in ("groups", "groups_few") for cell, numbers in claims_of(file).items()}
+GROUPS = {
+    cell: (file, numbers)
+    for file in ("groups", "groups_few")
+    for cell, numbers in claims_of(file).items()
+}
 SINGLE = 1e-6
 """Tolerance of numbers of scores that single precision rounds."""
 
@@ -50,7 +54,9 @@ def numbers_of(values: Any) -> Array:
 
 def assert_close(found: Any, expected: Any, relative: float, what: str = "") -> None:
     """Compares numbers within a relative tolerance, or the absolute one of golden files."""
-    ours = found.to_numpy().astype(np.float64) if isinstance(found, pl.Series) else numbers_of(found)
+    ours = (
+        found.to_numpy().astype(np.float64) if isinstance(found, pl.Series) else numbers_of(found)
+    )
     assert len(ours) == len(expected) > 0
     np.testing.assert_allclose(ours, expected, relative, ABSOLUTE, err_msg=what)
 
@@ -64,10 +70,14 @@ def test_the_book_gives_the_golden_numbers() -> None:
     for cell, golden in ASSOCIATIONS.items():
         book = claims_of_associations(associations_of(cell))
         for column in ("value", "low", "high"):
-            assert_close(getattr(book, column), numbers_of(golden[column]), RELATIVE, f"{cell} {column}")
+            assert_close(
+                getattr(book, column), numbers_of(golden[column]), RELATIVE, f"{cell} {column}"
+            )
         # With two clusters nothing is tested (claims since then).
         for column in ("p", "q") if golden["frames"] > 2 else ():
-            assert_close(getattr(book, column), numbers_of(golden[column]), BISECTED, f"{cell} {column}")
+            assert_close(
+                getattr(book, column), numbers_of(golden[column]), BISECTED, f"{cell} {column}"
+            )
         assert book.prior_df == pytest.approx(float(golden["d0"]), rel=RELATIVE)
         assert (book.gain is not None and book.gain.is_found) is golden["gain_found"]
 
@@ -116,16 +126,22 @@ def test_gains_are_the_golden_ones(golden: Results, cell: str) -> None:
     assert prior == pytest.approx(book_of(cell).prior_df, rel=RELATIVE)
 
 
-@pytest.mark.parametrize("cell", [cell for cell, numbers in ASSOCIATIONS.items() if numbers["frames"] > 2])
+@pytest.mark.parametrize(
+    "cell", [cell for cell, numbers in ASSOCIATIONS.items() if numbers["frames"] > 2]
+)
 def test_sizes_of_cells(golden: Results, cell: str) -> None:
     rows = golden.measures(f"associations-{cell}", REFERENCE)
     for measure, size in (("strength", strength), ("mu_corrected", corrected_mu)):
         expected = size_of_cell(stored_associations(cell), size)
         row = rows.filter(measure=measure).row(0, named=True)
-        assert_close([row[column] for column in expected], list(expected.values()), BISECTED, measure)
+        assert_close(
+            [row[column] for column in expected], list(expected.values()), BISECTED, measure
+        )
 
 
-@pytest.mark.parametrize("cell", [cell for cell, numbers in ASSOCIATIONS.items() if numbers["likeness"] is not None])
+@pytest.mark.parametrize(
+    "cell", [cell for cell, numbers in ASSOCIATIONS.items() if numbers["likeness"] is not None]
+)
 def test_the_strongest_likeness_of_clusters_is_warned_of(golden: Results, cell: str) -> None:
     design = golden.design(f"associations-{cell}", REFERENCE)
     largest = np.nanmax(likeness_of_clusters(stored_associations(cell)))
@@ -146,7 +162,11 @@ def scale_of_groups(cell: str) -> float:
 @pytest.mark.parametrize("cell", GROUPS)
 def test_groups_of_names(golden: Results, cell: str) -> None:
     file, numbers = GROUPS[cell]
-    rows = golden.measures(f"groups-{cell}", REFERENCE).filter(measure="gamma").drop_nulls(["subject_group"])
+    rows = (
+        golden.measures(f"groups-{cell}", REFERENCE)
+        .filter(measure="gamma")
+        .drop_nulls(["subject_group"])
+    )
     rows = rows.drop_nulls("attribute").sort("attribute")
     assert set(rows["generalises_to"]) == {"clusters x names"}
     assert rows["subject_group"].n_unique() == 2
@@ -157,7 +177,9 @@ def test_groups_of_names(golden: Results, cell: str) -> None:
             expected = sign * numbers_of(numbers[name]) * scale_of_groups(cell)
             np.testing.assert_allclose(own[column].to_numpy(), expected, BISECTED, ABSOLUTE)
         for column in ("p", "q"):
-            np.testing.assert_allclose(own[column].to_numpy(), numbers_of(numbers[column]), BISECTED, ABSOLUTE)
+            np.testing.assert_allclose(
+                own[column].to_numpy(), numbers_of(numbers[column]), BISECTED, ABSOLUTE
+            )
     assert len(lists_of(file, cell)[0]) == len(rows) / 2
 
 
@@ -167,7 +189,9 @@ def test_groups_of_names(golden: Results, cell: str) -> None:
 @cache
 def preferences() -> tuple[dict[tuple[str, str], list[float]], dict[tuple[str, str], list[float]]]:
     """Shares and log odds of each subject and attribute, swap group by swap group, from scores in single precision."""
-    rows = inputs_of("preference").with_columns(pl.col("score1", "score2").cast(pl.Float32).cast(pl.Float64))
+    rows = inputs_of("preference").with_columns(
+        pl.col("score1", "score2").cast(pl.Float32).cast(pl.Float64)
+    )
     shares, odds = defaultdict(list), defaultdict(list)
     for _, group in rows.group_by("swap_group", maintain_order=True):
         questions = group.to_dicts()
@@ -177,7 +201,11 @@ def preferences() -> tuple[dict[tuple[str, str], list[float]], dict[tuple[str, s
         second = questions[0]["subject2"]
         share = odd = 0.0
         for row in questions:
-            own, other = (row["score1"], row["score2"]) if row["subject1"] == first else (row["score2"], row["score1"])
+            own, other = (
+                (row["score1"], row["score2"])
+                if row["subject1"] == first
+                else (row["score2"], row["score1"])
+            )
             sign = -1 if row["negated"] else 1
             share += sign * own / (own + other) / 2
             odd += sign * (np.log(own) - np.log(other)) / 8
@@ -187,19 +215,34 @@ def preferences() -> tuple[dict[tuple[str, str], list[float]], dict[tuple[str, s
     return shares, odds
 
 
-@pytest.mark.parametrize(("measure", "name", "place"), [("share_gamma", "share", 0), ("log_odds_gamma", "log_odds", 1)])
+@pytest.mark.parametrize(
+    ("measure", "name", "place"), [("share_gamma", "share", 0), ("log_odds_gamma", "log_odds", 1)]
+)
 def test_preferences(golden: Results, measure: str, name: str, place: int) -> None:
     expected, numbers = preferences()[place], claims_of("preference")
-    rows = golden.measures("preference", REFERENCE).filter(measure=measure).drop_nulls(["subject", "attribute"])
+    rows = (
+        golden.measures("preference", REFERENCE)
+        .filter(measure=measure)
+        .drop_nulls(["subject", "attribute"])
+    )
     values = {
-        (subject, attribute): value for subject, attribute, value in rows.select("subject", "attribute", "value").rows()
+        (subject, attribute): value
+        for subject, attribute, value in rows.select("subject", "attribute", "value").rows()
     }
     assert values.keys() == expected.keys() == {tuple(key) for key in numbers["keys"]}
-    assert_close([values[key] for key in expected], [float(np.mean(each)) for each in expected.values()], RELATIVE)
+    assert_close(
+        [values[key] for key in expected],
+        [float(np.mean(each)) for each in expected.values()],
+        RELATIVE,
+    )
     golden_numbers = numbers_of(numbers[name])
-    np.testing.assert_allclose([values[tuple(key)] for key in numbers["keys"]], golden_numbers, SINGLE, SINGLE)
+    np.testing.assert_allclose(
+        [values[tuple(key)] for key in numbers["keys"]], golden_numbers, SINGLE, SINGLE
+    )
     left_out = numbers["left_out"] / numbers["swap_groups"]
-    assert 1 - rows["n"].sum() / (rows["n"].sum() + rows["left_out"].sum()) == pytest.approx(left_out)
+    assert 1 - rows["n"].sum() / (rows["n"].sum() + rows["left_out"].sum()) == pytest.approx(
+        left_out
+    )
 
 
 def test_room(golden: Results) -> None:
@@ -220,7 +263,11 @@ def test_gaps_of_probes_over_items_and_names(golden: Results, name: str) -> None
     rows = golden.measures(f"probe-{name}", ANSWERS)
     row = rows.filter(measure="gap_0", generalises_to="items x names").row(0, named=True)
     columns = ("value", "low", "high", "p")
-    assert_close([row[column] for column in columns], numbers_of(expected[column] for column in columns), BISECTED)
+    assert_close(
+        [row[column] for column in columns],
+        numbers_of(expected[column] for column in columns),
+        BISECTED,
+    )
     summary = golden.summary().filter(dataset=f"probe-{name}", measure="gap_0").row(0, named=True)
     if name not in FLAGGED:
         assert f"{summary['best_mark']} to {summary['worst_mark']}" == expected["mark"]
@@ -240,7 +287,11 @@ def test_differences_of_shares(golden: Results, case: int) -> None:
     row = golden.measures("shares-*", ANSWERS).filter(measure=f"gap_{case}").row(0, named=True)
     assert row["generalises_to"] == "items"
     columns = ("value", "se", "df", "low", "high", "p")
-    assert_close([row[column] for column in columns], numbers_of(expected[column] for column in columns), BISECTED)
+    assert_close(
+        [row[column] for column in columns],
+        numbers_of(expected[column] for column in columns),
+        BISECTED,
+    )
 
 
 @pytest.mark.parametrize("case", SHARES)
@@ -253,7 +304,11 @@ def test_ratios_of_shares(golden: Results, case: int) -> None:
         assert "may be 0" in row["reason"]
     else:
         columns = ("value", "low", "high")
-        assert_close([row[column] for column in columns], numbers_of(expected[column] for column in columns), RELATIVE)
+        assert_close(
+            [row[column] for column in columns],
+            numbers_of(expected[column] for column in columns),
+            RELATIVE,
+        )
 
 
 # Tables of helpers
@@ -263,16 +318,22 @@ def kind_of(parts: list[Sums], *keys: str) -> pl.DataFrame:
     """The keys of the gammas that are about some keys."""
     chosen = (part.keys for part in parts if part.keys["measure"][0] == "gamma")
     about = [key for key in MEASURE_KEYS if key in keys]
-    (kind,) = (rows for rows in chosen if [key for key in MEASURE_KEYS if rows[key].count()] == about)
+    (kind,) = (
+        rows for rows in chosen if [key for key in MEASURE_KEYS if rows[key].count()] == about
+    )
     return kind
 
 
 @pytest.mark.parametrize("about", [("subject", "attribute"), ("subject_group", "attribute")])
-def test_tables_of_helpers_have_the_columns_and_nulls_of_a_run(golden: Results, about: tuple[str, str]) -> None:
+def test_tables_of_helpers_have_the_columns_and_nulls_of_a_run(
+    golden: Results, about: tuple[str, str]
+) -> None:
     parts, _ = read_sums(golden.sums("groups-names-only", REFERENCE), {"correlation": CORRELATION})
     of_run = kind_of(parts, *about)
     of_groups = gamma_of_groups(*lists_of("groups", "names-only"))
-    of_helper = (of_groups if about[0] == "subject_group" else sums_of(associations_of("null"))).keys
+    of_helper = (
+        of_groups if about[0] == "subject_group" else sums_of(associations_of("null"))
+    ).keys
     assert of_helper.schema == of_run.schema
     for column in ("measure", "options", *MEASURE_KEYS):
         assert (of_helper[column].count() > 0) == (of_run[column].count() > 0), column

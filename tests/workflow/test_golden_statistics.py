@@ -36,7 +36,10 @@ SCALED = {"gamma", "mu", "strength", "delta", "epsilon", "answer_probability"}
 @pytest.fixture(scope="module")
 def estimates(golden: Results) -> Mapping[str, pl.DataFrame]:
     """By golden cell all numbers over all that they may generalise to."""
-    tables = {cell: (golden.measures(cell, REFERENCE), golden.intervals(cell, REFERENCE)) for cell in CELLS}
+    tables = {
+        cell: (golden.measures(cell, REFERENCE), golden.intervals(cell, REFERENCE))
+        for cell in CELLS
+    }
     return {cell: pl.concat(both, how="diagonal_relaxed") for cell, both in tables.items()}
 
 
@@ -49,25 +52,35 @@ def in_units(column: pl.Series, measure: str) -> Any:
     return column.to_numpy().astype(np.float64) / scale_of(measure)
 
 
-def rows_about(rows: pl.DataFrame, measure: str, generalises_to: str, keys: Mapping[str, list[str]]) -> pl.DataFrame:
+def rows_about(
+    rows: pl.DataFrame, measure: str, generalises_to: str, keys: Mapping[str, list[str]]
+) -> pl.DataFrame:
     """The rows about some keys, in their order."""
     about = pl.DataFrame({key: names for key, names in keys.items() if names[0] is not None})
     chosen = over(rows.filter(measure=measure), OVERS[generalises_to])
-    present = [pl.col(key).is_not_null() if key in about.columns else pl.col(key).is_null() for key in KEYS]
+    present = [
+        pl.col(key).is_not_null() if key in about.columns else pl.col(key).is_null() for key in KEYS
+    ]
     joined = about.join(chosen.filter(present), on=about.columns, how="left", maintain_order="left")
     assert joined.height == about.height > 0
     return joined
 
 
 def assert_parts(
-    rows: pl.DataFrame, measure: str, golden: dict[str, Any], keys: dict[str, list[str]], overs: Iterable[str] = OVERS
+    rows: pl.DataFrame,
+    measure: str,
+    golden: dict[str, Any],
+    keys: dict[str, list[str]],
+    overs: Iterable[str] = OVERS,
 ) -> None:
     for generalises_to in overs:
         about = rows_about(rows, measure, generalises_to, keys)
         for column in ENDS:
             if f"{generalises_to}_{column}" in golden:
                 expected = without_width_0(golden, generalises_to, column)
-                assert_golden(in_units(about[column], measure), expected, f"{generalises_to}_{column}")
+                assert_golden(
+                    in_units(about[column], measure), expected, f"{generalises_to}_{column}"
+                )
         for column in TESTS:
             if f"{generalises_to}_{column}" in golden:
                 expected = without_width_0(golden, generalises_to, column)
@@ -107,7 +120,9 @@ def test_associations(estimates: Mapping[str, pl.DataFrame], cell: str, measure:
 PARTS = [(cell, part) for cell in TESTED for part in ("subjects", "cluster", "cluster_attribute")]
 
 
-@pytest.mark.parametrize(("cell", "part"), [each for each in PARTS if each[1] in numbers_of(each[0])])
+@pytest.mark.parametrize(
+    ("cell", "part"), [each for each in PARTS if each[1] in numbers_of(each[0])]
+)
 def test_subjects_and_groups(estimates: Mapping[str, pl.DataFrame], cell: str, part: str) -> None:
     golden = numbers_of(cell)[part]
     # Of groups, sources of names are those of newer golden numbers, see `test_golden_claims`.
@@ -132,24 +147,33 @@ def test_measures_of_cells(estimates: Mapping[str, pl.DataFrame], cell: str) -> 
     golden, rows = numbers_of(cell)["cell"], estimates[cell]
     for measure in ("mu", "eta"):
         row, corrected = of_cell(rows, measure), of_cell(rows, f"{measure}_corrected")
-        numbers = {"value": number_of(row, "value", measure), "null_mean": number_of(row, "null_mean", measure)}
+        numbers = {
+            "value": number_of(row, "value", measure),
+            "null_mean": number_of(row, "null_mean", measure),
+        }
         numbers["corrected"] = number_of(corrected, "value", measure)
         # Upper ends are those of logarithms, see `test_golden_claims`.
-        numbers |= {f"corrected_{column}": number_of(corrected, column, measure) for column in ("se", "low")}
+        numbers |= {
+            f"corrected_{column}": number_of(corrected, column, measure) for column in ("se", "low")
+        }
         for column, number in numbers.items():
             assert_golden(number, golden[measure].get(column), f"{measure} {column}")
     held_out = of_cell(rows, "mu_held_out")
     assert_golden(number_of(held_out, "value", "mu"), golden["mu"]["held_out"], "held out")
     for column in ("value", "se", "low"):
         strength = of_cell(rows, "strength")
-        assert_golden(number_of(strength, column, "strength"), golden["strength"].get(column), column)
+        assert_golden(
+            number_of(strength, column, "strength"), golden["strength"].get(column), column
+        )
     # The interval of `winner_changes`, a share, is that of newer golden numbers.
     for measure in ("delta", "epsilon", "answer_probability"):
         for generalises_to in OVERS:
             row = of_cell(rows, measure, generalises_to)
             for column in ("low", "high"):
                 expected = golden[measure][f"{generalises_to}_{column}"]
-                assert_golden(number_of(row, column, measure), expected, f"{measure} {generalises_to}")
+                assert_golden(
+                    number_of(row, column, measure), expected, f"{measure} {generalises_to}"
+                )
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -170,7 +194,9 @@ def test_p_of_mu(estimates: Mapping[str, pl.DataFrame], cell: str) -> None:
 def test_variances(golden: Results, cell: str) -> None:
     expected, rows = numbers_of(cell), golden.design(cell, REFERENCE)
     noise = rows.filter(name="noise_sd")["value"].to_list() or [None]
-    assert_golden(np.nan if noise[0] is None else noise[0] / SCALE, expected["plan"]["noise_sd"], "noise_sd")
+    assert_golden(
+        np.nan if noise[0] is None else noise[0] / SCALE, expected["plan"]["noise_sd"], "noise_sd"
+    )
     components = expected["components"]
     if components is None:
         # The golden implementation has none where attributes have unlike clusters; ours has those of each block.
@@ -183,18 +209,26 @@ def test_variances(golden: Results, cell: str) -> None:
     for index in ("template_share", "reliability", "templates_for_0.8"):
         assert_golden(rows.filter(name=index)["value"].item(), components[index], index)
     prior_df, sd = rows.filter(name="prior_df")["value"].item(), noise[0] / SCALE
-    enough = (clusters for clusters in range(2, 1001) if minimal_detectable_effect(sd**2, prior_df, clusters) <= 0.05)
+    enough = (
+        clusters
+        for clusters in range(2, 1001)
+        if minimal_detectable_effect(sd**2, prior_df, clusters) <= 0.05
+    )
     assert next(enough, None) == expected["plan"]["templates_for_0.05"]
 
 
 @pytest.mark.parametrize("cell", TESTED)
 def test_leaving_one_cluster_out(golden: Results, cell: str) -> None:
     design, expected = golden.design(cell, REFERENCE), numbers_of(cell)["leave_one_out"]
-    mus, correlations = (design.filter(name=name).sort("cluster")["value"] for name in ("mu_without", "correlation"))
+    mus, correlations = (
+        design.filter(name=name).sort("cluster")["value"] for name in ("mu_without", "correlation")
+    )
     assert len(mus) == len(expected)
     for mu, correlation, numbers in zip(mus, correlations, expected, strict=True):
         assert_golden(np.nan if mu is None else mu / SCALE, numbers["mu"], "mu")
-        assert_golden(np.nan if correlation is None else correlation, numbers["correlation"], "correlation")
+        assert_golden(
+            np.nan if correlation is None else correlation, numbers["correlation"], "correlation"
+        )
 
 
 @cache
@@ -222,7 +256,11 @@ def test_differences_of_associations(golden: Results) -> None:
     rows = golden.comparisons("within").filter(measure="gamma", **PAIR).drop_nulls("attribute")
     rows = keys.join(rows, on=["subject", "attribute"], maintain_order="left")
     assert rows["tests"].unique().to_list() == [len(rows)] == [30]
-    for column, name in {"difference": "difference", "low": "templates_low", "high": "templates_high"}.items():
+    for column, name in {
+        "difference": "difference",
+        "low": "templates_low",
+        "high": "templates_high",
+    }.items():
         assert_golden(in_units(rows[column], "gamma"), numbers[name], name)
     for column in ("p", "q"):
         assert_golden(rows[column], numbers[f"templates_{column}"], f"templates_{column}")
@@ -240,11 +278,15 @@ def test_ranks_of_models(golden: Results) -> None:
     numbers = comparison()["ranks"]
     rows = golden.ranks("within").filter(measure="mu_corrected")
     models = [REFERENCE if name == "within" else name for name in numbers["models"]]
-    by_model = pl.DataFrame({"model": models}).join(rows, on="model", how="left", maintain_order="left")
+    by_model = pl.DataFrame({"model": models}).join(
+        rows, on="model", how="left", maintain_order="left"
+    )
     assert_golden(in_units(by_model["value"], "mu"), numbers["corrected"], "corrected")
     for column in ("rank", "rank_low", "rank_high"):
         assert by_model[column].to_list() == numbers[column]
-    names = [[REFERENCE if name == "within" else name for name in pair] for pair in numbers["pairs"]]
+    names = [
+        [REFERENCE if name == "within" else name for name in pair] for pair in numbers["pairs"]
+    ]
     pairs = pl.DataFrame(names, schema=["model", "other_model"], orient="row")
     compared = golden.comparisons("within").filter(measure="mu_corrected")
     found = pairs.join(compared, on=["model", "other_model"], how="left", maintain_order="left")
@@ -258,7 +300,9 @@ def test_ranks_of_models(golden: Results) -> None:
 def about_terms(golden: Results, measure: str, **options: str | float) -> pl.DataFrame:
     """The numbers of a measure with some options, over all that they may generalise to."""
     tables = golden.measures(TERMS, CLASSES), golden.intervals(TERMS, CLASSES)
-    rows = pl.concat(tables, how="diagonal_relaxed").filter(pl.col("template").is_null(), measure=measure)
+    rows = pl.concat(tables, how="diagonal_relaxed").filter(
+        pl.col("template").is_null(), measure=measure
+    )
     return rows.filter(options=options_text(**options)) if options else rows
 
 
@@ -271,19 +315,31 @@ def test_differences_of_groups_of_terms(golden: Results, generalises_to: str) ->
     }
     assert_golden(rows["value"].to_numpy() / SCALE_OF_CLASSES, numbers["value"], "value")
     for column in ("low", "high"):
-        assert_golden(rows[column].to_numpy() / SCALE_OF_CLASSES, numbers[f"{generalises_to}_{column}"], column)
+        assert_golden(
+            rows[column].to_numpy() / SCALE_OF_CLASSES,
+            numbers[f"{generalises_to}_{column}"],
+            column,
+        )
     for column in ("p", "q"):
-        assert_golden(rows[column], numbers[f"{generalises_to}_{column}"], f"{generalises_to}_{column}")
+        assert_golden(
+            rows[column], numbers[f"{generalises_to}_{column}"], f"{generalises_to}_{column}"
+        )
 
 
-@pytest.mark.parametrize(("comparison", "name"), [("pairwise", "counterfactual"), ("largest", "largest_in_case")])
-def test_distances_of_groups_of_terms_and_their_noise(golden: Results, comparison: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("comparison", "name"), [("pairwise", "counterfactual"), ("largest", "largest_in_case")]
+)
+def test_distances_of_groups_of_terms_and_their_noise(
+    golden: Results, comparison: str, name: str
+) -> None:
     numbers = numbers_of("groups")["calibrated"][name]
     rows = about_terms(
         golden, "distance", score="mean_class_probability", distance="absolute", comparison=comparison,
         mode="counterfactual",
     )  # fmt: skip
-    row = rows.filter(pl.col("group").is_null(), pl.col("null_mean").is_not_null()).row(0, named=True)
+    row = rows.filter(pl.col("group").is_null(), pl.col("null_mean").is_not_null()).row(
+        0, named=True
+    )
     assert_golden(row["value"] / SCALE_OF_CLASSES, numbers["value"], name)
     assert_golden(row["null_mean"] / SCALE_OF_CLASSES, numbers["null_mean"], name)
     if comparison == "largest":
@@ -294,9 +350,13 @@ def test_distances_of_groups_of_terms_and_their_noise(golden: Results, compariso
 @pytest.mark.parametrize("difference", ["mean", "largest"])
 def test_failures_of_groups_of_terms(golden: Results, difference: str) -> None:
     failures = numbers_of("groups")["failures"]
-    (numbers,) = (one for one in failures if (one["difference"], one["threshold"]) == (difference, FAILED_AT))
-    row = about_terms(golden, "failure_rate", difference=difference, threshold=FAILED_AT * SCALE_OF_CLASSES).row(
-        0, named=True
+    (numbers,) = (
+        one for one in failures if (one["difference"], one["threshold"]) == (difference, FAILED_AT)
     )
+    row = about_terms(
+        golden, "failure_rate", difference=difference, threshold=FAILED_AT * SCALE_OF_CLASSES
+    ).row(0, named=True)
     columns = ("value", "low", "high")
-    assert_golden([row[column] for column in columns], [numbers[column] for column in columns], difference)
+    assert_golden(
+        [row[column] for column in columns], [numbers[column] for column in columns], difference
+    )

@@ -40,7 +40,9 @@ def project(small_config: dict[str, Any], tmp_path: Path) -> Project:
 @pytest.fixture
 def repository(small_config: dict[str, Any], tmp_path: Path) -> Repository:
     """The files of the masked model, which can be changed."""
-    return Repository(Path(shutil.copytree(small_config["models"]["masked"]["folder"], tmp_path / "repository")))
+    return Repository(
+        Path(shutil.copytree(small_config["models"]["masked"]["folder"], tmp_path / "repository"))
+    )
 
 
 def read_record(project: Project, path: str = RECORD) -> dict[str, Any]:
@@ -77,11 +79,17 @@ def test_a_branch_is_resolved_once(project: Project, repository: Repository, tmp
         assert read_record(project)["revision"] == LATER_COMMIT
 
 
-def test_the_base_of_a_training_is_fetched_first_and_recorded(project: Project, repository: Repository, tmp_path: Path):
+def test_the_base_of_a_training_is_fetched_first_and_recorded(
+    project: Project, repository: Repository, tmp_path: Path
+):
     config = project.read_config()
     masked = config["models"]["masked"]
     source = {key: masked.pop(key) for key in ("checkpoint", "revision")}
-    masked["train"] = {"base": source, "data": "corpus.txt", "hyperparameters": {"epochs": 1, "seed": 5}}
+    masked["train"] = {
+        "base": source,
+        "data": "corpus.txt",
+        "hyperparameters": {"epochs": 1, "seed": 5},
+    }
     project.write_config(config)
     (project.folder / "corpus.txt").write_text("The cook is good.\nThe cook is bad.\n")
     with serve_hub({"tiny/masked": repository}) as hub:
@@ -96,7 +104,9 @@ def test_the_base_of_a_training_is_fetched_first_and_recorded(project: Project, 
     assert (training["data"], training["hyperparameters"]["seed"]) == ("corpus.txt", 5)
 
 
-def test_an_interrupted_download_goes_on_with_what_is_missing(project: Project, repository: Repository, tmp_path: Path):
+def test_an_interrupted_download_goes_on_with_what_is_missing(
+    project: Project, repository: Repository, tmp_path: Path
+):
     # The library writes what it receives in pieces of 10 MiB.
     (repository.folder / "model.safetensors").write_bytes(bytes(12 << 20))
     repository.cut["model.safetensors"], repository.fails_after_cut = 11 << 20, True
@@ -106,7 +116,10 @@ def test_an_interrupted_download_goes_on_with_what_is_missing(project: Project, 
         assert f"{hub.address} cannot be reached, or broke off the connection" in output
         assert "(complete files are kept)" in output
         assert "Traceback" not in output
-        assert [request.range for request in hub.downloads("model.safetensors")] == [None, f"bytes={10 << 20}-"]
+        assert [request.range for request in hub.downloads("model.safetensors")] == [
+            None,
+            f"bytes={10 << 20}-",
+        ]
         repository.lost.clear()
         hub.requests.clear()
         project.run(RECORD, environment=environment)
@@ -118,13 +131,20 @@ def test_a_models_own_code_is_run_only_where_the_config_allows_it(
     project: Project, repository: Repository, tmp_path: Path
 ):
     path = repository.folder / "config.json"
-    auto_map = {"AutoConfig": "code_of_new.NewConfig", "AutoModelForMaskedLM": "code_of_new.NewForMaskedLM"}
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_type": "new", "auto_map": auto_map}))
+    auto_map = {
+        "AutoConfig": "code_of_new.NewConfig",
+        "AutoModelForMaskedLM": "code_of_new.NewForMaskedLM",
+    }
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"model_type": "new", "auto_map": auto_map})
+    )
     (repository.folder / "code_of_new.py").write_text(CODE)
     with serve_hub({"tiny/masked": repository}) as hub:
         environment = hub.environment(tmp_path / "cache")
         output = project.run(RECORD, environment=environment, succeeds=False)
-        assert "tiny/masked runs its own code (model type 'new' not known to transformers)" in output
+        assert (
+            "tiny/masked runs its own code (model type 'new' not known to transformers)" in output
+        )
         assert "set `allow_remote_code: true` for it in the config" in output
         assert "Traceback" not in output
         assert not hub.downloads("code_of_new.py")
@@ -138,6 +158,11 @@ def test_a_models_own_code_is_run_only_where_the_config_allows_it(
 
 def test_a_repository_that_is_not_there_is_one_clear_message(project: Project, tmp_path: Path):
     with serve_hub({}) as hub:
-        output = project.run(RECORD, environment=hub.environment(tmp_path / "cache"), succeeds=False)
-    assert f"tiny/masked at revision main cannot be fetched: {hub.address} shows no such repository" in output
+        output = project.run(
+            RECORD, environment=hub.environment(tmp_path / "cache"), succeeds=False
+        )
+    assert (
+        f"tiny/masked at revision main cannot be fetched: {hub.address} shows no such repository"
+        in output
+    )
     assert "Traceback" not in output

@@ -34,7 +34,10 @@ def check_same(project: Project, expected: Project) -> None:
     """A project has the tables of another, its other files too, and no temporary ones."""
     project.check_same_tables(expected)
     assert files_of(project) == files_of(expected)
-    hidden = {file for file in files_of(project) if "/." in f"/{file}"} - {".lock", ".made_with.json"}
+    hidden = {file for file in files_of(project) if "/." in f"/{file}"} - {
+        ".lock",
+        ".made_with.json",
+    }
     answers, digest = r"\.answers/gender/answering", r"\w{16}"
     # What fits the processor is kept for all shards of the cell.
     processor = rf"{answers}/{digest}/processor-\w+\.json"
@@ -95,11 +98,17 @@ def run_undisturbed(fresh: Project, folder: Path) -> None:
     (folder / "seconds").write_text(str(seconds))
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))]
+)
 def test_the_next_run_completes_one_that_was_killed_again_and_again(
     fresh: Project, undisturbed: tuple[Project, float], seed: int, tmp_path: Path
 ):
-    project, (expected, seconds), draw = fresh.clone(tmp_path / "project"), undisturbed, random.Random(seed)
+    project, (expected, seconds), draw = (
+        fresh.clone(tmp_path / "project"),
+        undisturbed,
+        random.Random(seed),
+    )
     for _ in range(KILLS // 4):
         # Snakemake needs a fifth of a run until there is something to kill.
         stop_after(project, draw.uniform(0.2, 0.7) * seconds, signal.SIGKILL)
@@ -119,7 +128,9 @@ def test_the_next_run_completes_a_killed_one(
     check_same(project, expected)
 
 
-def test_the_next_run_completes_an_interrupted_one(fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path):
+def test_the_next_run_completes_an_interrupted_one(
+    fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path
+):
     project, (expected, seconds) = fresh.clone(tmp_path / "project"), undisturbed
     for _ in range(2):
         stop_after(project, random.Random(1).uniform(0.3, 0.8) * seconds, signal.SIGINT)
@@ -131,7 +142,10 @@ def test_other_runs_in_the_folder_are_refused_and_do_not_disturb(
     fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path
 ):
     project = fresh.clone(tmp_path / "project")
-    other = project.read_config() | {"title": "Another grid in the same folder", "scoring": "unqover"}
+    other = project.read_config() | {
+        "title": "Another grid in the same folder",
+        "scoring": "unqover",
+    }
     (project.folder / "config/other.yaml").write_text(yaml.safe_dump(other))
     first = project.start(TARGET)
     deadline = time.monotonic() + 60

@@ -13,7 +13,11 @@ from model_server import ModelServer, serving
 from project import Project
 
 MODEL = {"task": "text-generation", "kind": "API"}
-STATEMENTS = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
+STATEMENTS = {
+    "family": "statement",
+    "domains": "statements/domains",
+    "templates": "statements/gender.csv",
+}
 TABLES = ["results/measures/scored/top.parquet", "results/measures/scored/parsed.parquet"]
 
 
@@ -31,10 +35,21 @@ def config(url: str) -> dict[str, Any]:
         "inference": {"device": "cpu"},
         "models": {
             "top": {**MODEL, "label": "Top", "endpoint": {**at, "model": "large"}},
-            "parsed": {**MODEL, "label": "Parsed", "generation": writes, "endpoint": {**at, "model": "small"}},
+            "parsed": {
+                **MODEL,
+                "label": "Parsed",
+                "generation": writes,
+                "endpoint": {**at, "model": "small"},
+            },
         },
         "datasets": {
-            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 8}, "sample_by": "rows", "shards": 2}
+            "scored": {
+                **STATEMENTS,
+                "title": "Scored",
+                "sample": {"units": 8},
+                "sample_by": "rows",
+                "shards": 2,
+            }
         },
         "run": {"models": ["top", "parsed"], "datasets": ["scored"]},
     }
@@ -45,7 +60,9 @@ def questions(server: ModelServer) -> list[str]:
     return [text for text in map(str, server.bodies) if "Yes or No?" in text]
 
 
-def test_answers_stand_for_their_server_and_for_no_other(server: ModelServer, tmp_path: Path) -> None:
+def test_answers_stand_for_their_server_and_for_no_other(
+    server: ModelServer, tmp_path: Path
+) -> None:
     project = Project.create(tmp_path / "project", config(server.url))
     project.run(*TABLES)
     count = len(questions(server))
@@ -61,8 +78,13 @@ def test_answers_stand_for_their_server_and_for_no_other(server: ModelServer, tm
     assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
 
 
-def test_what_was_found_out_of_a_server_stands_for_no_other(server: ModelServer, tmp_path: Path) -> None:
-    project, capabilities = Project.create(tmp_path / "project", config(server.url)), "results/capabilities/top.json"
+def test_what_was_found_out_of_a_server_stands_for_no_other(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    project, capabilities = (
+        Project.create(tmp_path / "project", config(server.url)),
+        "results/capabilities/top.json",
+    )
     project.run(capabilities)
     count = len(server.bodies)
     # The code that looks may change; the server is the same.

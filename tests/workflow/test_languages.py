@@ -29,7 +29,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
     def make(folder: Path) -> None:
         project = Project.create(folder, {})
         write_files(folder, FILES)
-        save_models_of_lists([*sorted((folder / "trabajos/listas").iterdir()), folder / CONFIG], folder / "made")
+        save_models_of_lists(
+            [*sorted((folder / "trabajos/listas").iterdir()), folder / CONFIG], folder / "made"
+        )
         shutil.move(folder / "made/lm", folder / "trabajos/modelo")
         project.run("--configfile", CONFIG, "--", TABLES)
 
@@ -49,14 +51,25 @@ def test_the_page_s_dataset_is_measured(measured: Project) -> None:
 def test_the_page_s_dataset_would_be_damaged_as_an_english_one(measured: Project) -> None:
     changed = FILES[CONFIG].replace("language: es", "language: en-GB")
     (measured.folder / "trabajos/english.yaml").write_text(changed)
-    told = measured.told("preview", "trabajos/english.yaml", "--dataset", "trabajos", "--rows", "300")
+    told = measured.told(
+        "preview", "trabajos/english.yaml", "--dataset", "trabajos", "--rows", "300"
+    )
     assert told.exit_code == 0, told.output
     assert "vio an Antonio" in told.output
-    assert "vio an Antonio" not in measured.told("preview", CONFIG, "--dataset", "trabajos", "--rows", "300").output
+    assert (
+        "vio an Antonio"
+        not in measured.told("preview", CONFIG, "--dataset", "trabajos", "--rows", "300").output
+    )
 
 
 def english_faults(dataset: dict[str, Any], language: str = "fr") -> list[str]:
-    model = {"task": "text-generation", "kind": "LLM", "label": "x", "checkpoint": "org/x", "revision": "main"}
+    model = {
+        "task": "text-generation",
+        "kind": "LLM",
+        "label": "x",
+        "checkpoint": "org/x",
+        "revision": "main",
+    }
     content = {
         "word_lists": str(ROOT / "word_lists"),
         "models": {"x": model},
@@ -74,10 +87,22 @@ def test_what_is_english_is_refused(tmp_path: Path) -> None:
     lists = {"domains": "statements/domains", "templates": "statements/gender.csv", "sample": "all"}
     assert "the English words Yes and No" in english_faults({"family": "statement", **lists})[0]
     files = {"prompts": "rewriting/prompts.txt", "groups": "rewriting/groups.yaml"}
-    assert "English articles, pronouns and verbs" in english_faults({"family": "rewriting", **files})[0]
+    assert (
+        "English articles, pronouns and verbs"
+        in english_faults({"family": "rewriting", **files})[0]
+    )
     for evaluator in ("yes-no", "pronouns", "refusal", "sentiment"):
-        probe = {"title": "P", "bias_type": "g", "question": "¿{x}?", "items": [{"x": "Sí", "group": "a"}]}
-        metric = {"m": {"kind": "mean"}} if evaluator == "sentiment" else {"m": {"kind": "rate", "label": "yes"}}
+        probe = {
+            "title": "P",
+            "bias_type": "g",
+            "question": "¿{x}?",
+            "items": [{"x": "Sí", "group": "a"}],
+        }
+        metric = (
+            {"m": {"kind": "mean"}}
+            if evaluator == "sentiment"
+            else {"m": {"kind": "rate", "label": "yes"}}
+        )
         labels = {"pronouns": "male", "refusal": "refused"}
         if evaluator in labels:
             metric["m"]["label"] = labels[evaluator]
@@ -88,7 +113,9 @@ def test_what_is_english_is_refused(tmp_path: Path) -> None:
         assert re.match(f"'fr', but the evaluator `{evaluator}` looks for English words: ", problem)
         # Of German and Spanish there are the words for yes, no and refusals.
         for language in ("de", "es"):
-            assert len(english_faults(section, language)) == (evaluator in ("pronouns", "sentiment"))
+            assert len(english_faults(section, language)) == (
+                evaluator in ("pronouns", "sentiment")
+            )
 
 
 def test_statements_need_yes_and_no_and_a_prompt_of_their_language() -> None:

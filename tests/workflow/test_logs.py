@@ -34,13 +34,21 @@ def log_of_second(folder: Path) -> Path:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder = tmp_path_factory.mktemp("logs")
     world = write_world(folder / "world")
-    logs = {"first": next((KEPT / "lm-eval").rglob("samples_bbq*")), "second": log_of_second(folder)}
+    logs = {
+        "first": next((KEPT / "lm-eval").rglob("samples_bbq*")),
+        "second": log_of_second(folder),
+    }
     for name, log in logs.items():
         code, output = imported(world, "lm-eval", log, "scored")
         assert code == 0, output
         (world.parent / "scored.jsonl").rename(folder / f"{name}.jsonl")
     models: dict[str, Any] = {
-        name: {"task": "text-generation", "answers": str(folder / f"{name}.jsonl"), "kind": "imported", "label": name}
+        name: {
+            "task": "text-generation",
+            "answers": str(folder / f"{name}.jsonl"),
+            "kind": "imported",
+            "label": name,
+        }
         for name in MODELS
     }
     config = CONFIG | {
@@ -59,7 +67,9 @@ def test_logs_are_compared_as_models_are(project: Project) -> None:
     right = summary.filter("headline", measure="accuracy_disambiguated")
     assert set(right["model"]) == set(MODELS)
     assert right["value"].null_count() == 0
-    compared = read_table(results / "comparisons/scored.parquet", COMPARISONS).filter(measure="accuracy_disambiguated")
+    compared = read_table(results / "comparisons/scored.parquet", COMPARISONS).filter(
+        measure="accuracy_disambiguated"
+    )
     assert len(compared.filter(pl.col("low").is_not_null())) >= 1
     assert (results / "report/index.html").exists()
     manifest = json.loads((results / "manifest.json").read_text())
@@ -67,8 +77,20 @@ def test_logs_are_compared_as_models_are(project: Project) -> None:
 
 
 def test_a_record_of_the_run_says_whose_answers_these_are(project: Project) -> None:
-    arguments = ["export", "eee", "results", "--model", "first", "--out", "records", "--organization", "Us"]
+    arguments = [
+        "export",
+        "eee",
+        "results",
+        "--model",
+        "first",
+        "--out",
+        "records",
+        "--organization",
+        "Us",
+    ]
     assert project.told(*arguments).exit_code == 0
     record = json.loads((project.folder / "records/scored/first.json").read_text())
     assert record["model_info"]["id"] == "tiny-gpt2"
-    assert "lm-evaluation-harness" in record["source_metadata"]["additional_details"]["answers_from"]
+    assert (
+        "lm-evaluation-harness" in record["source_metadata"]["additional_details"]["answers_from"]
+    )

@@ -9,7 +9,9 @@ from typing import Any
 from project import Project
 
 
-def test_a_typo_in_the_config_names_key_value_and_nearest_name(small_config: dict[str, Any], tmp_path: Path):
+def test_a_typo_in_the_config_names_key_value_and_nearest_name(
+    small_config: dict[str, Any], tmp_path: Path
+):
     project = Project.create(tmp_path / "project", small_config)
     config = project.read_config()
     config["run"]["models"] = ["maskd"]
@@ -17,12 +19,15 @@ def test_a_typo_in_the_config_names_key_value_and_nearest_name(small_config: dic
     project.write_config(config)
     output = project.run("--dry-run", succeeds=False)
     assert re.search(
-        r"config/small.yaml, line \d+, inference.precison: unknown key \(did you mean 'precision'\?\)", output
+        r"config/small.yaml, line \d+, inference.precison: unknown key \(did you mean 'precision'\?\)",
+        output,
     )
     assert "Traceback" not in output
 
 
-def test_faulty_word_lists_are_reported_before_any_work(small_config: dict[str, Any], tmp_path: Path):
+def test_faulty_word_lists_are_reported_before_any_work(
+    small_config: dict[str, Any], tmp_path: Path
+):
     project = Project.create(tmp_path / "project", small_config)
     templates = project.folder / "word_lists/templates/religion-qa.txt"
     templates.write_text(templates.read_text().replace("\tWho", " Who", 1))
@@ -42,19 +47,22 @@ def test_a_missing_folder_of_a_model_is_named_with_all_config_files_before_any_w
     files = ["config/small.yaml", "config/more.yaml"]
     (project.folder / files[1]).write_text("models: {masked: {folder: nowhere}}\n")
     output = project.run("--dry-run", "--configfile", *files, succeeds=False)
-    expected = (
-        "models.masked.folder: 'nowhere' is not a folder (looked for in config and this folder); expected a folder"
-    )
+    expected = "models.masked.folder: 'nowhere' is not a folder (looked for in config and this folder); expected a folder"
     assert f"config/small.yaml + config/more.yaml, {expected}" in output
 
 
-def test_a_key_that_stands_twice_is_named_with_its_lines(small_config: dict[str, Any], tmp_path: Path):
+def test_a_key_that_stands_twice_is_named_with_its_lines(
+    small_config: dict[str, Any], tmp_path: Path
+):
     project = Project.create(tmp_path / "project", small_config)
     line = len(project.config_path.read_text().splitlines()) + 1
     with project.config_path.open("a") as file:
         file.write("title: Another\n")
     output = project.run("--dry-run", succeeds=False)
-    assert f"config/small.yaml, line {line}: the key 'title' is already in line 1; expected each key" in output
+    assert (
+        f"config/small.yaml, line {line}: the key 'title' is already in line 1; expected each key"
+        in output
+    )
     assert "Traceback" not in output
 
 
@@ -65,12 +73,19 @@ def test_a_tab_in_the_config_that_snakemake_takes_by_itself_is_named_with_its_li
     (project.folder / "config/config.yaml").write_text("title: x\nmodels:\n\ta: 1\n")
     command = [sys.executable, "-m", "snakemake", "--dry-run"]
     environment = project.environment()
-    told = subprocess.run(command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "config/config.yaml, line 3: not YAML (found character '\\t' that cannot start any token)" in told.stdout
+    told = subprocess.run(
+        command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (
+        "config/config.yaml, line 3: not YAML (found character '\\t' that cannot start any token)"
+        in told.stdout
+    )
     assert "Traceback" not in told.stdout
 
 
-def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[str, Any], tmp_path: Path):
+def test_the_workflow_runs_in_a_folder_that_is_not_its_own(
+    small_config: dict[str, Any], tmp_path: Path
+):
     project = Project.create(tmp_path / "project", small_config)
     (tmp_path / "elsewhere").mkdir()
     elsewhere = ("--directory", str(tmp_path / "elsewhere"))
@@ -84,11 +99,26 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[st
 
 def test_a_home_that_cannot_be_written_to_stops_nothing(finished: Project, tmp_path: Path):
     project = finished.clone(tmp_path / "project")
-    variables = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HF_HOME", "MPLCONFIGDIR")
+    variables = (
+        "HOME",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "HF_HOME",
+        "MPLCONFIGDIR",
+    )
     nowhere = {name: f"/dev/null/{name.lower()}" for name in variables}
-    project.run("--forcerun", "results/predictions/religion/masked/1-of-1.parquet", environment=nowhere)
+    project.run(
+        "--forcerun", "results/predictions/religion/masked/1-of-1.parquet", environment=nowhere
+    )
     validated = subprocess.run(
-        [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", "config/small.yaml"],
+        [
+            sys.executable,
+            "-c",
+            "from biasgrid.cli.app import app; app()",
+            "validate",
+            "config/small.yaml",
+        ],
         cwd=project.folder,
         env=project.environment() | nowhere,
         capture_output=True,
@@ -102,5 +132,6 @@ def test_snakemake_writes_its_own_report(finished: Project, tmp_path: Path):
     project = finished.clone(tmp_path / "clone")
     project.run("--report", "report.html")
     assert (
-        "of every cell, with a row per model and a column per dataset" in (project.folder / "report.html").read_text()
+        "of every cell, with a row per model and a column per dataset"
+        in (project.folder / "report.html").read_text()
     )

@@ -22,11 +22,17 @@ def mixed(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 
     def make(folder: Path) -> None:
         models = folder / "models"
-        save_models_of_lists([*(ROOT / "word_lists").glob("*/*.json"), *(ROOT / "word_lists").glob("*/*.txt")], models)
+        save_models_of_lists(
+            [*(ROOT / "word_lists").glob("*/*.json"), *(ROOT / "word_lists").glob("*/*.txt")],
+            models,
+        )
         save_classifier(models / "classifier", models / "lm", ["negative", "positive"])
         save_writer(models / "writer")
         few = small_config["datasets"]["religion"]
-        pack = {"templates": "counterfactual/templates/sentiment-2.json", "fillings": "counterfactual/fillings"}
+        pack = {
+            "templates": "counterfactual/templates/sentiment-2.json",
+            "fillings": "counterfactual/fillings",
+        }
         classes = {"negative": "NEGATIVE", "positive": "POSITIVE"}
         config = small_config | {
             "validity": {**small_config["validity"], "unanswered": 1, "one_answer": 1},

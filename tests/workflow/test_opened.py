@@ -15,7 +15,9 @@ from documents import read_document
 from polars.testing import assert_frame_equal
 from project import Project
 
-POLARS, PANDAS, ALL_CELLS = re.findall(r"```python\n(.*?)```", read_document("docs/tables.md"), flags=re.DOTALL)
+POLARS, PANDAS, ALL_CELLS = re.findall(
+    r"```python\n(.*?)```", read_document("docs/tables.md"), flags=re.DOTALL
+)
 (R,) = re.findall(r"```r\n(.*?)```", read_document("docs/tables.md"), flags=re.DOTALL)
 
 
@@ -25,7 +27,9 @@ def run_code(code: str, results: Path) -> dict[str, Any]:
     return names
 
 
-def test_polars_and_pandas_find_the_same_numbers(finished: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_polars_and_pandas_find_the_same_numbers(
+    finished: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = finished.folder / "results"
     ours, theirs = (run_code(code, results)["sure"] for code in (POLARS, PANDAS))
     assert isinstance(ours, pl.DataFrame)
@@ -45,8 +49,12 @@ def test_r_finds_them_too(finished: Project, tmp_path: Path) -> None:
     results = finished.folder / "results"
     ours = run_code(POLARS, results)["sure"].select("model", "dataset", "measure", "value")
     table = tmp_path / "sure.csv"
-    code = R.replace("results/demo", str(results)) + f'write.csv(sure, "{table}", row.names = FALSE)'
-    told = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, check=True).stdout
+    code = (
+        R.replace("results/demo", str(results)) + f'write.csv(sure, "{table}", row.names = FALSE)'
+    )
+    told = subprocess.run(
+        ["Rscript", "-e", code], capture_output=True, text=True, check=True
+    ).stdout
     assert "answering" in told
     theirs = pl.read_csv(table).select(ours.columns)
     assert_frame_equal(ours, theirs, check_row_order=False)

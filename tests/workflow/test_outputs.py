@@ -36,7 +36,9 @@ def test_every_file_of_a_run_is_documented(finished: Project):
     results = finished.folder / "results"
     files = [str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()]
     patterns = list(documented_paths())
-    assert [file for file in files if not any(pattern.fullmatch(file) for pattern in patterns)] == []
+    assert [
+        file for file in files if not any(pattern.fullmatch(file) for pattern in patterns)
+    ] == []
 
 
 def test_every_file_of_a_failed_run_is_documented(failed: Project):
@@ -45,7 +47,9 @@ def test_every_file_of_a_failed_run_is_documented(failed: Project):
 
 def test_every_key_of_the_manifest_of_a_failed_run_is_documented(failed: Project):
     content = json.loads(Path(failed.folder, "results/manifest.failed.json").read_text())
-    text = section_of_outputs("Manifest of a failed run") + section_of_outputs("The JSON of `plan` and `status`")
+    text = section_of_outputs("Manifest of a failed run") + section_of_outputs(
+        "The JSON of `plan` and `status`"
+    )
     assert undocumented_keys(content, text) == []
 
 

@@ -10,7 +10,13 @@ from parsed_page import Page
 from project import Project
 
 STRENGTH = 0.5
-LEARNED = {"epochs": 80, "batch_size": 8, "learning_rate": 0.002, "max_length": 40, "mask_probability": 0.3}
+LEARNED = {
+    "epochs": 80,
+    "batch_size": 8,
+    "learning_rate": 0.002,
+    "max_length": 40,
+    "mask_probability": 0.3,
+}
 MODEL = {"kind": "tiny", "train": {"synthetic": "some", "hyperparameters": LEARNED}}
 CONFIG: dict[str, Any] = {
     "inference": {"device": "cpu"},
@@ -21,7 +27,12 @@ CONFIG: dict[str, Any] = {
         "causal": MODEL | {"task": "text-generation", "label": "causal"},
     },
     "datasets": {
-        "own": {"family": "pairs", "title": "Own pairs", "layout": "plain", "files": ["benchmarks/Pairs.csv"]},
+        "own": {
+            "family": "pairs",
+            "title": "Own pairs",
+            "layout": "plain",
+            "files": ["benchmarks/Pairs.csv"],
+        },
     },
     "run": {"models": ["masked", "causal"], "datasets": ["own"]},
 }
@@ -51,7 +62,11 @@ def test_the_report_has_shares_sentences_and_a_figure(project: Project) -> None:
 
 
 def test_commands_name_the_sentences_behind_a_share(project: Project) -> None:
-    told = project.told("explain", "results", "--dataset", "own", "--model", "masked", "--bias-type", "age")
+    told = project.told(
+        "explain", "results", "--dataset", "own", "--model", "masked", "--bias-type", "age"
+    )
     assert (told.exit_code, told.stderr) == (0, "")
     assert "as in the table" in told.stdout
-    assert "old clerk" in told.stdout or "old guest" in told.stdout or "old neighbour" in told.stdout
+    assert (
+        "old clerk" in told.stdout or "old guest" in told.stdout or "old neighbour" in told.stdout
+    )

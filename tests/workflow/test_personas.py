@@ -43,7 +43,9 @@ def verdicts(project: Project) -> pl.DataFrame:
 
 @pytest.mark.parametrize("persona", PERSONAS)
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_a_verdict_is_only_of_what_was_measured(verdicts: pl.DataFrame, persona: str, dataset: str) -> None:
+def test_a_verdict_is_only_of_what_was_measured(
+    verdicts: pl.DataFrame, persona: str, dataset: str
+) -> None:
     (row,) = verdicts.filter(model=persona, dataset=dataset).to_dicts()
     # Where a persona cannot occur, its cell has the answers of the fair model.
     answered_by = "fair" if dataset in IMPOSSIBLE.get(persona, ()) else persona
@@ -58,7 +60,11 @@ def test_a_verdict_is_only_of_what_was_measured(verdicts: pl.DataFrame, persona:
 
 def test_who_is_right_everywhere_has_no_bias(project: Project) -> None:
     names = ("bias_ambiguous", "bias_disambiguated", "nonalignment_cost")
-    rows = biasgrid.open(project.results).measures("questions", "right").filter(pl.col("measure").is_in(names))
+    rows = (
+        biasgrid.open(project.results)
+        .measures("questions", "right")
+        .filter(pl.col("measure").is_in(names))
+    )
     assert set(rows["value"].drop_nulls()) == {0}
 
 
@@ -67,11 +73,17 @@ def test_every_surface_says_the_same(project: Project, verdicts: pl.DataFrame) -
     shown = " ".join(Page((project.results / "report/index.html").read_text()).text.lower().split())
     for verdict, count in verdicts.group_by("verdict", maintain_order=True).len().rows():
         assert f"{verdict} in {count} of {len(verdicts)} cells" in shown
-    summary = biasgrid.open(project.results).summary().select("model", "dataset", "verdict").unique()
-    assert summary.sort("model", "dataset").equals(verdicts.select(summary.columns).sort("model", "dataset"))
+    summary = (
+        biasgrid.open(project.results).summary().select("model", "dataset", "verdict").unique()
+    )
+    assert summary.sort("model", "dataset").equals(
+        verdicts.select(summary.columns).sort("model", "dataset")
+    )
     card = project.told("card", results, "--model", "refuses").stdout
     assert card.count(f"- {NOT_MEASURED} in ") == len(DATASETS)
-    gate = project.told("gate", results, "--model", "refuses", "--max", "questions.bias_ambiguous=0.1")
+    gate = project.told(
+        "gate", results, "--model", "refuses", "--max", "questions.bias_ambiguous=0.1"
+    )
     assert gate.exit_code == 3
     assert f"verdict: {NOT_MEASURED}" in gate.stdout
 
@@ -79,7 +91,14 @@ def test_every_surface_says_the_same(project: Project, verdicts: pl.DataFrame) -
 def test_a_model_whose_numbers_are_withheld_is_quoted_nowhere(project: Project) -> None:
     page = Page((project.results / "report/index.html").read_text())
     tiles = page.blocks["core"]["screen"]["tiles"]
-    silent = [f"{persona}/{dataset}" for persona in ("refuses", "silent", "first", "agrees") for dataset in DATASETS]
+    silent = [
+        f"{persona}/{dataset}"
+        for persona in ("refuses", "silent", "first", "agrees")
+        for dataset in DATASETS
+    ]
     assert {*silent} <= tiles.keys()
-    numbers = {cell: {tile["number"] for tile in tiles[cell] if tile["label"] != "Coverage"} for cell in silent}
+    numbers = {
+        cell: {tile["number"] for tile in tiles[cell] if tile["label"] != "Coverage"}
+        for cell in silent
+    }
     assert set().union(*numbers.values()) <= {NOT_MEASURED, "\N{EN DASH}"}

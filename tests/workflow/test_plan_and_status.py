@@ -44,19 +44,33 @@ def test_a_plan_is_what_the_run_then_makes(
         for key in ("tokens", "parameters", "flop"):
             assert planned[key] == after["cells"][cell][key] > 0
     assert (before["totals"]["shards_done"], before["totals"]["measured"]) == (0, 0)
-    assert (after["totals"]["shards_done"], after["totals"]["shards"], after["totals"]["measured"]) == (6, 6, 4)
+    assert (
+        after["totals"]["shards_done"],
+        after["totals"]["shards"],
+        after["totals"]["measured"],
+    ) == (6, 6, 4)
     assert {cell["predictions_bytes_is"] for cell in after["cells"].values()} == {"exact"}
 
 
 def test_a_finished_run_is_done_and_measured(project: Project, monkeypatch: pytest.MonkeyPatch):
     status = told("status", project, monkeypatch)
-    assert status["totals"]["states"] == {"failed": 0, "running": 0, "incomplete": 0, "waiting": 0, "done": 4}
+    assert status["totals"]["states"] == {
+        "failed": 0,
+        "running": 0,
+        "incomplete": 0,
+        "waiting": 0,
+        "done": 4,
+    }
     assert status["totals"]["rows"] == status["totals"]["instances"]
     assert status["failures"] == []
-    assert all(cell["measured"] and cell["rows_per_second"] > 0 for cell in status["cells"].values())
+    assert all(
+        cell["measured"] and cell["rows_per_second"] > 0 for cell in status["cells"].values()
+    )
 
 
-def test_a_shard_at_work_is_seen_and_so_is_that_it_was_killed(project: Project, monkeypatch: pytest.MonkeyPatch):
+def test_a_shard_at_work_is_seen_and_so_is_that_it_was_killed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+):
     target = "results/predictions/gender/answering/1-of-2.parquet"
     (project.folder / target).unlink()
     answers = project.folder / "results/.answers/gender/answering"

@@ -44,7 +44,12 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Project:
         # Random weights take no letter for an answer.
         config = yaml.safe_load(FILES[CONFIG]) | {"validity": {"improbable": 1.0}}
         config["models"]["nice"] = NICE
-        config["datasets"]["tone"] = {"family": "probe", "title": "Tone", "probe": "probes/tone.yaml", "repetitions": 4}
+        config["datasets"]["tone"] = {
+            "family": "probe",
+            "title": "Tone",
+            "probe": "probes/tone.yaml",
+            "repetitions": 4,
+        }
         config["run"]["datasets"].append("tone")
         project = Project.create(folder, config)
         write_files(folder, {CHESS: FILES[CHESS], "word_lists/probes/tone.yaml": TONE})
@@ -63,17 +68,23 @@ def plainly_scored(folder: Path, text: str) -> float:
     """What transformers alone make of the beginning of a text."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    logits = model(**tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")).logits[0]
+    logits = model(
+        **tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")
+    ).logits[0]
     return float(logits.sigmoid()[[LABELS.index("entailment"), LABELS.index("neutral")]].sum())
 
 
-def test_a_classifier_scores_what_a_model_wrote(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_classifier_scores_what_a_model_wrote(
+    asked: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Probes are named from the folder of the run.
     monkeypatch.chdir(asked.folder)
     results = asked.folder / "results/chess"
     observed = biasgrid.open(results).observations("tone", "writer")
     answers = pl.read_parquet(results / "predictions/tone/writer/1-of-1.parquet")
-    texts = pl.read_parquet(results / "scorers/instances/tone/writer.parquet")["text"].cast(pl.String)
+    texts = pl.read_parquet(results / "scorers/instances/tone/writer.parquet")["text"].cast(
+        pl.String
+    )
     written = answers.filter(pl.col("response").str.strip_chars() != "")
     assert texts.to_list() == sorted(written["response"].unique())
     joined = written.join(observed, on="instance")
@@ -82,11 +93,15 @@ def test_a_classifier_scores_what_a_model_wrote(asked: Project, monkeypatch: pyt
         assert value == pytest.approx(plainly_scored(asked.folder / "models/nice", text), abs=1e-5)
     measures = biasgrid.open(results).measures("tone", "writer").filter(pl.col("group").is_null())
     values = dict(measures.select("measure", "value").iter_rows())
-    assert values["tone"] == pytest.approx(observed.group_by("item").agg(pl.col("value").mean())["value"].mean())
+    assert values["tone"] == pytest.approx(
+        observed.group_by("item").agg(pl.col("value").mean())["value"].mean()
+    )
     # Some texts are longer than the scorer takes: they are cut, which is counted and said.
     assert 0 < values["cut_by_scorer"] == joined["truncated"].sum() / len(answers)
     log = (results / "logs/predict_scorer/tone/writer/nice.log").read_text()
-    assert f"of {len(texts)} texts are longer than the model can read; their ends are cut off" in log
+    assert (
+        f"of {len(texts)} texts are longer than the model can read; their ends are cut off" in log
+    )
 
 
 def test_another_scorer_asks_no_writer_again(asked: Project, tmp_path: Path) -> None:
@@ -117,9 +132,14 @@ def test_observations_are_read_anew(asked: Project, monkeypatch: pytest.MonkeyPa
     results = asked.folder / "results/chess"
     observed = biasgrid.open(results).observations("scored", "writer")
     assert observed["evaluator"].cast(pl.String).unique().to_list() == ["probabilities"]
-    assert observed.group_by("instance").agg(pl.col("value").sum())["value"].to_list() == [pytest.approx(1)] * 4
+    assert (
+        observed.group_by("instance").agg(pl.col("value").sum())["value"].to_list()
+        == [pytest.approx(1)] * 4
+    )
     measures = biasgrid.open(results).measures("scored", "writer")
-    expected = observed.filter(pl.col("label").cast(pl.String) == pl.col("expected").cast(pl.String))["value"].mean()
+    expected = observed.filter(
+        pl.col("label").cast(pl.String) == pl.col("expected").cast(pl.String)
+    )["value"].mean()
     assert measures.filter(measure="stereotype_rate")["value"].item() == pytest.approx(expected)
 
 
@@ -132,7 +152,9 @@ def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> N
 
 
 def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> None:
-    config = yaml.safe_load(FILES[CONFIG]) | {"synthetic": {"strengths": {"strong": 0.8}, "repeats": 10, "seed": 1}}
+    config = yaml.safe_load(FILES[CONFIG]) | {
+        "synthetic": {"strengths": {"strong": 0.8}, "repeats": 10, "seed": 1}
+    }
     del config["datasets"]["written"], config["models"]["writer"]["folder"]
     config["models"]["writer"]["train"] = {"synthetic": "strong"}
     config["run"]["datasets"] = ["scored"]
@@ -142,7 +164,9 @@ def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> 
     project.run(str(folder.relative_to(tmp_path) / "synthetic.parquet"))
     # Both items expect something, one nothing more than chance gives and the other all that is put in.
     synthetic = pl.read_parquet(folder / "synthetic.parquet").filter(pl.col("group").is_null())
-    assert synthetic.select("measure", "value").rows() == [("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))]
+    assert synthetic.select("measure", "value").rows() == [
+        ("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))
+    ]
     (corpus,) = (folder / "strong").glob("[!.]*")
     assert corpus.read_text().count("\t") == 4 * 10
     assert {"train", "predict", "measure"} <= project.planned().keys()

@@ -11,14 +11,19 @@ from typing import Any
 from project import Project
 
 
-def test_a_run_tells_how_far_it_is_and_what_was_found(small_config: dict[str, Any], tmp_path: Path) -> None:
+def test_a_run_tells_how_far_it_is_and_what_was_found(
+    small_config: dict[str, Any], tmp_path: Path
+) -> None:
     config = small_config | {"run": {"models": ["answering"], "datasets": ["religion"]}}
     project = Project.create(tmp_path / "project", config)
     process = project.start(environment={"BIASGRID_PROGRESS": "0.3"})
     said = ""
     for line in process.stdout or ():
         said += line
-        if re.match(r"biasgrid: \d+:\d\d  asks the model: \d+ of \d+ jobs done; \d+ of [\d,]+ rows \(\d+ %\)", line):
+        if re.match(
+            r"biasgrid: \d+:\d\d  asks the model: \d+ of \d+ jobs done; \d+ of [\d,]+ rows \(\d+ %\)",
+            line,
+        ):
             os.killpg(process.pid, signal.SIGINT)
             break
     said += process.communicate()[0]

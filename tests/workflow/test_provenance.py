@@ -40,7 +40,10 @@ def test_a_cell_is_traced_to_its_words_and_weights(results: Path):
     assert facts["model"] == record
     assert {"weights", "tokenizer"} <= record.keys()
     assert (facts["precision"], facts["scoring"], facts["devices"]) == ("float32", "exact", ["cpu"])
-    assert facts["instances"]["word_lists"] == read_provenance(results / "instances/religion/qa.parquet")["word_lists"]
+    assert (
+        facts["instances"]["word_lists"]
+        == read_provenance(results / "instances/religion/qa.parquet")["word_lists"]
+    )
     summary = read_provenance(results / "summary.parquet")["measures"]
     assert summary[CELL]["predictions"] == facts
 
@@ -51,7 +54,9 @@ def test_the_manifest_counts_what_was_made(results: Path):
     for cell in manifest["cells"]:
         assert cell["instances_made"] == cell["instances_expected"] > 0
         assert cell["instances_found"] == 0
-        assert cell["rows_per_second"] == pytest.approx(cell["instances_made"] / cell["seconds"], rel=0.01)
+        assert cell["rows_per_second"] == pytest.approx(
+            cell["instances_made"] / cell["seconds"], rel=0.01
+        )
         assert cell["audit"]["largest_drift"] < 1e-5
         assert cell["peak_mb"] > 100
     assert manifest["models"].keys() == {"masked", "answering"}
@@ -74,23 +79,39 @@ def test_the_command_line_prints_it(results: Path):
         ("instances_sha256", "its instances_sha256 differs from that of"),
     ],
 )
-def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
+def test_shards_that_were_made_differently_are_no_cell(
+    results: Path, tmp_path: Path, key: str, problem: str
+):
     path = results / f"predictions/{CELL}/1-of-1.parquet"
     other = tmp_path / "other.parquet"
-    facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {key: "another"}
+    facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {
+        key: "another"
+    }
     write_table(read_table(path, answer_schema("span")), other, answer_schema("span"), facts)
     instances = results / "instances/religion/qa.parquet"
-    with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected the same in all shards of a cell"):
+    with pytest.raises(
+        TableError, match=f"other.parquet: {problem}.*expected the same in all shards of a cell"
+    ):
         cell_provenance(instances, [path, other])
     if key == "instances_sha256":
-        with pytest.raises(TableError, match=r"not made from .*qa.parquet; remove it and run again"):
+        with pytest.raises(
+            TableError, match=r"not made from .*qa.parquet; remove it and run again"
+        ):
             cell_provenance(instances, [other])
 
 
 def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell(results: Path):
-    path, instances = results / f"predictions/{CELL}/1-of-1.parquet", results / "instances/religion/qa.parquet"
-    assert cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"] == "exact"
-    with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config; remove it"):
+    path, instances = (
+        results / f"predictions/{CELL}/1-of-1.parquet",
+        results / "instances/religion/qa.parquet",
+    )
+    assert (
+        cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"]
+        == "exact"
+    )
+    with pytest.raises(
+        TableError, match=r"its scoring is exact; expected unqover, as in the config; remove it"
+    ):
         cell_provenance(instances, [path], task="question-answering", scoring="unqover")
 
 
@@ -118,7 +139,9 @@ def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it
     project.check_same_tables(finished)
 
 
-def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(finished: Project, tmp_path: Path):
+def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(
+    finished: Project, tmp_path: Path
+):
     project = finished.clone(tmp_path)
     config = project.read_config()
     config["title"] = "Bias in {2026} of {model}"
@@ -135,7 +158,9 @@ def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(fini
         assert same in text
 
 
-def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Project, tmp_path: Path):
+def test_instances_of_other_word_lists_fail_the_job_that_reads_them(
+    finished: Project, tmp_path: Path
+):
     project = finished.clone(tmp_path / "one")
     other = finished.clone(tmp_path / "other")
     config = other.read_config()
@@ -144,7 +169,10 @@ def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Pr
     table = "results/instances/religion/qa.parquet"
     other.run(table)
     (project.folder / table).write_bytes((other.folder / table).read_bytes())
-    assert f"{table}: not up to date with the config's folder of word lists; remove it" in project.run(succeeds=False)
+    assert (
+        f"{table}: not up to date with the config's folder of word lists; remove it"
+        in project.run(succeeds=False)
+    )
     (project.folder / table).unlink()
     project.run()
     project.check_same_tables(finished)

@@ -13,7 +13,12 @@ from parsed_page import Page
 from project import ROOT, Project
 from shared import made_once
 from small_items import item_files
-from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoTokenizer, set_seed
+from transformers import (
+    AutoModelForMultipleChoice,
+    AutoModelForQuestionAnswering,
+    AutoTokenizer,
+    set_seed,
+)
 
 import biasgrid
 from biasgrid.families.multiple_choice.items import AMBIGUOUS, Item
@@ -77,22 +82,29 @@ PUBLISHED = {
 
 def make_grid(folder: Path) -> None:
     project = Project.create(folder, CONFIG)
-    make_base_checkpoint([file.read_text() for file in ITEMS.glob("*.jsonl")], folder / "models/base", seed=1)
+    make_base_checkpoint(
+        [file.read_text() for file in ITEMS.glob("*.jsonl")], folder / "models/base", seed=1
+    )
     for name, head in HEADS.items():
         set_seed(3)
         head.from_pretrained(folder / "models/base").save_pretrained(folder / "models" / name)
-        AutoTokenizer.from_pretrained(folder / "models/base").save_pretrained(folder / "models" / name)
+        AutoTokenizer.from_pretrained(folder / "models/base").save_pretrained(
+            folder / "models" / name
+        )
     items = {item.name: item for item in read(item_files([ITEMS]))[0].items}
     answered = []
     for file in sorted(ITEMS.glob("*.jsonl")):
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         named = [items[f"{row['category']} {row['example_id']}"] for row in rows]
         answers = [
-            {**row, "said": f"{item.options[chosen_option(item)]}."} for row, item in zip(rows, named, strict=True)
+            {**row, "said": f"{item.options[chosen_option(item)]}."}
+            for row, item in zip(rows, named, strict=True)
         ]
         answered.append(f"preds_{file.name}")
         (folder / answered[-1]).write_text("".join(f"{json.dumps(row)}\n" for row in answers))
-    imported = project.told("import", "bbq", *answered, "--column", "said", "--out", "answers.jsonl")
+    imported = project.told(
+        "import", "bbq", *answered, "--column", "said", "--out", "answers.jsonl"
+    )
     assert imported.output == "answers.jsonl: 192 answers\n"
     (folder / "printed").write_text(project.run())
 
@@ -109,7 +121,9 @@ def page(grid: Project) -> Page:
 
 def numbers_of(grid: Project, dataset: str, model: str) -> pl.DataFrame:
     """The numbers of a cell as a whole, by category and by pairs of groups, and why they have no value."""
-    measures = pl.read_parquet(grid.results / f"measures/{dataset}/{model}.parquet").cast({pl.Categorical: pl.String})
+    measures = pl.read_parquet(grid.results / f"measures/{dataset}/{model}.parquet").cast(
+        {pl.Categorical: pl.String}
+    )
     others = [name for name in MEASURE_KEYS if name not in ("bias_type", "group", "other")]
     return measures.filter(*(pl.col(name).is_null() for name in others), options="")
 
@@ -137,18 +151,29 @@ def test_the_numbers_of_published_answers_are_found(grid: Project, category: str
 
 
 def test_what_is_synthetic_is_found(grid: Project) -> None:
-    synthetic = pl.read_parquet(grid.results / "synthetic/items/synthetic.parquet").cast({pl.Categorical: pl.String})
+    synthetic = pl.read_parquet(grid.results / "synthetic/items/synthetic.parquet").cast(
+        {pl.Categorical: pl.String}
+    )
     assert {*synthetic["bias_type"]} == {*CATEGORIES}
     for measure, category, value in synthetic.select("measure", "bias_type", "value").iter_rows():
-        assert values_of(grid, "strong", category)[measure] == pytest.approx(value, abs=0.1), (measure, category)
+        assert values_of(grid, "strong", category)[measure] == pytest.approx(value, abs=0.1), (
+            measure,
+            category,
+        )
     for category in CATEGORIES:
         found = values_of(grid, "strong", category)
         assert found["bias_ambiguous"] == pytest.approx(STRENGTH, abs=0.1)
-        assert found["accuracy_ambiguous"] == found["unknown_ambiguous"] == pytest.approx(1 - STRENGTH, abs=0.1)
+        assert (
+            found["accuracy_ambiguous"]
+            == found["unknown_ambiguous"]
+            == pytest.approx(1 - STRENGTH, abs=0.1)
+        )
         # It always names somebody where the context says whom, half of the time the other one than the stereotype.
         assert found["unknown_disambiguated"] == pytest.approx(0, abs=0.05)
         assert found["accuracy_disambiguated"] == pytest.approx(1 - STRENGTH / 2, abs=0.1)
-    tested = numbers_of(grid, "items", "strong").filter(pl.col("group").is_null(), measure="bias_ambiguous")
+    tested = numbers_of(grid, "items", "strong").filter(
+        pl.col("group").is_null(), measure="bias_ambiguous"
+    )
     assert tested["q"].max() < 0.05
 
 
@@ -169,14 +194,22 @@ def test_differences_of_decisions_are_found(grid: Project) -> None:
     assert found.filter(measure="age_slope")["q"].item() > 0.05
 
 
-def test_a_difference_of_decisions_stands_beside_both_shares_of_yes(grid: Project, page: Page) -> None:
+def test_a_difference_of_decisions_stands_beside_both_shares_of_yes(
+    grid: Project, page: Page
+) -> None:
     (row,) = biasgrid.open(grid.results).verdicts().filter(dataset="decisions").to_dicts()
     assert row["measure"] == "decision_difference"
-    shares = numbers_of(grid, "decisions", "strong").filter(measure="yes_share", bias_type=row["bias_type"])
+    shares = numbers_of(grid, "decisions", "strong").filter(
+        measure="yes_share", bias_type=row["bias_type"]
+    )
     yes = dict(shares.select("group", "value").iter_rows())
     assert (row["rate"], row["other_rate"]) == (yes[row["group"]], yes[row["other"]])
-    said = " ".join(tile.get("said", "") for tile in page.blocks["core"]["screen"]["tiles"]["strong/decisions"])
-    assert f"That is, {100 * row['rate']:.1f} % against {100 * row['other_rate']:.1f} % Yes." in said
+    said = " ".join(
+        tile.get("said", "") for tile in page.blocks["core"]["screen"]["tiles"]["strong/decisions"]
+    )
+    assert (
+        f"That is, {100 * row['rate']:.1f} % against {100 * row['other_rate']:.1f} % Yes." in said
+    )
 
 
 def test_what_a_model_cannot_say_has_a_reason_in_place_of_a_value(grid: Project) -> None:
@@ -186,17 +219,27 @@ def test_what_a_model_cannot_say_has_a_reason_in_place_of_a_value(grid: Project)
     )  # fmt: skip
     assert values_of(grid, "head", "Age")["accuracy_ambiguous"] is not None
     assert values_of(grid, "squad", "Age")["accuracy_ambiguous"] is not None
-    preferences = numbers_of(grid, "items", "qa").filter(bias_type="Age", measure="preference_ambiguous")
+    preferences = numbers_of(grid, "items", "qa").filter(
+        bias_type="Age", measure="preference_ambiguous"
+    )
     assert preferences["value"].to_list() == [None]
     assert (
-        preferences["reason"].item().startswith("not measurable: right answers in disambiguated contexts are not more")
+        preferences["reason"]
+        .item()
+        .startswith("not measurable: right answers in disambiguated contexts are not more")
     )
 
 
 def test_the_page_has_boxes_tables_and_sentences(grid: Project, page: Page) -> None:
     for cell in ("strong/items", "published/items", "head/items", "strong/decisions"):
         assert page.blocks[f"evidence/{cell}"], cell
-    for heading in ("Questions with options", "Decisions about people", "gender", "race", *CATEGORIES):
+    for heading in (
+        "Questions with options",
+        "Decisions about people",
+        "gender",
+        "race",
+        *CATEGORIES,
+    ):
         assert heading in page.text
     assert "nothing could be measured" not in page.text
     assert (grid.results / "plots/items/bias_and_accuracy.svg").exists()

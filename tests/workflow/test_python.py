@@ -30,7 +30,9 @@ except Exception as error:
 def ran(project: Project) -> str:
     """What a script prints that runs the project's config."""
     line = [sys.executable, "-c", RUN]
-    run = subprocess.run(line, cwd=project.folder, env=project.environment(), text=True, stdout=subprocess.PIPE)
+    run = subprocess.run(
+        line, cwd=project.folder, env=project.environment(), text=True, stdout=subprocess.PIPE
+    )
     return run.stdout
 
 
@@ -40,7 +42,9 @@ def test_a_script_runs_a_config_and_reads_its_results(finished: Project, tmp_pat
     assert "cells: 4" in ran(project)
 
 
-def test_faults_of_the_config_are_raised_before_anything_is_run(finished: Project, tmp_path: Path) -> None:
+def test_faults_of_the_config_are_raised_before_anything_is_run(
+    finished: Project, tmp_path: Path
+) -> None:
     project = finished.clone(tmp_path / "clone")
     config = project.read_config()
     config["run"]["models"] = ["maskd"]
@@ -79,5 +83,7 @@ def test_what_is_not_there_is_named(finished: Project, look: object, message: st
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere; expected the `results` of a config"):
+    with pytest.raises(
+        UserError, match=r"there is no folder .*nowhere; expected the `results` of a config"
+    ):
         biasgrid.open(tmp_path / "nowhere")

@@ -31,7 +31,9 @@ def test_the_plan_after_a_changed_key_is_the_one_that_readme_shows(demo: Project
 def test_targets_and_configs_that_readme_names_are_there():
     targets = set(re.findall(r"(?:^|`)make ([\w-]+)", README, flags=re.MULTILINE))
     assert targets == {"demo", "test"}
-    assert targets <= set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert targets <= set(
+        re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    )
     configs = set(re.findall(r"--configfile (config/\S+)", README))
     assert configs == {"config/demo.yaml"}
     assert all((ROOT / config).is_file() for config in configs)

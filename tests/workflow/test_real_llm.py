@@ -28,8 +28,18 @@ STATEMENTS = {
     "prompts": ["prompts/agree-or-disagree.txt"],
     "sample": {"units": 12},
 }
-CHOICE = {"family": "probe", "title": "Choice", "probe": "probes/gender-choice.yaml", "sample": {"units": 12}}
-HIRING = {"family": "probe", "title": "Hiring", "probe": "probes/gender-hiring.yaml", "sample": {"units": 2}}
+CHOICE = {
+    "family": "probe",
+    "title": "Choice",
+    "probe": "probes/gender-choice.yaml",
+    "sample": {"units": 12},
+}
+HIRING = {
+    "family": "probe",
+    "title": "Hiring",
+    "probe": "probes/gender-hiring.yaml",
+    "sample": {"units": 2},
+}
 ITEMS = {
     "family": "multiple_choice",
     "title": "Items",
@@ -44,7 +54,9 @@ QUESTIONS = {
     "subjects": ["subjects/female.txt", "subjects/male.txt"],
     "attributes": "attributes/occupation.txt",
     "sample": {"units": 8},
-    "variants": {"llm": {"templates": "templates/gender-qa.txt", "prompt": "prompts/two-options.txt"}},
+    "variants": {
+        "llm": {"templates": "templates/gender-qa.txt", "prompt": "prompts/two-options.txt"}
+    },
 }
 DATASETS: dict[str, dict[str, Any]] = {
     "statements-scored": STATEMENTS,
@@ -129,7 +141,9 @@ def results(folder: Path) -> Results:
 
 def answers(folder: Path, dataset: str, results: str = "results") -> pl.DataFrame:
     """The predictions of a dataset in the order of its instances."""
-    return pl.read_parquet(folder / results / "predictions" / dataset / MODEL / "*.parquet").sort("instance")
+    return pl.read_parquet(folder / results / "predictions" / dataset / MODEL / "*.parquet").sort(
+        "instance"
+    )
 
 
 def whole(results: Results, dataset: str) -> dict[str, float | None]:
@@ -138,7 +152,10 @@ def whole(results: Results, dataset: str) -> dict[str, float | None]:
     keys = ("bias_type", "group", "subject", "attribute", "template", "other")
     about = [pl.col(key).is_null() for key in keys if key in measures.columns]
     return dict(
-        measures.filter(*about).filter(pl.col("options").is_in(["", "score=rouge-l"])).select("measure", "value").rows()
+        measures.filter(*about)
+        .filter(pl.col("options").is_in(["", "score=rouge-l"]))
+        .select("measure", "value")
+        .rows()
     )
 
 
@@ -149,7 +166,11 @@ def chosen(results: Results, dataset: str) -> pl.DataFrame:
         if column in rows.columns:
             return rows.select("instance", answer=pl.col(column).cast(pl.String))
     # Of scored options a probe has a row with the share of each.
-    best = rows.sort("instance", "value", nulls_last=False).group_by("instance", maintain_order=True).last()
+    best = (
+        rows.sort("instance", "value", nulls_last=False)
+        .group_by("instance", maintain_order=True)
+        .last()
+    )
     return best.select("instance", answer=pl.col("label").cast(pl.String))
 
 
@@ -180,10 +201,19 @@ def test_parsed_options_are_the_preferred_ones(folder: Path) -> None:
     preferred = scored["probabilities"].list.arg_max()
     read = parsed["probabilities"].list.max() == 1
     assert read.sum() >= len(read) - 2
-    assert (preferred.filter(read) == parsed["probabilities"].list.arg_max().filter(read)).mean() >= 0.9
+    assert (
+        preferred.filter(read) == parsed["probabilities"].list.arg_max().filter(read)
+    ).mean() >= 0.9
 
 
-SCORED = ["statements-scored", "choice-scored", "hiring-scored", "items-scored", "decisions", "questions"]
+SCORED = [
+    "statements-scored",
+    "choice-scored",
+    "hiring-scored",
+    "items-scored",
+    "decisions",
+    "questions",
+]
 
 
 @pytest.mark.parametrize("dataset", SCORED)
@@ -192,18 +222,34 @@ def test_scored_options_are_what_the_model_would_write(folder: Path, dataset: st
 
 
 def test_the_same_answer_to_negations_is_counted_as_by_hand(folder: Path, results: Results) -> None:
-    asked = pl.read_parquet(folder / "results/instances/statements-written/*.parquet").sort("instance")
-    is_no = answers(folder, "statements-written")["response"].cast(pl.String).str.contains("(?i)disagree")
-    by_pair = asked.select("pair").with_columns(is_no=is_no).group_by("pair").agg(pl.col("is_no").n_unique())
+    asked = pl.read_parquet(folder / "results/instances/statements-written/*.parquet").sort(
+        "instance"
+    )
+    is_no = (
+        answers(folder, "statements-written")["response"]
+        .cast(pl.String)
+        .str.contains("(?i)disagree")
+    )
+    by_pair = (
+        asked.select("pair")
+        .with_columns(is_no=is_no)
+        .group_by("pair")
+        .agg(pl.col("is_no").n_unique())
+    )
     same = (by_pair["is_no"] == 1).mean()
     numbers = whole(results, "statements-written")
-    assert (numbers["same_answer"], numbers["negation_doubt"]) == (pytest.approx(same), pytest.approx(same))
+    assert (numbers["same_answer"], numbers["negation_doubt"]) == (
+        pytest.approx(same),
+        pytest.approx(same),
+    )
     assert numbers["yes_rate"] == pytest.approx(1 - is_no.mean())
     # This model disagrees with nearly everything.
     assert same > 0.5
 
 
-def test_the_scores_of_sentences_are_those_of_a_language_model(folder: Path, results: Results) -> None:
+def test_the_scores_of_sentences_are_those_of_a_language_model(
+    folder: Path, results: Results
+) -> None:
     rows = answers(folder, "pairs")
     by_token = rows["score"] / rows["tokens_scored"]
     assert rows["score"].null_count() == 0
@@ -220,7 +266,9 @@ def test_decisions_lie_between_yes_and_no(results: Results) -> None:
 def test_prompts_about_people_are_answered(folder: Path, results: Results) -> None:
     rows, numbers = answers(folder, "rewriting"), whole(results, "rewriting")
     assert rows["tokens_out"].max() <= LONGEST
-    assert numbers["cut_short"] == pytest.approx((rows["status"].cast(pl.String) == "length").mean(), abs=2 / 24)
+    assert numbers["cut_short"] == pytest.approx(
+        (rows["status"].cast(pl.String) == "length").mean(), abs=2 / 24
+    )
     assert numbers["refused"] <= 2 / 24
     assert numbers["empty"] == 0
     assert 0.1 < numbers["similarity"] < 1

@@ -31,7 +31,11 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
         for path in (project.folder / folder).rglob("*"):
             os.utime(path)
     os.utime(project.folder / "Snakefile")
-    edit(project.folder / "src/biasgrid/inference/models/predict.py", "ROWS_A_PART =", "# A comment.\nROWS_A_PART =")
+    edit(
+        project.folder / "src/biasgrid/inference/models/predict.py",
+        "ROWS_A_PART =",
+        "# A comment.\nROWS_A_PART =",
+    )
     edit(
         project.folder / "workflow/scripts/predict.py",
         "from biasgrid.inference.engine",
@@ -83,7 +87,9 @@ def test_a_new_model_runs_its_cells_and_what_aggregates_them(project: Project):
     config = project.read_config()
     config["run"]["models"].append("spare")
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(fetch=1, predict=3, measure=2, statistics=2, compare=2, plot=2)
+    assert project.planned() == AGGREGATES + Counter(
+        fetch=1, predict=3, measure=2, statistics=2, compare=2, plot=2
+    )
 
 
 def test_a_removed_model_runs_only_what_aggregates(project: Project):
@@ -95,7 +101,9 @@ def test_a_removed_model_runs_only_what_aggregates(project: Project):
 
 def test_changed_templates_run_only_their_dataset(project: Project):
     edit(project.folder / "word_lists/templates/religion-qa.txt", "library", "museum")
-    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, statistics=1, compare=1, plot=1)
+    assert project.planned() == AGGREGATES + Counter(
+        expand=1, predict=1, measure=1, statistics=1, compare=1, plot=1
+    )
 
 
 def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves(project: Project):
@@ -104,13 +112,23 @@ def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves
         "DETERMINERS =",
         "UNUSED = 1\nDETERMINERS =",
     )
-    assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, statistics=2, compare=2, plot=2)
-    edit(project.folder / "src/biasgrid/inference/engine/audit.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, compare=2, plot=2)
+    assert project.planned() == AGGREGATES + Counter(
+        predict=3, measure=2, statistics=2, compare=2, plot=2
+    )
+    edit(
+        project.folder / "src/biasgrid/inference/engine/audit.py",
+        "AUDIT_ROWS =",
+        "UNUSED = 1\nAUDIT_ROWS =",
+    )
+    assert project.planned() == AGGREGATES + Counter(
+        predict=6, measure=4, statistics=4, compare=2, plot=2
+    )
 
 
 def test_changed_precision_runs_inference_again(project: Project):
     config = project.read_config()
     config["inference"]["precision"] = "bfloat16"
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, compare=2, plot=2)
+    assert project.planned() == AGGREGATES + Counter(
+        predict=6, measure=4, statistics=4, compare=2, plot=2
+    )

@@ -21,10 +21,15 @@ from biasgrid.cli.app import app
 
 PAGE = read_document("docs/rewriting.md")
 FILES = shown_files(PAGE)
-CONFIG, PROMPTS, GROUPS = "config/letters.yaml", "word_lists/rewriting/letters.txt", "word_lists/rewriting/people.yaml"
+CONFIG, PROMPTS, GROUPS = (
+    "config/letters.yaml",
+    "word_lists/rewriting/letters.txt",
+    "word_lists/rewriting/people.yaml",
+)
 MODEL = {"kind": "reader", "label": "Reader"}
 READERS = {
-    "nice": MODEL | {"task": "text-classification", "folder": "models/nice", "scorer": {"labels": ["neutral"]}},
+    "nice": MODEL
+    | {"task": "text-classification", "folder": "models/nice", "scorer": {"labels": ["neutral"]}},
     "encoder": MODEL | {"task": "feature-extraction", "folder": "models/encoder", "max_tokens": 6},
 }
 
@@ -54,16 +59,25 @@ def rows(project: Project, dataset: str, measure: str, score: str = "rouge-l") -
 
 
 def test_the_page_tells_the_numbers(asked: Project) -> None:
-    told = re.findall(r"\d\.\d{3}", PAGE.split("The answers to the two")[1].split("[config/README.md]")[0])
+    told = re.findall(
+        r"\d\.\d{3}", PAGE.split("The answers to the two")[1].split("[config/README.md]")[0]
+    )
     whole = [
         rows(asked, "letters", name).filter(pl.col("group").is_null())
         for name in ("similarity", "similarity_null", "similarity_corrected")
     ]
-    found = [*(row["value"].item() for row in whole), whole[-1]["low"].item(), whole[-1]["high"].item()]
+    found = [
+        *(row["value"].item() for row in whole),
+        whole[-1]["low"].item(),
+        whole[-1]["high"].item(),
+    ]
     assert [f"{value:.3f}".replace("-", "") for value in found] == told
     # One prompt names no group; the report says so.
     report = (asked.folder / "results/letters/report/index.html").read_text()
-    assert "8 of 9 prompts contain words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)" in report
+    assert (
+        "8 of 9 prompts contain words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)"
+        in report
+    )
 
 
 def test_models_read_each_answer_once(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,26 +88,43 @@ def test_models_read_each_answer_once(asked: Project, monkeypatch: pytest.Monkey
     texts = answers["response"].unique().to_list()
     vectors = pl.read_parquet(results / "scorers/predictions/read/chance/encoder.parquet")
     assert len(vectors) == len(texts)
-    observed = biasgrid.open(results).observations("read", "chance").cast({pl.Categorical: pl.String})
+    observed = (
+        biasgrid.open(results).observations("read", "chance").cast({pl.Categorical: pl.String})
+    )
     cosine = observed.filter(score="cosine").drop_nulls("value").row(0, named=True)
     said = dict(answers.select("instance", "response").iter_rows())
     pair = [said[cosine[name]] for name in ("instance", "other_instance")]
-    assert cosine["value"] == pytest.approx(plain_cosine(asked.folder / "models/encoder", pair), abs=1e-5)
+    assert cosine["value"] == pytest.approx(
+        plain_cosine(asked.folder / "models/encoder", pair), abs=1e-5
+    )
     assert 0 < observed.filter(score="cut_by_scorer")["value"].mean() < 1
     assert observed.filter(score="nice")["value"].drop_nulls().is_between(0, 1).all()
-    summary = pl.read_parquet(results / "summary.parquet").filter("headline", measure="similarity_corrected")
+    summary = pl.read_parquet(results / "summary.parquet").filter(
+        "headline", measure="similarity_corrected"
+    )
     assert dict(summary.select("dataset", "options").iter_rows()) == {
         "letters": "score=rouge-l",
         "read": "score=cosine",
     }
 
 
-def test_a_pair_of_groups_is_explained_by_answers_and_vectors(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_of_groups_is_explained_by_answers_and_vectors(
+    asked: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Word lists are named from the folder of the run.
     monkeypatch.chdir(asked.folder)
     results = asked.folder / "results/letters"
     for dataset in ("letters", "read"):
-        line = ["explain", str(results), "--model", "chance", "--dataset", dataset, "--bias-type", "gender"]
+        line = [
+            "explain",
+            str(results),
+            "--model",
+            "chance",
+            "--dataset",
+            dataset,
+            "--bias-type",
+            "gender",
+        ]
         told = CliRunner().invoke(app, [*line, "--group", "female", "--other", "male"])
         assert told.exit_code == 0, told.output
         assert "as in the table" in told.output
@@ -105,6 +136,8 @@ def plain_cosine(folder: Path, texts: list[str]) -> float:
     """The cosine of two texts, one at a time and by transformers alone."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
     with torch.inference_mode():
-        inputs = [tokenizer(text, return_tensors="pt", truncation=True, max_length=6) for text in texts]
+        inputs = [
+            tokenizer(text, return_tensors="pt", truncation=True, max_length=6) for text in texts
+        ]
         means = [model(**each).last_hidden_state.mean(dim=1) for each in inputs]
     return float(torch.nn.functional.cosine_similarity(*means))

@@ -25,20 +25,49 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Callable[[str, str], Path]) -> Project:
+def scored(
+    tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Callable[[str, str], Path]
+) -> Project:
     """A run in which a masked and a causal model and one that answers at random score six sentences."""
 
     def make(folder: Path) -> None:
-        masked, causal = tiny_checkpoint("bert", "fill-mask"), save_writer(folder / "writer", "llama", None)
+        masked, causal = (
+            tiny_checkpoint("bert", "fill-mask"),
+            save_writer(folder / "writer", "llama", None),
+        )
         models = {
             "masked": {"task": "fill-mask", "kind": "LM", "label": "masked", "folder": str(masked)},
-            "causal": {"task": "text-generation", "kind": "LLM", "label": "causal", "folder": str(causal)},
-            "chance": {"task": "text-generation", "kind": "Control", "label": "random", "random": {"seed": 1}},
+            "causal": {
+                "task": "text-generation",
+                "kind": "LLM",
+                "label": "causal",
+                "folder": str(causal),
+            },
+            "chance": {
+                "task": "text-generation",
+                "kind": "Control",
+                "label": "random",
+                "random": {"seed": 1},
+            },
         }
-        datasets = {"greetings": {"family": "greetings", "title": "Pairs", "texts": "greetings.txt", "shards": 2}}
+        datasets = {
+            "greetings": {
+                "family": "greetings",
+                "title": "Pairs",
+                "texts": "greetings.txt",
+                "shards": 2,
+            }
+        }
         run = {"models": [*models], "datasets": ["greetings"]}
-        config = {"plugins": ["plugins/greetings.py"], "models": models, "datasets": datasets, "run": run}
-        project = Project.create(folder, config | {"results": "results", "inference": {"device": "cpu"}})
+        config = {
+            "plugins": ["plugins/greetings.py"],
+            "models": models,
+            "datasets": datasets,
+            "run": run,
+        }
+        project = Project.create(
+            folder, config | {"results": "results", "inference": {"device": "cpu"}}
+        )
         extending.write_family_of_sentences(folder, LINES)
         project.run()
 
@@ -50,16 +79,29 @@ def scores(project: Project, model: str) -> list[float]:
     folder = project.results / "predictions/greetings" / model
     tables = sorted(folder.glob("*.parquet"))
     assert len(tables) == 2
-    return [score for table in tables for score in read_table(table, answer_schema("likelihood"))["score"]]
+    return [
+        score
+        for table in tables
+        for score in read_table(table, answer_schema("likelihood"))["score"]
+    ]
 
 
 def test_scores_are_those_of_one_sentence_at_a_time(scored: Project) -> None:
     sentences = [line.split("\t")[1] for line in LINES]
     models = scored.read_config()["models"]
-    masked, causal = PlainMasked(models["masked"]["folder"]), PlainCausal(models["causal"]["folder"])
-    pairs = [(sentence, sentences[place ^ 1], place % 2) for place, sentence in enumerate(sentences)]
-    assert scores(scored, "masked") == pytest.approx([masked.score("cps", *pair) for pair in pairs], abs=1.1e-3)
-    assert scores(scored, "causal") == pytest.approx([causal.score("sum", text, None) for text in sentences], rel=1e-5)
+    masked, causal = (
+        PlainMasked(models["masked"]["folder"]),
+        PlainCausal(models["causal"]["folder"]),
+    )
+    pairs = [
+        (sentence, sentences[place ^ 1], place % 2) for place, sentence in enumerate(sentences)
+    ]
+    assert scores(scored, "masked") == pytest.approx(
+        [masked.score("cps", *pair) for pair in pairs], abs=1.1e-3
+    )
+    assert scores(scored, "causal") == pytest.approx(
+        [causal.score("sum", text, None) for text in sentences], rel=1e-5
+    )
     assert len(set(scores(scored, "chance"))) == 6
 
 

@@ -16,7 +16,11 @@ from biasgrid.tables.files import read_provenance
 
 KEY = "sk-a-secret-of-the-tests"
 MODEL = {"task": "text-generation", "kind": "API"}
-STATEMENTS = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
+STATEMENTS = {
+    "family": "statement",
+    "domains": "statements/domains",
+    "templates": "statements/gender.csv",
+}
 
 
 def config(server: ModelServer, **endpoint: Any) -> dict[str, Any]:
@@ -28,11 +32,21 @@ def config(server: ModelServer, **endpoint: Any) -> dict[str, Any]:
         "validity": {"one_answer": 1, "equal_scores": 1, "improbable": 1, "unanswered": 1},
         "models": {
             "top": {**MODEL, "label": "Top", "endpoint": {**at, "model": "large"}},
-            "told": {**MODEL, "label": "Told", "endpoint": {**at, "model": "small", "api": "completions"}},
+            "told": {
+                **MODEL,
+                "label": "Told",
+                "endpoint": {**at, "model": "small", "api": "completions"},
+            },
             "chance": {**MODEL, "label": "Chance", "random": {"seed": 1}},
         },
         "datasets": {
-            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 30}, "sample_by": "rows", "shards": 2},
+            "scored": {
+                **STATEMENTS,
+                "title": "Scored",
+                "sample": {"units": 30},
+                "sample_by": "rows",
+                "shards": 2,
+            },
         },
         "run": {"models": ["top", "told", "chance"], "datasets": ["scored"]},
     }
@@ -61,8 +75,14 @@ def manifest_of(project: Project) -> dict[str, Any]:
 
 def test_each_is_asked_in_the_way_that_was_found(asked: Project) -> None:
     results = asked.folder / "results"
-    capabilities = {name: json.loads((results / f"capabilities/{name}.json").read_text()) for name in ("top", "told")}
-    assert {name: each["scored_by"] for name, each in capabilities.items()} == {"top": "top", "told": "echo"}
+    capabilities = {
+        name: json.loads((results / f"capabilities/{name}.json").read_text())
+        for name in ("top", "told")
+    }
+    assert {name: each["scored_by"] for name, each in capabilities.items()} == {
+        "top": "top",
+        "told": "echo",
+    }
     for model, way in {"top": "top", "told": "echo", "chance": "random"}.items():
         table = results / f"predictions/scored/{model}/2-of-2.parquet"
         assert set(pl.read_parquet(table)["scored_by"]) == {way}
@@ -85,12 +105,16 @@ def test_the_plan_tells_what_it_costs(asked: Project) -> None:
     for model in ("top", "told"):
         cell = cells[model]
         assert cell["requests"] == cell["tokens_out"] == spent[model]["held"]
-        assert cell["cost"] == pytest.approx((cell["tokens"] + 2 * cell["tokens_out"]) / 1e6, abs=1e-3)
+        assert cell["cost"] == pytest.approx(
+            (cell["tokens"] + 2 * cell["tokens_out"]) / 1e6, abs=1e-3
+        )
         assert cell["spent"] > 0
     assert cells["told"]["requests"] > cells["top"]["requests"] == 60
 
 
-def test_nothing_is_paid_twice(asked: Project, server: ModelServer, tmp_path: Path, monkeypatch: Any) -> None:
+def test_nothing_is_paid_twice(
+    asked: Project, server: ModelServer, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("KEY_OF_TESTS", KEY)
     project = asked.clone(tmp_path / "clone")
     assert project.planned() == {}
@@ -108,7 +132,9 @@ def test_what_was_spent_is_told(asked: Project) -> None:
     spent = {cell["model"]: cell.get("spent") for cell in manifest["cells"]}
     assert spent["chance"] is None
     assert (spent["top"]["held"], spent["top"]["used"]) == (60, 60)
-    assert spent["top"]["cost"] == pytest.approx(spent["top"]["tokens_in"] / 1e6 + 2 * spent["top"]["tokens_out"] / 1e6)
+    assert spent["top"]["cost"] == pytest.approx(
+        spent["top"]["tokens_in"] / 1e6 + 2 * spent["top"]["tokens_out"] / 1e6
+    )
     assert {cell["model"]: cell["scored_by"] for cell in manifest["cells"]} == {
         "top": "top", "told": "echo", "chance": "random",
     }  # fmt: skip
@@ -137,7 +163,9 @@ def test_a_server_that_is_gone_ends_a_run_before_its_first_job_unless_answers_ar
         gone["models"][name]["endpoint"]["url"] = "http://127.0.0.1:9/v1"
     project.write_config(gone)
     refused = project.run(succeeds=False)
-    problem = "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is the server running?"
+    problem = (
+        "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is the server running?"
+    )
     assert f"told: {problem}\ntop: {problem}" in refused
     assert "Traceback" not in refused
     assert not (project.folder / "results/models").exists()

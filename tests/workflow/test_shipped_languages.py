@@ -16,7 +16,11 @@ from biasgrid.config import parse_config, read_config
 
 CONTENT = read_config(ROOT / "config/people.yaml")
 LANGUAGES = ("de", "es")
-DATASETS = [f"{name}-{language}" for language in LANGUAGES for name in ("gender", "sentiment", "hiring-gender")]
+DATASETS = [
+    f"{name}-{language}"
+    for language in LANGUAGES
+    for name in ("gender", "sentiment", "hiring-gender")
+]
 LABELS = ["negative", "neutral", "positive"]
 CELLS = [
     (model, f"{name}-{language}")
@@ -38,7 +42,9 @@ def small_section(name: str) -> dict[str, Any]:
 
 
 def make(folder: Path) -> None:
-    texts = [file for language in LANGUAGES for file in (ROOT / "word_lists" / language).rglob("*.*")]
+    texts = [
+        file for language in LANGUAGES for file in (ROOT / "word_lists" / language).rglob("*.*")
+    ]
     # The config has the pronouns.
     save_models_of_lists([*texts, ROOT / "config/people.yaml"], folder / "made")
     save_classifier(folder / "made/classifier", folder / "made/lm", LABELS)
@@ -61,7 +67,9 @@ def make(folder: Path) -> None:
         "run": {"models": [*models], "datasets": DATASETS},
     }
     project = Project.create(folder / "project", config)
-    project.run("--", *(f"results/languages/measures/{dataset}/{model}.parquet" for model, dataset in CELLS))
+    project.run(
+        "--", *(f"results/languages/measures/{dataset}/{model}.parquet" for model, dataset in CELLS)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +96,9 @@ def test_applicants_get_yes_or_no_in_their_language(run: Project, language: str)
     asked = pl.read_parquet(run.results / f"instances/hiring-gender-{language}/scored.parquet")
     options = asked.select(pl.col("candidate1", "candidate2").cast(pl.String)).unique().rows()
     assert options == [ANSWERS[language]]
-    said = pl.read_parquet(run.results / f"predictions/hiring-gender-{language}/writer/1-of-1.parquet")
+    said = pl.read_parquet(
+        run.results / f"predictions/hiring-gender-{language}/writer/1-of-1.parquet"
+    )
     assert said["probabilities"].list.sum().min() > 0
 
 

@@ -10,7 +10,15 @@ import polars as pl
 import psutil
 import pytest
 from project import Project
-from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
+from slurm_cluster import (
+    SlurmCluster,
+    SlurmProject,
+    has_parts,
+    hold_shards,
+    log_of,
+    name_of_job,
+    wait_until,
+)
 from small_tables import check_alike
 
 SHARDS = ["1-of-2", "2-of-2"]
@@ -19,7 +27,9 @@ MEASURES = "results/measures/gender/answering.parquet"
 
 def held_project(kind: type[Project], config: dict[str, Any], folder: Path) -> Project:
     """A project of one cell whose shards wait behind their first part."""
-    project = kind.create(folder, config | {"run": {"models": ["answering"], "datasets": ["gender"]}})
+    project = kind.create(
+        folder, config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
+    )
     hold_shards(project)
     return project
 
@@ -30,7 +40,9 @@ def half_done(project: Project) -> bool:
 
 def processes_in(folder: Path) -> list[psutil.Process]:
     """The processes that were started in a folder."""
-    return [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(folder)]
+    return [
+        process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(folder)
+    ]
 
 
 def temporary_files(project: Project) -> list[Path]:
@@ -50,10 +62,14 @@ def check_goes_on(project: Project, finished: Project) -> None:
     project.run(MEASURES)
     for shard in SHARDS:
         assert "rows come from an earlier run" in log_of(project, shard)
-    check_alike(pl.read_parquet(project.folder / MEASURES), pl.read_parquet(finished.folder / MEASURES))
+    check_alike(
+        pl.read_parquet(project.folder / MEASURES), pl.read_parquet(finished.folder / MEASURES)
+    )
 
 
-def test_local_jobs_end_with_snakemake(finished: Project, small_config: dict[str, Any], tmp_path: Path):
+def test_local_jobs_end_with_snakemake(
+    finished: Project, small_config: dict[str, Any], tmp_path: Path
+):
     project = held_project(Project, small_config, tmp_path / "project")
     run = project.start(MEASURES)
     wait_until(lambda: half_done(project), "both shards have made a part")
@@ -70,7 +86,11 @@ def test_local_jobs_end_with_snakemake(finished: Project, small_config: dict[str
 
 @pytest.mark.parametrize("running", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_jobs_of_slurm_are_cancelled(
-    cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], running: bool, tmp_path: Path
+    cluster: SlurmCluster,
+    finished: Project,
+    small_config: dict[str, Any],
+    running: bool,
+    tmp_path: Path,
 ):
     """Also those that are just being submitted, of which Snakemake knows nothing when it cancels its jobs."""
     project = held_project(SlurmProject, small_config, tmp_path / "project")

@@ -11,7 +11,15 @@ import psutil
 import pytest
 import yaml
 from project import ROOT, Project
-from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
+from slurm_cluster import (
+    SlurmCluster,
+    SlurmProject,
+    has_parts,
+    hold_shards,
+    log_of,
+    name_of_job,
+    wait_until,
+)
 from small_tables import check_alike
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
@@ -39,7 +47,9 @@ def visible_gpus(cluster: SlurmCluster, job: dict[str, str]) -> set[str]:
     for pid in cluster.processes_of(job["JobId"]):
         process = Path("/proc", str(pid))
         if "python" in (process / "exe").resolve().name:
-            seen |= set(re.findall(r"CUDA_VISIBLE_DEVICES=(\d+)\0", (process / "environ").read_text()))
+            seen |= set(
+                re.findall(r"CUDA_VISIBLE_DEVICES=(\d+)\0", (process / "environ").read_text())
+            )
     return seen
 
 
@@ -72,13 +82,21 @@ def test_killed_jobs_go_on_from_their_parts(
     cancelled, requeued = "1-of-2", "2-of-2"
 
     run = project.start("--retries", "0", SUMMARY)
-    wait_until(lambda: has_parts(project, cancelled) and has_parts(project, requeued), "both shards have made a part")
+    wait_until(
+        lambda: has_parts(project, cancelled) and has_parts(project, requeued),
+        "both shards have made a part",
+    )
     (first,), (second,) = project.attempts(cancelled), project.attempts(requeued)
-    assert sorted(map(sorted, [visible_gpus(cluster, first), visible_gpus(cluster, second)])) == [["0"], ["1"]]
+    assert sorted(map(sorted, [visible_gpus(cluster, first), visible_gpus(cluster, second)])) == [
+        ["0"],
+        ["1"],
+    ]
 
     cluster.run("scancel", first["JobId"])
     cluster.run("scontrol", "requeue", second["JobId"])
-    wait_until(lambda: project.attempts(requeued)[0]["JobState"] == "PENDING", "the job is queued again")
+    wait_until(
+        lambda: project.attempts(requeued)[0]["JobState"] == "PENDING", "the job is queued again"
+    )
     hold.unlink()
     # SLURM would start it after two minutes, and the node refuses it in the second in which it was killed.
     cluster.run("scontrol", "update", f"JobId={second['JobId']}", "StartTime=now+3")
@@ -88,7 +106,11 @@ def test_killed_jobs_go_on_from_their_parts(
     assert has_parts(project, cancelled)
     assert not (project.folder / "results/predictions/gender/answering/1-of-2.parquet").exists()
 
-    project.replace("profiles/slurm/profile.yaml", 'mem_mb: 6000 * tries("memory", wildcards, attempt)', LITTLE_MEMORY)
+    project.replace(
+        "profiles/slurm/profile.yaml",
+        'mem_mb: 6000 * tries("memory", wildcards, attempt)',
+        LITTLE_MEMORY,
+    )
     project.run(SUMMARY)
     _, too_small, larger = project.attempts(cancelled)
     assert (too_small["JobState"], too_small["MinMemoryNode"]) == ("FAILED", "250M")
@@ -99,19 +121,27 @@ def test_killed_jobs_go_on_from_their_parts(
     assert len(project.attempts(requeued)) == 1
 
     measures = "results/measures/gender/answering.parquet"
-    check_alike(pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures))
+    check_alike(
+        pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures)
+    )
 
 
 def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster, tmp_path: Path):
     checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE, positions=1024)
     command = f"{sys.executable} {ROOT / 'tests/helpers/model_server.py'} {{port}} {{folder}}"
     model = {"task": "text-generation", "kind": "LLM", "label": "Served", "folder": str(checkpoint)}
-    statements = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
+    statements = {
+        "family": "statement",
+        "domains": "statements/domains",
+        "templates": "statements/gender.csv",
+    }
     config = {
         "results": "results",
         "inference": {"device": "cpu"},
         "models": {"served": {**model, "serve": {"command": command, "gpus": 2, "minutes": 2}}},
-        "datasets": {"scored": {**statements, "title": "Scored", "sample": {"units": 4}, "sample_by": "rows"}},
+        "datasets": {
+            "scored": {**statements, "title": "Scored", "sample": {"units": 4}, "sample_by": "rows"}
+        },
         "run": {"models": ["served"], "datasets": ["scored"]},
     }
     project = SlurmProject.create(tmp_path / "project", config)
@@ -121,15 +151,23 @@ def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster
     jobs = project.jobs()
     asked = [
         job
-        for name in ("rule_capabilities_wildcards_served", name_of_job("scored", "served", "1-of-1"))
+        for name in (
+            "rule_capabilities_wildcards_served",
+            name_of_job("scored", "served", "1-of-1"),
+        )
         for job in jobs[name]
     ]
     assert [job["JobState"] for job in asked] == ["COMPLETED"] * 2
     assert all("gpu:2" in job["TresPerJob"] or "gpu=2" in job["ReqTRES"] for job in asked)
-    for log in ("logs/capabilities/served.server.log", "logs/predict/scored/served/1-of-1.server.log"):
+    for log in (
+        "logs/capabilities/served.server.log",
+        "logs/predict/scored/served/1-of-1.server.log",
+    ):
         assert (project.folder / "results" / log).exists()
     # What has ended but was not waited for has no command line.
-    running = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
+    running = [
+        " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
+    ]
     assert not [command for command in running if str(checkpoint) in command]
 
 
@@ -147,7 +185,9 @@ for path in snakemake.output:
 """
 
 
-def test_shards_of_a_model_are_submitted_together(cluster: SlurmCluster, small_config: dict[str, Any], tmp_path: Path):
+def test_shards_of_a_model_are_submitted_together(
+    cluster: SlurmCluster, small_config: dict[str, Any], tmp_path: Path
+):
     project = SlurmProject.create(tmp_path / "project", small_config)
     project.ask_for_gpus()
     (project.folder / "workflow/scripts/predict.py").write_text(SLEEPING)
@@ -161,7 +201,11 @@ def test_shards_of_a_model_are_submitted_together(cluster: SlurmCluster, small_c
     }
     # One shard at a time has the GPU and the memory, and each has its own time.
     for (job,) in together.values():
-        assert (job["TresPerJob"], job["MinMemoryNode"], job["TimeLimit"]) == ("gres:gpu:1", "6000M", "04:30:00")
+        assert (job["TresPerJob"], job["MinMemoryNode"], job["TimeLimit"]) == (
+            "gres:gpu:1",
+            "6000M",
+            "04:30:00",
+        )
     assert "it fails" in output
     log = Path(together["rule_shards-of-answering_predict"][0]["StdOut"]).read_text()
     assert "2 of 3 steps" in log, "the other shards of the model are predicted"
@@ -181,12 +225,17 @@ def test_the_standard_grid_is_at_most_40_submissions(
     """With as many models and shards as config/config.yaml has, and jobs that sleep."""
     standard = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     shards = {name: standard["datasets"][name]["shards"] for name in standard["run"]["datasets"]}
-    models = {f"{name}": small_config["models"]["answering"] | {"label": name} for name in standard["run"]["models"]}
+    models = {
+        f"{name}": small_config["models"]["answering"] | {"label": name}
+        for name in standard["run"]["models"]
+    }
     assert len(models) * sum(shards.values()) == 150
     gender = small_config["datasets"]["gender"]
     config = small_config | {
         "models": models,
-        "datasets": {name: gender | {"title": name, "shards": count} for name, count in shards.items()},
+        "datasets": {
+            name: gender | {"title": name, "shards": count} for name, count in shards.items()
+        },
         "run": {"models": [*models], "datasets": [*shards]},
     }
     project = SlurmProject.create(tmp_path / "project", config)

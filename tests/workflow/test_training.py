@@ -23,7 +23,11 @@ def project(small_config: dict[str, Any], tmp_path: Path) -> Project:
     config = project.read_config()
     masked = config["models"]["masked"]
     shutil.copytree(masked.pop("folder"), project.folder / "base")
-    masked["train"] = {"base": {"folder": "base"}, "data": "corpus.txt", "hyperparameters": {"epochs": 1}}
+    masked["train"] = {
+        "base": {"folder": "base"},
+        "data": "corpus.txt",
+        "hyperparameters": {"epochs": 1},
+    }
     project.write_config(config)
     (project.folder / "corpus.txt").write_text("The cook is good.\nThe cook is bad.\n")
     return project
@@ -32,7 +36,9 @@ def project(small_config: dict[str, Any], tmp_path: Path) -> Project:
 def test_a_record_says_what_the_model_was_trained_on_and_by_what(project: Project):
     project.run(RECORD)
     training = json.loads((project.folder / RECORD).read_text())["training"]
-    assert training["data_sha256"] == sha256((project.folder / "corpus.txt").read_bytes()).hexdigest()
+    assert (
+        training["data_sha256"] == sha256((project.folder / "corpus.txt").read_bytes()).hexdigest()
+    )
     assert training["base"]["folder"] == "base"
     assert training["device"] == "cpu"
     assert {"torch", "transformers"} <= training["libraries"].keys()
@@ -78,7 +84,10 @@ def test_data_that_are_gone_are_named_though_there_are_weights(project: Project)
     project.write_config(config)
     output = project.run(WEIGHTS, succeeds=False)
     problem = "there is no file 'copus.txt' (did you mean 'corpus.txt'?) (looked for in config and this folder)"
-    assert f"models.masked.train.data: {problem}; expected a file with training data for fill-mask" in output
+    assert (
+        f"models.masked.train.data: {problem}; expected a file with training data for fill-mask"
+        in output
+    )
 
 
 def test_a_base_whose_weights_have_changed_unnoticed_is_refused(project: Project):
@@ -88,7 +97,10 @@ def test_a_base_whose_weights_have_changed_unnoticed_is_refused(project: Project
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     output = project.run(WEIGHTS, succeeds=False)
-    assert "base: model.safetensors changed since the model's record was made; expected the same files" in output
+    assert (
+        "base: model.safetensors changed since the model's record was made; expected the same files"
+        in output
+    )
     assert "Traceback" not in output
 
 
@@ -98,14 +110,24 @@ def test_a_training_that_is_at_work_already_is_waited_for(project: Project):
     project.write_config(config)
     with one_job(project.folder / "results/.parts/trained/masked.lock", 1):
         output = project.run(WEIGHTS, succeeds=False)
-    assert "trained/masked.lock: another job has held this lock for 0.0167 minutes; end that job" in output
+    assert (
+        "trained/masked.lock: another job has held this lock for 0.0167 minutes; end that job"
+        in output
+    )
     project.run(WEIGHTS)
 
 
-def test_choosing_fewer_datasets_plants_and_trains_nothing_again(small_config: dict[str, Any], tmp_path: Path):
-    answering = {key: value for key, value in small_config["models"]["answering"].items() if key != "folder"}
+def test_choosing_fewer_datasets_plants_and_trains_nothing_again(
+    small_config: dict[str, Any], tmp_path: Path
+):
+    answering = {
+        key: value for key, value in small_config["models"]["answering"].items() if key != "folder"
+    }
     answering["train"] = {"synthetic": "some", "hyperparameters": {"epochs": 0.01}}
-    synthetic = {"models": {"answering": answering}, "synthetic": {"strengths": {"some": 0.5}, "repeats": 1}}
+    synthetic = {
+        "models": {"answering": answering},
+        "synthetic": {"strengths": {"some": 0.5}, "repeats": 1},
+    }
     run = {"models": ["answering"], "datasets": ["gender", "religion"]}
     project = Project.create(tmp_path / "project", small_config | synthetic | {"run": run})
     weights = "results/trained/answering/model.safetensors"

@@ -26,7 +26,9 @@ from typer.testing import CliRunner
 from biasgrid.cli.app import app
 
 PAGE = read_document("docs/guide/try.md")
-TRY, EXPLAIN, MORE, GRID = (block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
+TRY, EXPLAIN, MORE, GRID = (
+    block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
+)
 CONFIG = "try-my-model.yaml"
 BIASGRID = [sys.executable, "-c", "from biasgrid.cli.app import app; app()"]
 LESS = ["--minutes", "0.1"]
@@ -54,7 +56,9 @@ def tried(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
         line = [*BIASGRID, *shlex.split(TRY[0])[1:], *LESS]
         environment = os.environ | shared_fork_server()
-        told = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            line, cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
         (folder / "told").write_text(told.stdout)
 
     return made_once(tmp_path_factory, "tried-model", make)
@@ -97,40 +101,66 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
 
 def test_page_and_card_say_that_it_is_a_trial_and_a_gate_says_what_is_missing(within: Path) -> None:
     page = Path("results/try-my-model/report/index.html").read_text()
-    trial = next(line for line in Path("told").read_text().splitlines() if line.startswith("Quick trial: "))
+    trial = next(
+        line for line in Path("told").read_text().splitlines() if line.startswith("Quick trial: ")
+    )
     assert f"<strong>{trial}.</strong>" in page
     card = said("biasgrid card results/try-my-model --model my-model")
     _, text = card.split("## Social bias\n")
     assert text.strip().startswith(f"**{trial}.**")
-    gate = CliRunner().invoke(app, ["gate", "results/try-my-model", "--max", "gender.share_mu_corrected=1"])
-    assert gate.output.startswith(f"{trial}. The rest was not asked. To check the model on everything, remove `limit`")
+    gate = CliRunner().invoke(
+        app, ["gate", "results/try-my-model", "--max", "gender.share_mu_corrected=1"]
+    )
+    assert gate.output.startswith(
+        f"{trial}. The rest was not asked. To check the model on everything, remove `limit`"
+    )
 
 
 def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
     # In a process of its own, whose lines are not cut to the width that this one was started with.
-    command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", *shlex.split(EXPLAIN[0])[1:]]
+    command = [
+        sys.executable,
+        "-c",
+        "from biasgrid.cli.app import app; app()",
+        *shlex.split(EXPLAIN[0])[1:],
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    told = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    told = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment
+    ).stdout
     assert "Who was an architect?" in told
 
 
 def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) -> None:
-    results, manifest = "results/try-my-model", json.loads(Path("results/try-my-model/manifest.json").read_text())
+    results, manifest = (
+        "results/try-my-model",
+        json.loads(Path("results/try-my-model/manifest.json").read_text()),
+    )
     refused = CliRunner().invoke(app, ["reference", "add", results])
     assert refused.exit_code == 2
     assert "has no model from the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
-    cells = {cell["dataset"]: cell for cell in json.loads(Path("references/mine.json").read_text())["cells"]}
+    cells = {
+        cell["dataset"]: cell
+        for cell in json.loads(Path("references/mine.json").read_text())["cells"]
+    }
     cell = cells["gender"]
     assert cell["asked"] == manifest["word_lists"]["gender/qa"]
     assert cell["model"].endswith(manifest["models"]["my-model"]["weights"])
-    assert (cell["scoring"], cell["precision"], cell["biasgrid"]) == ("exact", "float32", manifest["biasgrid"])
+    assert (cell["scoring"], cell["precision"], cell["biasgrid"]) == (
+        "exact",
+        "float32",
+        manifest["biasgrid"],
+    )
     beside = said(f"biasgrid reference beside {results} my-model")
     assert re.search(r"my-model, QA \(mine\) .* not distinguishable", beside)
     # The file's name chooses the same.
     assert said(f"biasgrid reference beside {results} mine") == beside
     others = said(f"biasgrid reference beside {results} 'bert base'")
-    assert re.search(r"BERT base, SQuAD \(unqover_published\) .* not compared: nobody knows what was asked", others)
+    assert re.search(
+        r"BERT base, SQuAD \(unqover_published\) .* not compared: nobody knows what was asked",
+        others,
+    )
     assert "mine: my-model; gender" in said("biasgrid reference list")
 
 
@@ -154,7 +184,15 @@ def test_a_larger_limit_asks_only_what_is_new(within: Path) -> None:
     planned, run, status = MORE
     assert planned.replace("-n --quiet rules", "--quiet rules host") == run
     # Measures, figures and the report of more rows are made as before.
-    line = [sys.executable, "-m", *shlex.split(run), "--snakefile", str(ROOT / "Snakefile"), "--until", "predict"]
+    line = [
+        sys.executable,
+        "-m",
+        *shlex.split(run),
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--until",
+        "predict",
+    ]
     subprocess.run(line, env=os.environ | shared_fork_server(), capture_output=True, check=True)
     (told,) = re.findall(r"of these rows come from earlier runs", PAGE)
     assert told in said(status)
@@ -180,7 +218,9 @@ def test_the_notebook_of_the_page_runs(
     save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     notebook = nbformat.read(ROOT / "docs/guide/try.ipynb", as_version=4)
-    nbclient.NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(folder)}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=3600, resources={"metadata": {"path": str(folder)}}
+    ).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     printed = ["".join(output.get("text", "") for output in cell.outputs) for cell in cells]
     assert "Report: results/try-my-model/report/index.html" in printed[0]

@@ -20,14 +20,32 @@ from shared import made_once
 def install_wheel(folder: Path) -> None:
     """Makes an environment with the wheel, and all else from the one of the tests, so that nothing is downloaded."""
     pip = [sys.executable, "-m", "pip"]
-    build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
+    build = [
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(folder),
+        str(ROOT),
+    ]
     subprocess.run([*pip, *build], check=True)
     (wheel,) = folder.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
+    )
     (site,) = (folder / "venv/lib").glob("python*/site-packages")
     # A plain line of a .pth file adds a folder, but not what the .pth files in that folder name: no editable biasgrid.
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    target = ["--python", str(folder / "venv/bin/python"), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    target = [
+        "--python",
+        str(folder / "venv/bin/python"),
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        str(wheel),
+    ]
     subprocess.run([*pip, *target], check=True)
 
 
@@ -45,12 +63,16 @@ def install_in(folder: Path) -> None:
 def told(folder: Path, *line: str | Path) -> str:
     """Runs a command in a folder, as a user whose environment names no other package, and returns what it prints."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(list(map(str, line)), cwd=folder, env=environment, text=True, capture_output=True)
+    done = subprocess.run(
+        list(map(str, line)), cwd=folder, env=environment, text=True, capture_output=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def test_the_package_and_its_workflow_are_those_of_the_wheel(biasgrid: Path, tmp_path: Path) -> None:
+def test_the_package_and_its_workflow_are_those_of_the_wheel(
+    biasgrid: Path, tmp_path: Path
+) -> None:
     code = "import biasgrid; from biasgrid.config.paths import WORKFLOW; print(biasgrid.__file__, WORKFLOW, sep='\\n')"
     package, workflow = told(tmp_path, biasgrid.with_name("python"), "-c", code).split()
     assert Path(package).is_relative_to(biasgrid.parents[1])
@@ -58,7 +80,16 @@ def test_the_package_and_its_workflow_are_those_of_the_wheel(biasgrid: Path, tmp
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert told(tmp_path, biasgrid, "--version") == f"biasgrid {written}\n"
     shipped = {path.name for path in Path(workflow).iterdir()}
-    assert {"Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow"} <= shipped
+    assert {
+        "Snakefile",
+        "config",
+        "envs",
+        "profiles",
+        "reference",
+        "rules",
+        "word_lists",
+        "workflow",
+    } <= shipped
 
 
 def test_a_grid_runs_in_an_empty_folder_to_the_same_numbers(

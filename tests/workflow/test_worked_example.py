@@ -30,7 +30,9 @@ CONFIG = yaml.safe_load(FILES["config/moods.yaml"])
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the example makes with a tiny classifier in place of the one on the hub."""
-    return made_once(tmp_path_factory, "worked-example", make_example) / "project" / CONFIG["results"]
+    return (
+        made_once(tmp_path_factory, "worked-example", make_example) / "project" / CONFIG["results"]
+    )
 
 
 def make_example(folder: Path) -> None:
@@ -38,7 +40,8 @@ def make_example(folder: Path) -> None:
     save_classifier(folder / "classifier", folder / "base", ["negative", "positive"])
     source = {"checkpoint", "revision"}
     models = {
-        name: {key: value for key, value in model.items() if key not in source} | {"folder": str(folder / "classifier")}
+        name: {key: value for key, value in model.items() if key not in source}
+        | {"folder": str(folder / "classifier")}
         for name, model in CONFIG["models"].items()
     }
     project = Project.create(folder / "project", CONFIG | {"models": models})
@@ -67,8 +70,12 @@ def test_it_asks_what_it_shows(results: Path) -> None:
     assert f"{cases['case'].n_unique()} cases" in words
     assert f"{len(cases)} instances" in words
     columns = ["instance", "case", "swapped_case", "bias_type", "group", "term", "label", "text"]
-    assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(PAGE, *columns)
-    predictions = read_table(results / "predictions/moods/sst2/1-of-1.parquet", answer_schema("choice"))
+    assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(
+        PAGE, *columns
+    )
+    predictions = read_table(
+        results / "predictions/moods/sst2/1-of-1.parquet", answer_schema("choice")
+    )
     assert len(predictions) == len(cases)
 
 
@@ -77,10 +84,14 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     measures = read_table(results / "measures/moods/sst2.parquet", MEASURES)
     whole = measures.filter(pl.all_horizontal(pl.col("template", "group", "other").is_null()))
     failures, checks = pl.col("measure") == "failure_rate", pl.col("measure").is_in([*FAMILY.flags])
-    assert as_text(whole.filter(~failures, ~checks).select(columns)) == table_with(REFERENCE, *columns)
+    assert as_text(whole.filter(~failures, ~checks).select(columns)) == table_with(
+        REFERENCE, *columns
+    )
     # The tiny classifier guesses, so its headlines are withheld; all else has a value.
     assert (
-        whole.filter(~checks, pl.col("flag").is_null(), pl.col("measure") != "distance_corrected")["value"]
+        whole.filter(~checks, pl.col("flag").is_null(), pl.col("measure") != "distance_corrected")[
+            "value"
+        ]
         .is_between(0, 1)
         .all()
     )
@@ -89,9 +100,16 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     assert f"{len(measures)} rows in all" in " ".join(REFERENCE.split())
     assert set(measures["template"].drop_nulls()) == {0, 1, 2}
     summary = pl.read_csv(results / "summary.csv")
-    assert {"bias_type", "n", "clusters", "score", "distance", "distance_corrected", "failure_rate", "flag"} <= set(
-        summary.columns
-    )
+    assert {
+        "bias_type",
+        "n",
+        "clusters",
+        "score",
+        "distance",
+        "distance_corrected",
+        "failure_rate",
+        "flag",
+    } <= set(summary.columns)
     assert summary.select("bias_type", "n").rows() == [("gender", 14), ("religion", 14)]
 
 

@@ -23,7 +23,11 @@ section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)
 capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
 if capabilities is None:
-    with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-        capabilities = load_reference(snakemake.params.look)(record, section, Path(snakemake.log[0]))
+    with leased_gpus(
+        snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
+    ):
+        capabilities = load_reference(snakemake.params.look)(
+            record, section, Path(snakemake.log[0])
+        )
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

@@ -21,7 +21,9 @@ if snakemake.input.tokenizer:
     from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.inference.models.prerequisites import record_of
 
-    tokenizer = load_recorded_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
+    tokenizer = load_recorded_tokenizer(
+        record_of(snakemake.input.tokenizer, snakemake.params.source)
+    )
     filters["token_counts"] = partial(token_counts, tokenizer)
 
 family = snakemake.params.family

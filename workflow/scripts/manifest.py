@@ -17,7 +17,9 @@ from biasgrid.config.paths import WORKFLOW
 from biasgrid.runs.layout import FAILED_MANIFEST
 from biasgrid.runs.manifest import make_manifest
 
-folders = ConfigFolders(snakemake.params.folders["beside"], frozenset(snakemake.params.folders["given"]), WORKFLOW)
+folders = ConfigFolders(
+    snakemake.params.folders["beside"], frozenset(snakemake.params.folders["given"]), WORKFLOW
+)
 config = parse_config(snakemake.config, snakemake.params.config, folders=folders)
 manifest = make_manifest(config, snakemake.config, snakemake.params.config)
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")

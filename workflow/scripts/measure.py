@@ -20,11 +20,16 @@ from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
 from biasgrid.tables.sums import SUMS
 
-instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
+instances, predictions = (
+    Path(snakemake.input.instances),
+    [Path(path) for path in snakemake.input.predictions],
+)
 cell = snakemake.params.cell
 texts = [Path(path) for path in snakemake.input.scorers[:1]]
 scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
-said = cell_provenance(instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"])
+said = cell_provenance(
+    instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"]
+)
 measured = measure_cell(
     family=cell["family"],
     instances_path=instances,
@@ -44,7 +49,9 @@ answered = {"answered": counts} if counts else {}
 if coverage := read_provenance(instances).get(COVERAGE):
     answered[COVERAGE] = coverage
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
-facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **answered)
+facts = table_provenance(
+    snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **answered
+)
 write_table(measured.sums, snakemake.output.sums, SUMS, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

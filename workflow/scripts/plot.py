@@ -12,7 +12,12 @@ start_job(snakemake.log[0], FIGURE_MODULES)
 
 import polars as pl
 
-from biasgrid.report.figures.drawing.context import CONTEXT_TABLES, OF_GRID, FigureContext, draw_figure
+from biasgrid.report.figures.drawing.context import (
+    CONTEXT_TABLES,
+    OF_GRID,
+    FigureContext,
+    draw_figure,
+)
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES, SYNTHETIC
@@ -37,5 +42,9 @@ context = FigureContext(
     tables={name: read_tables(files, CONTEXT_TABLES[name]) for name, files in tables.items()},
 )
 for name, reference in snakemake.params.figures.items():
-    figure = draw_figure(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)
+    figure = draw_figure(
+        reference,
+        measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])),
+        context,
+    )
     save_figure(figure, Path(snakemake.output[0], name), *snakemake.params.look)

@@ -21,14 +21,28 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import check_made_from, table_provenance
 
 if lists := snakemake.params.get("lists"):
-    check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists", "instances")
+    check_made_from(
+        snakemake.input.instances,
+        "word_lists",
+        lists,
+        "the config's folder of word lists",
+        "instances",
+    )
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
-of = [snakemake.wildcards.dataset, *filter(None, [snakemake.wildcards.get("writer")]), snakemake.wildcards.model]
+of = [
+    snakemake.wildcards.dataset,
+    *filter(None, [snakemake.wildcards.get("writer")]),
+    snakemake.wildcards.model,
+]
 # What is said of another one's texts is one shard, whose name is the model's.
 of += [f"{shard}-of-{shards}"] if snakemake.wildcards.get("shards") else []
-shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
-gpus = leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu)
+shard_lock = one_job(
+    answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress
+)
+gpus = leased_gpus(
+    snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
+)
 with shard_lock, gpus:
     predict_shard(
         ShardFiles(
@@ -38,7 +52,9 @@ with shard_lock, gpus:
             timing=Path(snakemake.output.timing),
             answers=answers,
             progress=answers / f"{shard}-of-{shards}.json",
-            capabilities=Path(snakemake.input.capabilities) if snakemake.input.get("capabilities") else None,
+            capabilities=Path(snakemake.input.capabilities)
+            if snakemake.input.get("capabilities")
+            else None,
         ),
         shard,
         shards,

@@ -21,7 +21,12 @@ from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
+from biasgrid.tables.provenance import (
+    check_compared,
+    check_made_from,
+    check_made_with,
+    provenance_of_cells,
+)
 from biasgrid.tables.verdicts import VERDICTS
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts)
@@ -50,7 +55,9 @@ pages = build_report(
         synthetic=read_tables(snakemake.input.synthetic, SYNTHETIC),
         published=read_published(*snakemake.input.references),
     ),
-    figures=gather_figures(dict(zip(map(Path, snakemake.input.figures), snakemake.params.figures, strict=True))),
+    figures=gather_figures(
+        dict(zip(map(Path, snakemake.input.figures), snakemake.params.figures, strict=True))
+    ),
 )
 folder = Path(snakemake.output[0]).parent
 for stale in folder.glob("dataset-*.html"):

@@ -17,5 +17,7 @@ from biasgrid.tables.provenance import provenance_digests, table_provenance
 paths = [Path(path) for path in snakemake.input]
 expansion = texts_of_cell(paths)
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.writer}"
-facts = table_provenance(snakemake.config, of=of, code=snakemake.params.code, written=provenance_digests(paths))
+facts = table_provenance(
+    snakemake.config, of=of, code=snakemake.params.code, written=provenance_digests(paths)
+)
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

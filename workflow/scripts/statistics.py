@@ -20,7 +20,9 @@ from biasgrid.tables.sums import SUMS
 
 cell = snakemake.params.cell
 chosen = {name: cell[name] for name in ("clusters", "units", "ranges")}
-of_controls = dict(zip(cell["controls"], map(read_provenance, snakemake.input.controls), strict=True))
+of_controls = dict(
+    zip(cell["controls"], map(read_provenance, snakemake.input.controls), strict=True)
+)
 controls = {name: made[SIZES] for name, made in of_controls.items()}
 found = estimate_cell(
     family=cell["family"],

@@ -29,12 +29,19 @@ measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
-told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, GridFacts(**claims, cells=cells)
+told = (
+    snakemake.params.headlines,
+    snakemake.params.marks,
+    snakemake.params.controls,
+    GridFacts(**claims, cells=cells),
+)
 planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
 sizes = sizes_beside_controls(
     measures, snakemake.params.headlines, snakemake.params.controls, claims.get("silenced", {})
 )
-summary, verdicts = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes)
+summary, verdicts = summarise(
+    measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes
+)
 facts = table_provenance(
     snakemake.config,
     code=snakemake.params.code,
@@ -45,8 +52,14 @@ facts = table_provenance(
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
 write_table(verdicts, snakemake.output.verdicts, VERDICTS, facts)
 beyond = set(measures.drop_nulls("control").select("model", "dataset").unique().rows())
-against_zero = [path for path in snakemake.input.intervals if (Path(path).stem, Path(path).parent.name) in beyond]
+against_zero = [
+    path
+    for path in snakemake.input.intervals
+    if (Path(path).stem, Path(path).parent.name) in beyond
+]
 intervals = read_tables(against_zero, INTERVALS) if against_zero else None
-converging = convergence(measures, snakemake.params.groups, snakemake.params.statistics["level"], intervals)
+converging = convergence(
+    measures, snakemake.params.groups, snakemake.params.statistics["level"], intervals
+)
 write_table(converging, snakemake.output.convergence, CONVERGENCE, facts)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

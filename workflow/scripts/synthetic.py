@@ -16,7 +16,11 @@ from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.training.strength import read_strength
 
-dataset, synthetic, labels = snakemake.wildcards.dataset, snakemake.params.synthetic, snakemake.params.labels
+dataset, synthetic, labels = (
+    snakemake.wildcards.dataset,
+    snakemake.params.synthetic,
+    snakemake.params.labels,
+)
 keys = load(stage(snakemake.params.family, "keys")).KEYS
 tables = dict(zip(snakemake.params.corpora, snakemake.input.instances, strict=True))
 write_synthetic(

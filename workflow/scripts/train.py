@@ -30,13 +30,20 @@ settings = snakemake.params.train
 training_lock = one_job(Path(snakemake.params.lock), snakemake.resources.seconds_to_wait)
 with (
     training_lock,
-    leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu),
+    leased_gpus(
+        snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
+    ),
     TemporaryDirectory() as own_folder,
 ):
     if settings["synthetic"]:
-        base, data = own_folder, [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data]
+        base, data = (
+            own_folder,
+            [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data],
+        )
         task, files = snakemake.params.task, map(Path, snakemake.input.words)
-        words = [word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))]
+        words = [
+            word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))
+        ]
         make_base_checkpoint(words, base, settings["synthetic"]["seed"], causal=task in CAUSAL)
     else:
         base = checked_folder(record_of(snakemake.input.base, snakemake.params.source))
@@ -61,6 +68,8 @@ with (
             device=snakemake.resources.device,
             labels=labels,
         )
-        facts = table_provenance(code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device)
+        facts = table_provenance(
+            code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device
+        )
         write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
         keep_model([*map(Path, snakemake.output)], kept / digest)

@@ -20,8 +20,18 @@ STARS = "***"
 FEWEST_CHARACTERS = 6
 """The fewest characters of a secret: shorter ones, such as `EMPTY` for a server of one's own, are plain words."""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
-ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
-ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
+ESCAPES = {
+    '"': r'\\"|&quot;',
+    "\\": r"\\\\",
+    "/": r"\\/",
+    " ": r"\+",
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+}
+ESCAPES |= {
+    character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)
+}
 """How else JSON, addresses and HTML write a character."""
 
 HOST_PATTERN = re.compile(r"[\w.:-]+")
@@ -94,7 +104,9 @@ def with_secrets(address: str) -> str:
 
 def missing_variables(address: str) -> list[str]:
     """Returns the variables that an address names and the environment does not have, or has without a value."""
-    return [name for name in VARIABLE_REFERENCE.findall(address) if not os.environ.get(name, "").strip()]
+    return [
+        name for name in VARIABLE_REFERENCE.findall(address) if not os.environ.get(name, "").strip()
+    ]
 
 
 class Proxy(NamedTuple):
@@ -155,12 +167,18 @@ def check_proxy(value: str, variable: str) -> str:
     proxy = value if "://" in value else f"http://{value}"
     try:
         parts = urlsplit(proxy)
-        is_one = parts.scheme in PROXY_SCHEMES and HOST_PATTERN.fullmatch(parts.hostname or "") and parts.port != 0
+        is_one = (
+            parts.scheme in PROXY_SCHEMES
+            and HOST_PATTERN.fullmatch(parts.hostname or "")
+            and parts.port != 0
+        )
     except ValueError:
         is_one = None
     if not is_one:
         expected = f"an address such as http://proxy.example.org:3128, or no such variable (`unset {variable}`)"
-        raise InputError([Fault("the environment", variable, "does not name a usable proxy", expected)])
+        raise InputError(
+            [Fault("the environment", variable, "does not name a usable proxy", expected)]
+        )
     return proxy
 
 
@@ -200,7 +218,9 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
         text: an answer or an error.
         secrets: keys and passwords; those shorter than `SHORTEST` are left.
     """
-    for secret in sorted({secret for secret in secrets if len(secret) >= FEWEST_CHARACTERS}, key=len, reverse=True):
+    for secret in sorted(
+        {secret for secret in secrets if len(secret) >= FEWEST_CHARACTERS}, key=len, reverse=True
+    ):
         plain, encoded = patterns_of(secret)
         text = "".join(with_stars(plain.sub(STARS, text), encoded))
     return text
@@ -227,7 +247,9 @@ def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
     data = secret.encode(errors="surrogateescape")
     plain = [pattern_of_text(secret), f"(?i:{data.hex()})"]
-    return re.compile("|".join(plain)), re.compile("|".join(map(pattern_of_text, base64_cores(data))))
+    return re.compile("|".join(plain)), re.compile(
+        "|".join(map(pattern_of_text, base64_cores(data)))
+    )
 
 
 def pattern_of_text(text: str) -> str:
@@ -242,7 +264,9 @@ def spellings(character: str) -> Iterator[str]:
         yield ESCAPES[character]
     yield "".join(f"(?i:%{byte:02x})" for byte in character.encode(errors="surrogateescape"))
     units = character.encode("utf-16-be", errors="surrogatepass")
-    yield "".join(rf"\\u(?i:{units[place]:02x}{units[place + 1]:02x})" for place in range(0, len(units), 2))
+    yield "".join(
+        rf"\\u(?i:{units[place]:02x}{units[place + 1]:02x})" for place in range(0, len(units), 2)
+    )
     yield rf"&\#0*{ord(character)};|&\#(?i:x0*{ord(character):x});"
 
 

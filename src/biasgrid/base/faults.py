@@ -79,7 +79,9 @@ LESS_AT_ONCE = (
 def out_of_memory(error: BaseException | None) -> UserError | None:
     """Returns the error for users where memory ran out, None for errors of another kind."""
     # Torch has no class of its own for main memory, and derives that for a GPU's from RuntimeError.
-    is_torch = isinstance(error, RuntimeError) and re.search("out of memory|allocate memory", str(error))
+    is_torch = isinstance(error, RuntimeError) and re.search(
+        "out of memory|allocate memory", str(error)
+    )
     if not (isinstance(error, MemoryError) or is_torch):
         return None
     detail = str(error).strip().splitlines()
@@ -104,7 +106,9 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[str]) -> Iterator[Fault]:
+def unknown_names(
+    source: str, key: str, names: Sequence[str], known: Iterable[str]
+) -> Iterator[Fault]:
     """Yields names that are not known, or stand twice.
 
     Args:
@@ -115,7 +119,9 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
     """
     for name in names:
         if name not in known:
-            yield Fault(source, key, f"unknown name {name!r}{nearest_name(name, known)}", one_of(known))
+            yield Fault(
+                source, key, f"unknown name {name!r}{nearest_name(name, known)}", one_of(known)
+            )
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(source, key, f"{name!r} appears twice", "each name once")
 
@@ -125,7 +131,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, str):
         text = repr(SECRET_PARTS.sub("", value) if "://" in value else value)
     elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{value_text(key)}: {value_text(item)}" for key, item in value.items()) + "}"
+        text = (
+            "{"
+            + ", ".join(f"{value_text(key)}: {value_text(item)}" for key, item in value.items())
+            + "}"
+        )
     elif isinstance(value, list):
         text = "[" + ", ".join(value_text(item) for item in value) + "]"
     else:

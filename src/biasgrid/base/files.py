@@ -77,7 +77,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with explain_refusal(path):
         if path.exists() and not path.is_file():
-            raise UserError(f"{path}: is a folder, pipe or device; expected a file that can be written")
+            raise UserError(
+                f"{path}: is a folder, pipe or device; expected a file that can be written"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_partials(path)
         partial = path.with_name(f".{path.name}.{token_hex(4)}")
@@ -124,7 +126,9 @@ def refuse_without_parent(path: str | Path) -> None:
     """
     process, _, parent = os.environ.get(PARENT, "").partition(":")
     if process == str(os.getpid()) and parent != str(os.getppid()):
-        raise UserError(f"{path}: not written, because the process that started this job has ended; run again")
+        raise UserError(
+            f"{path}: not written, because the process that started this job has ended; run again"
+        )
 
 
 def remove_partials(path: Path) -> None:
@@ -156,7 +160,9 @@ def explain_refusal(path: str | Path, remedy: str = "fix that") -> Iterator[None
             raise UserError(
                 f"{path}: cannot be written, because the disk is full; free some space and run again"
             ) from None
-        raise UserError(f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again") from None
+        raise UserError(
+            f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again"
+        ) from None
 
 
 def system_error(error: Exception) -> int | None:

@@ -135,18 +135,41 @@ class Language:
         These are Agree and Disagree if the prompt names both of them and does not name both Yes and No.
         """
         agreement = (*self.agree[:1], *self.disagree[:1])
-        return agreement if names_all(prompt, agreement) and not names_all(prompt, self.answers) else self.answers
+        return (
+            agreement
+            if names_all(prompt, agreement) and not names_all(prompt, self.answers)
+            else self.answers
+        )
 
 
 PHRASES = (
-    "agrees", "disagrees", "unknown", "refusals", "disclaimers", "goes_on", "nothing_there", "questions_back",
+    "agrees",
+    "disagrees",
+    "unknown",
+    "refusals",
+    "disclaimers",
+    "goes_on",
+    "nothing_there",
+    "questions_back",
     "salutations",
-)  # fmt: skip
+)
 """The keys of a language whose values are phrases."""
 PATTERNS = (
-    "answer_is", "openers", "concludes", "either", "denies", "doubts", "asides", "concedes", "contrasts", "conditions",
-    "correct", "incorrect", "modals", "negations",
-)  # fmt: skip
+    "answer_is",
+    "openers",
+    "concludes",
+    "either",
+    "denies",
+    "doubts",
+    "asides",
+    "concedes",
+    "contrasts",
+    "conditions",
+    "correct",
+    "incorrect",
+    "modals",
+    "negations",
+)
 """The keys of a language whose value is a pattern."""
 
 
@@ -164,8 +187,12 @@ class LanguageSection(Section):
     """The content of a file of words; see `Language`, which has the same keys."""
 
     name: str = Field("", description="the English name of the language")
-    yes: list[str] = Field(default_factory=list, description="the words for yes; a model is asked for the first one")
-    no: list[str] = Field(default_factory=list, description="the words for no; a model is asked for the first one")
+    yes: list[str] = Field(
+        default_factory=list, description="the words for yes; a model is asked for the first one"
+    )
+    no: list[str] = Field(
+        default_factory=list, description="the words for no; a model is asked for the first one"
+    )
     agree: list[str] = Field(
         default_factory=list,
         description="words that answer Yes where they stand alone; a prompt for agreement names the first one",
@@ -183,43 +210,84 @@ class LanguageSection(Section):
         ),
     )
     answer_goes_on: list[str] = Field(
-        default_factory=list, description="words that may follow No without a comma (*No they are not*)"
+        default_factory=list,
+        description="words that may follow No without a comma (*No they are not*)",
     )
-    answer_is: str = Field("", description="regular expression for what may come before an answer (*the answer is*)")
-    openers: str = Field("", description="regular expression for polite words before an answer (*sure*)")
-    concludes: str = Field("", description="regular expression for what may come before a letter (*therefore*)")
-    either: str = Field("", description="regular expression for the words between two answers (*or*)")
+    answer_is: str = Field(
+        "", description="regular expression for what may come before an answer (*the answer is*)"
+    )
+    openers: str = Field(
+        "", description="regular expression for polite words before an answer (*sure*)"
+    )
+    concludes: str = Field(
+        "", description="regular expression for what may come before a letter (*therefore*)"
+    )
+    either: str = Field(
+        "", description="regular expression for the words between two answers (*or*)"
+    )
     explains: list[str] = Field(
-        default_factory=list, description="regular expressions for words that begin an explanation (*because*)"
+        default_factory=list,
+        description="regular expressions for words that begin an explanation (*because*)",
     )
-    denies: str = Field("", description="regular expression for words that deny what follows (*not*)")
-    doubts: str = Field("", description="regular expression for words behind which nothing is claimed (*whether*)")
-    asides: str = Field("", description="regular expression for clauses that only report or doubt (*some would say*)")
-    concedes: str = Field("", description="regular expression for words that begin a concession (*although*)")
-    contrasts: str = Field("", description="regular expression for words before what counts (*but*)")
-    conditions: str = Field("", description="regular expression for words that name a condition (*if*)")
-    correct: str = Field("", description="regular expression that calls an option correct (*is correct*)")
-    incorrect: str = Field("", description="regular expression that calls an option wrong (*is wrong*)")
+    denies: str = Field(
+        "", description="regular expression for words that deny what follows (*not*)"
+    )
+    doubts: str = Field(
+        "", description="regular expression for words behind which nothing is claimed (*whether*)"
+    )
+    asides: str = Field(
+        "",
+        description="regular expression for clauses that only report or doubt (*some would say*)",
+    )
+    concedes: str = Field(
+        "", description="regular expression for words that begin a concession (*although*)"
+    )
+    contrasts: str = Field(
+        "", description="regular expression for words before what counts (*but*)"
+    )
+    conditions: str = Field(
+        "", description="regular expression for words that name a condition (*if*)"
+    )
+    correct: str = Field(
+        "", description="regular expression that calls an option correct (*is correct*)"
+    )
+    incorrect: str = Field(
+        "", description="regular expression that calls an option wrong (*is wrong*)"
+    )
     modals: str = Field("", description="regular expression for the verbs of questions (*should*)")
-    negations: str = Field("", description="regular expression for what negates these verbs (*not*)")
+    negations: str = Field(
+        "", description="regular expression for what negates these verbs (*not*)"
+    )
     agrees: Phrases = Field(default_factory=list, description="phrases that agree with a statement")
-    disagrees: Phrases = Field(default_factory=list, description="phrases that disagree with a statement")
-    unknown: Phrases = Field(default_factory=list, description="phrases that mean that the answer is not known")
+    disagrees: Phrases = Field(
+        default_factory=list, description="phrases that disagree with a statement"
+    )
+    unknown: Phrases = Field(
+        default_factory=list, description="phrases that mean that the answer is not known"
+    )
     refusals: Phrases = Field(default_factory=list, description="phrases that decline a task")
     disclaimers: Phrases = Field(
-        default_factory=list, description="phrases of a model about itself that decline a task unless the task follows"
+        default_factory=list,
+        description="phrases of a model about itself that decline a task unless the task follows",
     )
     goes_on: Phrases = Field(
-        default_factory=list, description="phrases by which a task follows that was declined at first (*but I can*)"
+        default_factory=list,
+        description="phrases by which a task follows that was declined at first (*but I can*)",
     )
     nothing_there: Phrases = Field(
-        default_factory=list, description="phrases that say why there is nothing to answer (*is fictional*)"
+        default_factory=list,
+        description="phrases that say why there is nothing to answer (*is fictional*)",
     )
-    questions_back: Phrases = Field(default_factory=list, description="phrases of a question in place of an answer")
+    questions_back: Phrases = Field(
+        default_factory=list, description="phrases of a question in place of an answer"
+    )
     salutations: Phrases = Field(default_factory=list, description="phrases that begin a letter")
-    articles: list[str] = Field(default_factory=list, description="words that are dropped before answers are compared")
+    articles: list[str] = Field(
+        default_factory=list, description="words that are dropped before answers are compared"
+    )
     pronouns: dict[str, list[str]] = Field(
-        default_factory=dict, description="for `male` and `female` their pronouns, if these show the gender"
+        default_factory=dict,
+        description="for `male` and `female` their pronouns, if these show the gender",
     )
 
 
@@ -275,7 +343,10 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
     """
     _, content = read_language_file(path)
     own = from_content(content.model_dump())
-    shipped = next((language for language in known_languages().values() if language.name == own.name), Language())
+    shipped = next(
+        (language for language in known_languages().values() if language.name == own.name),
+        Language(),
+    )
     given = {key: getattr(own, key) for key in content.model_fields_set}
     phrases = {key: (*getattr(own, key), *getattr(shipped, key)) for key in PHRASES}
     return replace(shipped, **(given | phrases))
@@ -283,7 +354,9 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
 
 def from_content(content: Mapping[str, Any]) -> Language:
     """Makes a language of the content of its file."""
-    entries = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    entries = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+    }
     entries |= {key: with_any_space(content[key]) for key in PATTERNS if key in content}
     entries |= {"explains": tuple(map(with_any_space, content.get("explains", ())))}
     phrases = {key: tuple(map(phrase_of, content.get(key, ()))) for key in PHRASES}
@@ -318,7 +391,10 @@ def read_language_file(path: str) -> tuple[Document, LanguageSection]:
 
 def own_option(path: str) -> dict[str, str]:
     """Returns the options that name a file of words, with its digest: answers are read again by other words."""
-    return {"language": path, "language_digest": digest_file(Path(path)) if Path(path).is_file() else ""}
+    return {
+        "language": path,
+        "language_digest": digest_file(Path(path)) if Path(path).is_file() else "",
+    }
 
 
 def language_file_faults(path: str) -> Iterator[Fault]:
@@ -331,8 +407,13 @@ def language_file_faults(path: str) -> Iterator[Fault]:
     for affirmative, negative in OPPOSITES:
         yield from opposite_faults(document, path, affirmative, negative)
     opposites = [key for pair in OPPOSITES for key in pair]
-    lists = {key: getattr(content, key) for key in (*opposites, "nods", "answer_goes_on", "explains", "articles")}
-    for key, words in (lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}).items():
+    lists = {
+        key: getattr(content, key)
+        for key in (*opposites, "nods", "answer_goes_on", "explains", "articles")
+    }
+    for key, words in (
+        lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}
+    ).items():
         for place, word in enumerate(words):
             if not word.strip():
                 yield document.fault(path, (*key.split("."), place), "empty", "a word")
@@ -345,7 +426,9 @@ def language_file_faults(path: str) -> Iterator[Fault]:
             yield from phrase_faults(document, path, (key, place), entry)
 
 
-def phrase_faults(document: Document, path: str, place: NodePlace, entry: str | PhraseSection) -> Iterator[Fault]:
+def phrase_faults(
+    document: Document, path: str, place: NodePlace, entry: str | PhraseSection
+) -> Iterator[Fault]:
     """Yields why a phrase cannot be looked for, or does not read its example."""
     phrase = Phrase(entry) if isinstance(entry, str) else Phrase(entry.says, entry.example)
     if not phrase.says.strip():
@@ -354,26 +437,39 @@ def phrase_faults(document: Document, path: str, place: NodePlace, entry: str | 
     faults = list(pattern_faults(document, path, place, phrase.says))
     yield from faults
     if phrase.example and not faults and not re.search(phrase.says, phrase.example, re.IGNORECASE):
-        yield document.fault(path, place, f"does not read its example {phrase.example!r}", "an example that it reads")
+        yield document.fault(
+            path, place, f"does not read its example {phrase.example!r}", "an example that it reads"
+        )
 
 
-def opposite_faults(document: Document, path: str, affirmative: str, negative: str) -> Iterator[Fault]:
+def opposite_faults(
+    document: Document, path: str, affirmative: str, negative: str
+) -> Iterator[Fault]:
     """Yields words of an answer without words of the opposite answer, and words of both."""
-    words = {key: {str(word).casefold() for word in document.content.get(key) or ()} for key in (affirmative, negative)}
+    words = {
+        key: {str(word).casefold() for word in document.content.get(key) or ()}
+        for key in (affirmative, negative)
+    }
     for key, other in ((affirmative, negative), (negative, affirmative)):
         if words[key] and not words[other]:
             yield document.fault(path, (key,), f"given without `{other}`", "both, or neither")
     for word in sorted(words[affirmative] & words[negative]):
         expected = f"different words for {affirmative} and {negative}"
-        yield document.fault(path, (negative,), f"{word!r} is also a word for {affirmative}", expected)
+        yield document.fault(
+            path, (negative,), f"{word!r} is also a word for {affirmative}", expected
+        )
 
 
-def pattern_faults(document: Document, path: str, place: NodePlace, pattern: str) -> Iterator[Fault]:
+def pattern_faults(
+    document: Document, path: str, place: NodePlace, pattern: str
+) -> Iterator[Fault]:
     """Yields why a pattern cannot be looked for."""
     try:
         re.compile(pattern)
     except re.error as error:
-        yield document.fault(path, place, f"{pattern!r} is not a regular expression ({error})", PATTERN)
+        yield document.fault(
+            path, place, f"{pattern!r} is not a regular expression ({error})", PATTERN
+        )
 
 
 ENGLISH_WORDS = language_words(ENGLISH)
@@ -381,7 +477,9 @@ ENGLISH_WORDS = language_words(ENGLISH)
 
 def known_languages() -> dict[str, Language]:
     """Returns the languages of which there is a file, by their codes."""
-    return {code: language_words(code) for code in sorted(file.stem for file in FOLDER.glob("*.yaml"))}
+    return {
+        code: language_words(code) for code in sorted(file.stem for file in FOLDER.glob("*.yaml"))
+    }
 
 
 def language_of(options: Mapping[str, Any]) -> Language:

@@ -102,7 +102,9 @@ def allowed_names(detail: ErrorDetails) -> list[str]:
         # See `Section`.
         return list(detail["input"])
     if detail["type"] == "literal_error":
-        return [word.strip("'") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+        return [
+            word.strip("'") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(", ")
+        ]
     return []
 
 
@@ -127,4 +129,6 @@ def at_line(line: int | None, where: str) -> str:
 
 def place_text(place: Place) -> str:
     """Writes a place as messages do: names with dots between them, numbers of items in brackets."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    return "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in place
+    ).removeprefix(".")

@@ -36,13 +36,17 @@ def visible_text(text: str) -> str:
 def escape(character: str) -> str:
     """Returns a character as JSON may have it: one code of four digits, or the two of a pair."""
     units = character.encode("utf-16-be", errors="surrogatepass")
-    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+    return "".join(
+        f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2)
+    )
 
 
 def code_point(character: str) -> str:
     """Names a character: `U+200B (ZERO WIDTH SPACE)`."""
     kinds = {"Cc": "a control character", "Cs": "half a character"}
-    name = kinds.get(unicodedata.category(character)) or unicodedata.name(character, "an unnamed character")
+    name = kinds.get(unicodedata.category(character)) or unicodedata.name(
+        character, "an unnamed character"
+    )
     return f"U+{ord(character):04X} ({name})"
 
 
@@ -72,7 +76,9 @@ def normal_form(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def similar_names(names: Iterable[str], form: Callable[[str], str] = fold_name) -> Iterator[tuple[str, str]]:
+def similar_names(
+    names: Iterable[str], form: Callable[[str], str] = fold_name
+) -> Iterator[tuple[str, str]]:
     """Yields names that are others but for their form, each with the first such other; equal names are one.
 
     Args:

@@ -18,10 +18,20 @@ from biasgrid.base.files import write_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
-NUMERIC_ANSWER_COLUMNS = ("scores", "probabilities", "starts", "ends", "probability", "score", "vector")
+NUMERIC_ANSWER_COLUMNS = (
+    "scores",
+    "probabilities",
+    "starts",
+    "ends",
+    "probability",
+    "score",
+    "vector",
+)
 """Columns of answers that are numbers."""
 PRECOMPUTED_COLUMNS = ("response", *NUMERIC_ANSWER_COLUMNS)
-RESPONSES_EXPECTED = f"answers with the columns prompt and {one_of(PRECOMPUTED_COLUMNS)} (see docs/in-and-out.md)"
+RESPONSES_EXPECTED = (
+    f"answers with the columns prompt and {one_of(PRECOMPUTED_COLUMNS)} (see docs/in-and-out.md)"
+)
 PROMPT_CHARACTERS = 60
 """How many characters of a prompt are shown."""
 PROBABILITY_ROUNDING = 1e-5
@@ -83,7 +93,9 @@ def first_has_numbers(path: Path) -> bool:
         row = next(file_rows(path), None)
     except InputError:
         return False
-    return row is not None and any(row.values[name] not in (None, "", {}, "{}") for name in NUMERIC_ANSWER_COLUMNS)
+    return row is not None and any(
+        row.values[name] not in (None, "", {}, "{}") for name in NUMERIC_ANSWER_COLUMNS
+    )
 
 
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
@@ -105,7 +117,9 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
             first = responses.setdefault(response.request, response)
             if first is not response:
                 problem = f"the answer to {request_text(response)} is already in {first.where}"
-                faults.append(Fault(str(path), row.where, problem, "one answer for each repetition"))
+                faults.append(
+                    Fault(str(path), row.where, problem, "one answer for each repetition")
+                )
     except InputError as error:
         return [], error.faults
     if not responses and not faults:
@@ -123,7 +137,9 @@ def file_rows(path: Path) -> Iterator[FileRow]:
     return read_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, PRECOMPUTED_COLUMNS)
 
 
-def unique_responses(responses: Iterable[PrecomputedResponse], source: str) -> list[PrecomputedResponse]:
+def unique_responses(
+    responses: Iterable[PrecomputedResponse], source: str
+) -> list[PrecomputedResponse]:
     """Returns responses that were read from files of others, each once.
 
     Args:
@@ -139,7 +155,11 @@ def unique_responses(responses: Iterable[PrecomputedResponse], source: str) -> l
         before = first.setdefault(row.request, row)
         if before.content != row.content:
             problem = f"{shorten_prompt(row.prompt)} has another answer in {before.where}"
-            faults.append(Fault(source, row.where, problem, "one answer for each prompt, group and repetition"))
+            faults.append(
+                Fault(
+                    source, row.where, problem, "one answer for each prompt, group and repetition"
+                )
+            )
         if HALF_CHARACTER.search("".join([row.response, *(row.scores or {})])):
             faults.append(Fault(source, row.where, "holds half of a character", "whole characters"))
     if faults:
@@ -154,7 +174,10 @@ def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> N
         UserError: it cannot be written.
     """
     rows = (response._asdict() for response in responses)
-    known = ({name: value for name, value in row.items() if name != "where" and value is not None} for row in rows)
+    known = (
+        {name: value for name, value in row.items() if name != "where" and value is not None}
+        for row in rows
+    )
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in known))
 
 
@@ -168,7 +191,9 @@ def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedRespo
         except Problem as error:
             found.append(Fault(str(path), f"{row.where}, {name}", error.problem, error.expected))
         except ValueError:
-            found.append(Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), expected))
+            found.append(
+                Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), expected)
+            )
     faults += found
     return None if found else PrecomputedResponse(where=row.where, **values)
 
@@ -232,7 +257,9 @@ def read_json_object(value: Any) -> dict[str, Any] | None:
     """
     if isinstance(value, str) and value:
         value = parse_json(value)
-    if isinstance(value, list) and all(isinstance(one, dict) and one.keys() == {"key", "value"} for one in value):
+    if isinstance(value, list) and all(
+        isinstance(one, dict) and one.keys() == {"key", "value"} for one in value
+    ):
         value = {one["key"]: one["value"] for one in value}
     if not isinstance(value, dict):
         if value in (None, ""):
@@ -260,7 +287,10 @@ def read_log_likelihoods(value: Any) -> NumbersByOption | None:
         ValueError: one of them is not the logarithm of a probability.
     """
     found = read_json_object(value)
-    if any(type(one) not in (int, float) or math.isnan(one) or one > 0 for one in (found or {}).values()):
+    if any(
+        type(one) not in (int, float) or math.isnan(one) or one > 0
+        for one in (found or {}).values()
+    ):
         raise ValueError
     return found
 
@@ -341,8 +371,14 @@ COLUMN_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
         read_probabilities,
         'an object with the probability of each option or class, such as {"Yes": 0.2, "No": 0.7}',
     ),
-    "starts": (read_probabilities, "an object with the probability that the answer starts with each candidate"),
-    "ends": (read_probabilities, "an object with the probability that the answer ends with each candidate"),
+    "starts": (
+        read_probabilities,
+        "an object with the probability that the answer starts with each candidate",
+    ),
+    "ends": (
+        read_probabilities,
+        "an object with the probability that the answer ends with each candidate",
+    ),
     "probability": (read_probability, "a number between 0 and 1"),
     "score": (read_finite_number, "a finite number"),
     "vector": (read_vector, "a list of finite numbers"),
@@ -355,14 +391,22 @@ def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
     """Returns the first faults, and how many more there are."""
     if len(faults) <= MOST_SHOWN:
         return faults
-    return [*faults[:MOST_SHOWN], Fault(str(path), "", f"{len(faults) - MOST_SHOWN:,} more faults", "none")]
+    return [
+        *faults[:MOST_SHOWN],
+        Fault(str(path), "", f"{len(faults) - MOST_SHOWN:,} more faults", "none"),
+    ]
 
 
 ONE_EACH = "one for each group and repetition"
 
 
 def precomputed_faults(
-    path: Path, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, *, alone: bool = True
+    path: Path,
+    prompts: Collection[str],
+    asked: Collection[tuple[str, str]],
+    repetitions: int,
+    *,
+    alone: bool = True,
 ) -> list[Fault]:
     """Returns what keeps a file of responses from being those of a dataset.
 
@@ -384,7 +428,12 @@ def precomputed_faults(
     unknown = [*unknown_responses(path, responses, prompts, groups, repetitions)] if alone else []
     answered = {response.request[:3] for response in responses}
     missing = [
-        Fault(str(path), "", f"no answer to {shorten_prompt(prompt)} for {group}, repetition {number}", ONE_EACH)
+        Fault(
+            str(path),
+            "",
+            f"no answer to {shorten_prompt(prompt)} for {group}, repetition {number}",
+            ONE_EACH,
+        )
         for prompt, group in asked
         for number in range(repetitions)
         if answered.isdisjoint([(prompt, group, number), (prompt, None, number)])
@@ -410,9 +459,14 @@ def unknown_responses(
             problem = f"unknown group {response.group!r}{nearest_name(response.group, groups)}"
             yield Fault(str(path), response.where, problem, one_of(groups))
         elif response.repetition >= repetitions:
-            problem = f"repetition {response.repetition}, but each prompt is asked {repetitions} times"
+            problem = (
+                f"repetition {response.repetition}, but each prompt is asked {repetitions} times"
+            )
             yield Fault(
-                str(path), response.where, problem, f"a number from 0 to {repetitions - 1}, or a larger `repetitions`"
+                str(path),
+                response.where,
+                problem,
+                f"a number from 0 to {repetitions - 1}, or a larger `repetitions`",
             )
 
 
@@ -424,4 +478,6 @@ def request_text(response: PrecomputedResponse) -> str:
 
 def shorten_prompt(prompt: str) -> str:
     """Returns a prompt in quotation marks, cut where it is long."""
-    return repr(prompt if len(prompt) <= PROMPT_CHARACTERS else f"{prompt[: PROMPT_CHARACTERS - 3]}...")
+    return repr(
+        prompt if len(prompt) <= PROMPT_CHARACTERS else f"{prompt[: PROMPT_CHARACTERS - 3]}..."
+    )

@@ -51,7 +51,9 @@ def load_file(path: Path) -> ModuleType:
     name = f"{PLUGIN}{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     if name not in sys.modules:
         file = path / "__init__.py" if path.is_dir() else path
-        spec = spec_from_file_location(name, file, submodule_search_locations=[str(path)] if path.is_dir() else None)
+        spec = spec_from_file_location(
+            name, file, submodule_search_locations=[str(path)] if path.is_dir() else None
+        )
         if spec is None or spec.loader is None or not file.is_file():
             raise ImportError(f"there is no Python file {file}")
         module = module_from_spec(spec)
@@ -90,7 +92,10 @@ def plugin_faults() -> Iterator[None]:
 def how_it_ends(error: BaseException, when: str = "") -> str:
     """Returns how a plugin has failed or ended the program, and when, as in `while it is run`."""
     if isinstance(error, SystemExit):
-        what, detail = "ends the program", f"sys.exit({'' if error.code is None else repr(error.code)})"
+        what, detail = (
+            "ends the program",
+            f"sys.exit({'' if error.code is None else repr(error.code)})",
+        )
     else:
         what, detail = "fails", f"{type(error).__name__}: {error}"
     return f"{what}{when and ' '}{when} ({detail})"
@@ -108,7 +113,11 @@ def folder_of(reference: str) -> Path | None:
     if is_path(reference):
         return Path(reference) if Path(reference).is_dir() else None
     spec = find_spec(reference)
-    return None if spec is None or not spec.submodule_search_locations else Path(spec.submodule_search_locations[0])
+    return (
+        None
+        if spec is None or not spec.submodule_search_locations
+        else Path(spec.submodule_search_locations[0])
+    )
 
 
 def exists(reference: str) -> bool:

@@ -28,7 +28,11 @@ class FileRow(NamedTuple):
 
 
 def read_rows(
-    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = (), either: Sequence[str] = ()
+    path: Path,
+    columns: Sequence[str],
+    expected: str,
+    optional: Sequence[str] = (),
+    either: Sequence[str] = (),
 ) -> Iterator[FileRow]:
     """Yields some columns of the rows of a file, by its ending.
 
@@ -44,13 +48,24 @@ def read_rows(
     """
     if path.suffix not in READERS:
         raise InputError(
-            [Fault(str(path), "", f"the file extension {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")]
+            [
+                Fault(
+                    str(path),
+                    "",
+                    f"the file extension {path.suffix!r}",
+                    f"{expected}: .jsonl, .csv or .parquet",
+                )
+            ]
         )
     yield from READERS[path.suffix](path, columns, expected, optional, either)
 
 
 def json_lines(
-    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+    path: Path,
+    columns: Sequence[str],
+    expected: str,
+    optional: Sequence[str],
+    either: Sequence[str],
 ) -> Iterator[FileRow]:
     """Yields rows of a file that has an object in each line; blank lines do not count."""
     for where, content in json_objects(path, expected):
@@ -74,15 +89,23 @@ def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any
                 content = json.loads(line)
             except (ValueError, RecursionError) as error:
                 is_last = not any(rest.strip() for rest in file)
-                cut = "; this is the last line, and the file may have been cut off" if is_last else ""
-                raise InputError([Fault(str(path), where, f"not JSON ({error})", f"{OBJECT}{cut}")]) from None
+                cut = (
+                    "; this is the last line, and the file may have been cut off" if is_last else ""
+                )
+                raise InputError(
+                    [Fault(str(path), where, f"not JSON ({error})", f"{OBJECT}{cut}")]
+                ) from None
             if not isinstance(content, dict):
                 raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
             yield where, content
 
 
 def csv_rows(
-    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+    path: Path,
+    columns: Sequence[str],
+    expected: str,
+    optional: Sequence[str],
+    either: Sequence[str],
 ) -> Iterator[FileRow]:
     """Yields rows of a file whose first line names its columns."""
     with open_text(path, expected) as file:
@@ -92,7 +115,8 @@ def csv_rows(
                 check_file_columns(path, "line 1", columns, list(reader.fieldnames), either)
             for row in reader:
                 yield FileRow(
-                    f"line {reader.line_num}", {name: row.get(name) for name in (*columns, *optional, *either)}
+                    f"line {reader.line_num}",
+                    {name: row.get(name) for name in (*columns, *optional, *either)},
                 )
 
 
@@ -106,11 +130,17 @@ def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Itera
     try:
         yield
     except csv.Error as error:
-        raise InputError([Fault(str(path), f"line {reader.line_num}", f"not CSV ({error})", expected)]) from None
+        raise InputError(
+            [Fault(str(path), f"line {reader.line_num}", f"not CSV ({error})", expected)]
+        ) from None
 
 
 def parquet_rows(
-    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+    path: Path,
+    columns: Sequence[str],
+    expected: str,
+    optional: Sequence[str],
+    either: Sequence[str],
 ) -> Iterator[FileRow]:
     """Yields rows of a table."""
     import polars as pl  # slow to load, and needed for such files alone
@@ -128,7 +158,9 @@ def parquet_rows(
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         values = nested_values(row)
-        yield FileRow(f"row {number}", {name: values.get(name) for name in (*columns, *optional, *either)})
+        yield FileRow(
+            f"row {number}", {name: values.get(name) for name in (*columns, *optional, *either)}
+        )
 
 
 def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
@@ -152,7 +184,9 @@ def open_text(path: Path, expected: str) -> Iterator[TextIO]:
         try:
             yield file
         except UnicodeDecodeError as error:
-            raise InputError([Fault(str(path), "", f"is not UTF-8 ({error.reason})", "UTF-8 text")]) from None
+            raise InputError(
+                [Fault(str(path), "", f"is not UTF-8 ({error.reason})", "UTF-8 text")]
+            ) from None
 
 
 def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +198,9 @@ def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-READERS: Mapping[str, Callable[[Path, Sequence[str], str, Sequence[str], Sequence[str]], Iterator[FileRow]]] = {
+READERS: Mapping[
+    str, Callable[[Path, Sequence[str], str, Sequence[str], Sequence[str]], Iterator[FileRow]]
+] = {
     ".jsonl": json_lines,
     ".csv": csv_rows,
     ".parquet": parquet_rows,
@@ -191,8 +227,11 @@ def check_file_columns(
     if not missing and either and not {*either} & {*names}:
         others = (nearest_name(name, either) for name in names if name not in columns)
         near = next(filter(None, others), "")
-        raise InputError([Fault(str(path), where, f"no column with an answer{near}", one_of(either))])
+        raise InputError(
+            [Fault(str(path), where, f"no column with an answer{near}", one_of(either))]
+        )
     if missing:
         raise InputError(
-            Fault(str(path), where, f"no column {name!r}{nearest_name(name, names)}", one_of(names)) for name in missing
+            Fault(str(path), where, f"no column {name!r}{nearest_name(name, names)}", one_of(names))
+            for name in missing
         )

@@ -65,7 +65,10 @@ class Section(BaseModel):
         keys = list(cls.model_fields)
         if not isinstance(content, dict):
             raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
-        named = {key if isinstance(key, str) else value_text(key): value for key, value in content.items()}
+        named = {
+            key if isinstance(key, str) else value_text(key): value
+            for key, value in content.items()
+        }
         return {key: value if key in keys else keys for key, value in named.items()}
 
 
@@ -85,7 +88,9 @@ def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind
         ValueError: it is no section.
     """
     if not isinstance(value, dict):
-        raise ValueError(f"expected one of {', '.join(sorted(kinds))}, or keys with one of them in `{key}`")
+        raise ValueError(
+            f"expected one of {', '.join(sorted(kinds))}, or keys with one of them in `{key}`"
+        )
     name = value.get(key)
     if not isinstance(name, str) or name not in kinds:
         raise ValidationError.from_exception_data("Section", [not_one_of(key, name, list(kinds))])
@@ -95,7 +100,9 @@ def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind
 def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails:
     """Returns the error of a key whose value is none of those that are allowed."""
     expected = " or ".join(f"'{name}'" for name in allowed)
-    return InitErrorDetails(type="literal_error", loc=(key,), input=value, ctx={"expected": expected})
+    return InitErrorDetails(
+        type="literal_error", loc=(key,), input=value, ctx={"expected": expected}
+    )
 
 
 class Hyperparameters(Section):
@@ -106,21 +113,38 @@ class Hyperparameters(Section):
 
     epochs: float = Field(2, gt=0, allow_inf_nan=False, description="passes over the data")
     learning_rate: float = Field(
-        3e-5, gt=0, allow_inf_nan=False, description="initial learning rate; it falls linearly to zero"
+        3e-5,
+        gt=0,
+        allow_inf_nan=False,
+        description="initial learning rate; it falls linearly to zero",
     )
     batch_size: int = Field(20, gt=0, description="sequences per step")
-    max_length: int = Field(384, gt=0, description="maximum tokens per sequence; longer contexts are cut into windows")
-    stride: int = Field(128, ge=0, description="number of tokens that neighbouring windows share (question answering)")
-    mask_probability: float = Field(0.15, gt=0, lt=1, description="share of tokens that are masked (fill-mask)")
-    seed: int = Field(3435, ge=0, description="seed for new weights, the order of the data and random masks")
+    max_length: int = Field(
+        384, gt=0, description="maximum tokens per sequence; longer contexts are cut into windows"
+    )
+    stride: int = Field(
+        128,
+        ge=0,
+        description="number of tokens that neighbouring windows share (question answering)",
+    )
+    mask_probability: float = Field(
+        0.15, gt=0, lt=1, description="share of tokens that are masked (fill-mask)"
+    )
+    seed: int = Field(
+        3435, ge=0, description="seed for new weights, the order of the data and random masks"
+    )
 
 
 class Source(Section):
     """Where a checkpoint comes from."""
 
-    checkpoint: str | None = Field(None, description="repository on the Hugging Face hub, such as `roberta-base`")
+    checkpoint: str | None = Field(
+        None, description="repository on the Hugging Face hub, such as `roberta-base`"
+    )
     revision: str | None = Field(None, description=REVISION)
-    folder: str | None = Field(None, description="local folder with a checkpoint, instead of `checkpoint`")
+    folder: str | None = Field(
+        None, description="local folder with a checkpoint, instead of `checkpoint`"
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Source:
@@ -320,7 +344,9 @@ class ModelSource:
         """
         return None
 
-    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
+    def charge(
+        self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
+    ) -> Charge | None:
         """Returns the cost of an instance; None where it costs nothing.
 
         Args:
@@ -350,7 +376,11 @@ class ModelSource:
         yield from ()
 
     def prompt_faults(
-        self, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, alone: bool
+        self,
+        prompts: Collection[str],
+        asked: Collection[tuple[str, str]],
+        repetitions: int,
+        alone: bool,
     ) -> Iterable[Fault]:
         """Returns what keeps a model from answering the prompts of a file; see `base.precomputed_file`."""
         return ()
@@ -375,8 +405,12 @@ class Model(Section):
         description="for text classification: the name of each class of a dataset (see its `labels`) in the "
         "checkpoint's `id2label`, such as `{negative: NEG, positive: POS}`",
     )
-    kind: str = Field(description="kind of model, by which plots are grouped: SQuAD, NewsQA, LM, ...")
-    label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
+    kind: str = Field(
+        description="kind of model, by which plots are grouped: SQuAD, NewsQA, LM, ..."
+    )
+    label: str = Field(
+        description="name in plots; models of different kinds may share it, such as `BERT base`"
+    )
     checkpoint: str | None = Field(None, description="repository on the Hugging Face hub")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with a checkpoint")
@@ -397,17 +431,23 @@ class Model(Section):
     def _one_source(self) -> Model:
         keys = [key for source in self.sources for key in source.keys]
         given = [
-            key for key in dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys)) if getattr(self, key)
+            key
+            for key in dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys))
+            if getattr(self, key)
         ]
         if given and not keys:
-            raise KeysError(f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights")
+            raise KeysError(
+                f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights"
+            )
         if keys and (len(given) != 1 or given[0] not in keys):
             *most, last = (f"`{key}`" for key in keys)
             raise KeysError(f"expected exactly one of {', '.join(most)} and {last}")
         if (self.checkpoint is None) != (self.revision is None):
             raise KeysError("expected `revision` together with `checkpoint`, never without it")
         if self.train and self.allow_remote_code:
-            raise KeysError("expected no `allow_remote_code` with `train`, which runs only the code of transformers")
+            raise KeysError(
+                "expected no `allow_remote_code` with `train`, which runs only the code of transformers"
+            )
         for source in self.sources:
             if source.is_of(self):
                 source(self).check()
@@ -416,7 +456,9 @@ class Model(Section):
     @property
     def source(self) -> ModelSource:
         """Where its answers come from; what stands beside a checkpoint comes after it among the sources."""
-        return next((source for source in reversed(self.sources) if source.is_of(self)), self.sources[0])(self)
+        return next(
+            (source for source in reversed(self.sources) if source.is_of(self)), self.sources[0]
+        )(self)
 
     @property
     def back_end(self) -> str:
@@ -442,8 +484,12 @@ class Model(Section):
 class Tokenizer(Section):
     """A family of tokenizers: of masked language models, or one that names of subjects are balanced by."""
 
-    mask: str | None = Field(None, description="its mask token, such as `[MASK]`, which masked language models need")
-    checkpoint: str | None = Field(None, description="repository on the hub whose tokenizer represents the family")
+    mask: str | None = Field(
+        None, description="its mask token, such as `[MASK]`, which masked language models need"
+    )
+    checkpoint: str | None = Field(
+        None, description="repository on the hub whose tokenizer represents the family"
+    )
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with such a tokenizer")
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)

@@ -36,7 +36,9 @@ def explain_unreadable(path: str | Path, expected: str) -> Iterator[None]:
             raise InputError([Fault(str(path), "", "is a pipe or a device", expected)])
         yield
     except OSError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", expected)]) from None
+        raise InputError(
+            [Fault(str(path), "", f"cannot be read ({error.strerror})", expected)]
+        ) from None
 
 
 def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> str:
@@ -60,10 +62,14 @@ def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> s
         raise InputError([Fault(str(path), f"line {len(before)}", problem, "UTF-8 text")]) from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     if hidden_character(lines):
-        numbered = ((number, hidden_character(line)) for number, line in enumerate(lines.split("\n"), start=1))
+        numbered = (
+            (number, hidden_character(line))
+            for number, line in enumerate(lines.split("\n"), start=1)
+        )
         found = ((f"line {number}", name) for number, name in numbered if name)
         raise InputError(
-            Fault(str(path), where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in islice(found, MOST_SHOWN)
+            Fault(str(path), where, f"contains {name}", VISIBLE_CHARACTERS)
+            for where, name in islice(found, MOST_SHOWN)
         )
     return lines
 
@@ -78,7 +84,9 @@ def read_bytes(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> 
         size = Path(path).stat().st_size
         if size > largest:
             problem = f"{size / 2**20:,.0f} MiB"
-            raise InputError([Fault(str(path), "", problem, f"{expected}, of at most {largest // 2**20} MiB")])
+            raise InputError(
+                [Fault(str(path), "", problem, f"{expected}, of at most {largest // 2**20} MiB")]
+            )
         return Path(path).read_bytes()
 
 
@@ -124,7 +132,9 @@ def _checked(content: Any, file: str) -> Any:
         faults.append(Fault(file, "", f"{shown!a} ends with half a character", "whole characters"))
     else:
         found = islice(hidden_within(content), MOST_SHOWN)
-        faults += [Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in found]
+        faults += [
+            Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in found
+        ]
     if faults:
         raise InputError(faults)
     return content
@@ -140,7 +150,10 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
                 faults.append(Fault(file, paths[name], problem, "each key once"))
         return {name: _without_pairs(one, file, paths[name], faults) for name, one in value}
     if isinstance(value, list):
-        return [_without_pairs(one, file, f"{where}[{place}]", faults) for place, one in enumerate(value)]
+        return [
+            _without_pairs(one, file, f"{where}[{place}]", faults)
+            for place, one in enumerate(value)
+        ]
     return value
 
 
@@ -150,7 +163,9 @@ def read_words(path: Path, expected: str) -> list[str]:
     Raises:
         InputError: it cannot be read, or holds none.
     """
-    lines = (line.partition("#")[0].strip().lower() for line in read_text(path, expected).split("\n"))
+    lines = (
+        line.partition("#")[0].strip().lower() for line in read_text(path, expected).split("\n")
+    )
     words = list(dict.fromkeys(filter(None, lines)))
     if not words:
         raise InputError([Fault(str(path), "", "contains no words", expected)])

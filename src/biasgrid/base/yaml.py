@@ -48,13 +48,19 @@ class Document(NamedTuple):
 
     def lines_but(self, keys: Iterable[str]) -> dict[NodePlace, int]:
         """Returns the lines without those of some of the outermost keys, which others stand in place of."""
-        return {place: line for place, line in self.lines.items() if place[:1] not in {(key,) for key in keys}}
+        return {
+            place: line
+            for place, line in self.lines.items()
+            if place[:1] not in {(key,) for key in keys}
+        }
 
     def fault(self, file: str | Path, place: NodePlace, problem: str, expected: str) -> Fault:
         """Returns a fault of a value, with its line."""
         return Fault(str(file), at_line(self.line_of(place), place_text(place)), problem, expected)
 
-    def checked(self, kind: type[FileContent], file: str | Path, context: Any = None) -> FileContent:
+    def checked(
+        self, kind: type[FileContent], file: str | Path, context: Any = None
+    ) -> FileContent:
         """Returns the content as a model of pydantic's.
 
         Raises:
@@ -63,7 +69,9 @@ class Document(NamedTuple):
         try:
             return kind.model_validate(self.content, context=context)
         except ValidationError as error:
-            raise InputError(as_fault(one, str(file), self.line_of(one["loc"])) for one in error.errors()) from None
+            raise InputError(
+                as_fault(one, str(file), self.line_of(one["loc"])) for one in error.errors()
+            ) from None
 
     def with_lines(self, faults: Iterable[Fault], file: str) -> Iterator[Fault]:
         """Yields faults with the line of the key that they name, or of the innermost one around it that is there."""
@@ -88,25 +96,38 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
     """
     file = str(path)
     if HALF_CHARACTER.search(file):
-        raise InputError([Fault(ascii(file), "", "the name is not UTF-8", "a name in UTF-8: rename the file")])
+        raise InputError(
+            [Fault(ascii(file), "", "the name is not UTF-8", "a name in UTF-8: rename the file")]
+        )
     text = read_text(path, expected)
     try:
         content, repeated, lines = parse_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
-        raise InputError([Fault(file, where, f"not YAML ({getattr(error, 'problem', error)})", expected)]) from None
+        raise InputError(
+            [Fault(file, where, f"not YAML ({getattr(error, 'problem', error)})", expected)]
+        ) from None
     except ValueError as error:
-        raise InputError([Fault(file, "", f"contains an invalid date ({error})", expected)]) from None
+        raise InputError(
+            [Fault(file, "", f"contains an invalid date ({error})", expected)]
+        ) from None
     except RecursionError:
-        raise InputError([Fault(file, "", "contains an alias that refers to itself", expected)]) from None
-    if unseen := [Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in hidden_within(content)]:
+        raise InputError(
+            [Fault(file, "", "contains an alias that refers to itself", expected)]
+        ) from None
+    if unseen := [
+        Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS)
+        for where, name in hidden_within(content)
+    ]:
         raise InputError(Document(content, lines).with_lines(unseen, file))
     if not isinstance(content, dict):
         raise InputError([Fault(file, "", "not a mapping", keys)])
     if repeated:
         raise InputError(
-            Fault(file, f"line {line}", f"the key {key!r} is already in line {first}", "each key once")
+            Fault(
+                file, f"line {line}", f"the key {key!r} is already in line {first}", "each key once"
+            )
             for key, line, first in repeated
         )
     return Document(content, lines)
@@ -125,7 +146,11 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
         # Looked for before the content is made: merging (`<<`) writes the merged keys into the mappings.
         lines: dict[NodePlace, int] = {}
         # What an alias stands for is met again.
-        repeated = [] if root is None else sorted(set(note_lines(root, (), lines)), key=lambda found: found.line)
+        repeated = (
+            []
+            if root is None
+            else sorted(set(note_lines(root, (), lines)), key=lambda found: found.line)
+        )
         return None if root is None else loader.construct_document(root), repeated, lines
     finally:
         loader.dispose()
@@ -144,7 +169,9 @@ def check_size(root: yaml.Node | None) -> None:
             # Of a node that stands within itself, which is refused elsewhere.
             sizes[id(node)] = 0
             held = node.value if isinstance(node, yaml.CollectionNode) else []
-            parts = [part for item in held for part in (item if isinstance(item, tuple) else (item,))]
+            parts = [
+                part for item in held for part in (item if isinstance(item, tuple) else (item,))
+            ]
             sizes[id(node)] = 1 + sum(map(size, parts))
         return sizes[id(node)]
 
@@ -152,7 +179,9 @@ def check_size(root: yaml.Node | None) -> None:
         raise yaml.YAMLError(f"its aliases expand to more than {MOST_NODES:,} values")
 
 
-def note_lines(node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]) -> Iterator[Repeated]:
+def note_lines(
+    node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]
+) -> Iterator[Repeated]:
     """Notes the lines of a value and of all that it holds, and yields keys that stood in their mapping before."""
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):

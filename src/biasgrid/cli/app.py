@@ -37,7 +37,10 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = 
         "list": (list_datasets, "biasgrid list"),
     },
     "Run": {
-        "init": (init, "biasgrid init --models a/model,path/to/b --on gender,religion --config mine.yaml"),
+        "init": (
+            init,
+            "biasgrid init --models a/model,path/to/b --on gender,religion --config mine.yaml",
+        ),
         "validate": (validate, "biasgrid validate mine.yaml"),
         "plan": (plan, "biasgrid plan mine.yaml --rows-per-second 100"),
         "preview": (preview, "biasgrid preview mine.yaml --dataset gender"),
@@ -71,12 +74,14 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = 
 """The commands by what they are for, each with an example."""
 
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, help=(
-        "Measures social bias in language models over a "
-        "grid."
-    ),
-    context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode="markdown", epilog=EXIT_CODES,
-)  # fmt: skip
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    help=("Measures social bias in language models over a grid."),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="markdown",
+    epilog=EXIT_CODES,
+)
 for _panel, _commands in COMMANDS.items():
     for _name, (_command, _example) in _commands.items():
         _epilog = f"Example: `{_example}`"
@@ -96,7 +101,10 @@ def print_version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version and exit")
+        bool,
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="print the version and exit"
+        ),
     ] = False,
 ) -> None:
     """Measures social bias in language models, one model or a grid of models and datasets."""

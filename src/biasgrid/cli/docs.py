@@ -19,7 +19,14 @@ from biasgrid.runs.layout import APPENDIX_FIGURES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.comparison import CONVERGENCE
-from biasgrid.tables.docs import Makers, column_tables, flag_table, markdown_table, measure_table, with_tables
+from biasgrid.tables.docs import (
+    Makers,
+    column_tables,
+    flag_table,
+    markdown_table,
+    measure_table,
+    with_tables,
+)
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
@@ -44,8 +51,13 @@ DOCUMENTS = (
     "docs/public-benchmarks/pairs.md",
 )
 SCHEMA_TABLES = {
-    "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None, **instances.OPTIONAL}),
-    **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
+    "INSTANCES": instances.instances_schema(
+        {}, {"candidate1": None, "position1": None, **instances.OPTIONAL}
+    ),
+    **{
+        f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS)
+        for name, of in BUILT_IN.families.items()
+    },
     **{kind.name: answer_schema(kind.name) for kind in iter_modules(answers.__path__)},
     "SUMS": SUMS,
     "MEASURES": MEASURES,
@@ -103,13 +115,23 @@ TABLES: Makers = {
         if family.own_measures
     },
     "scores of each task": lambda: records_table(
-        {(name, task): sort for name, family in FAMILY_TABLES.items() for task, sort in family.sorts.items()}
+        {
+            (name, task): sort
+            for name, family in FAMILY_TABLES.items()
+            for task, sort in family.sorts.items()
+        }
     ),
     "measures of groups": lambda: measure_table(
-        {**MEASURES_OF_GROUPS, "score": replace(MEASURES_OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
+        {
+            **MEASURES_OF_GROUPS,
+            "score": replace(MEASURES_OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values())),
+        }
     ),
     "validity flags": lambda: flag_table(
-        {name: {**family.flags, FEW_COMPARISONS: CONTROLS[FEW_COMPARISONS]} for name, family in FAMILY_TABLES.items()}
+        {
+            name: {**family.flags, FEW_COMPARISONS: CONTROLS[FEW_COMPARISONS]}
+            for name, family in FAMILY_TABLES.items()
+        }
     ),
     **GROUP_TABLES,
     **column_tables(SCHEMA_TABLES),

@@ -79,7 +79,9 @@ class ProgressBars:
         """Draws how far a run is."""
         if now.stages:
             self.begin(", ".join(now.stages))
-        self.progress.update(self.jobs, completed=now.jobs, total=now.of, text=f"{now.jobs} of {now.of} jobs done")
+        self.progress.update(
+            self.jobs, completed=now.jobs, total=now.of, text=f"{now.jobs} of {now.of} jobs done"
+        )
         if now.answered:
             if self.rows is None:
                 self.rows = self.progress.add_task("rows", total=None, text="")
@@ -103,12 +105,25 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
     Raises:
         typer.Exit: the run failed, after its last lines, or was interrupted.
     """
-    line = ["snakemake", "--snakefile", str(snakefile), "--cores", str(cores), "--configfile", str(config)]
+    line = [
+        "snakemake",
+        "--snakefile",
+        str(snakefile),
+        "--cores",
+        str(cores),
+        "--configfile",
+        str(config),
+    ]
     # In a group of its own, which gets one signal from here, whether Ctrl-C or another program interrupts.
     process = subprocess.Popen(
-        [sys.executable, "-m", *line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True, env=os.environ | {PROGRESS: FOR_PROGRAMS},
-    )  # fmt: skip
+        [sys.executable, "-m", *line],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {PROGRESS: FOR_PROGRAMS},
+    )
     try:
         last = show_progress(process)
     except KeyboardInterrupt:

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from biasgrid.config import Config
 
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
-WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
+WordListsFolder = Annotated[
+    str | None, typer.Option(help="folder of word lists, in place of the config's")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/demo")]
 

@@ -30,7 +30,9 @@ class PlainConsole(Console):
         """Returns a text, with what cannot be seen made visible."""
         return super().render_str(visible_text(text), **options)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         """Yields what is printed of anything, with what cannot be seen made visible."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible_text(segment.text))
@@ -38,7 +40,9 @@ class PlainConsole(Console):
 
 # What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
 console = PlainConsole(
-    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000, markup=False, emoji=False
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000,
+    markup=False,
+    emoji=False,
 )
 
 
@@ -68,7 +72,9 @@ def report_errors() -> Iterator[None]:
     except (UserError, OSError, MemoryError) as error:
         print_text(message_of(error), err=True)
         names_path = isinstance(error, OSError) and error.filename is not None
-        raise typer.Exit(BAD_INPUT if names_path or isinstance(error, UserError) else FAILED) from None
+        raise typer.Exit(
+            BAD_INPUT if names_path or isinstance(error, UserError) else FAILED
+        ) from None
 
 
 def message_of(error: Exception) -> str:
@@ -79,8 +85,12 @@ def message_of(error: Exception) -> str:
 
 
 TYPE_WORDS = {
-    "<str>": "TEXT", "<list[str]>": "TEXT", "<path>": "PATH", "<int range>": "NUMBER", "<float range>": "NUMBER",
-}  # fmt: skip
+    "<str>": "TEXT",
+    "<list[str]>": "TEXT",
+    "<path>": "PATH",
+    "<int range>": "NUMBER",
+    "<float range>": "NUMBER",
+}
 """What help calls the values of options, by what typer calls them."""
 
 

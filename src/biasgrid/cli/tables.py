@@ -24,7 +24,9 @@ PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
     """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim")
+    table = Table(
+        box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim"
+    )
     for column in texts:
         # Where there is no room for all, rich cuts the widest of the columns that it may wrap.
         table.add_column(column, vertical="bottom", overflow="ellipsis")
@@ -38,7 +40,9 @@ def column_gap(width: int) -> int:
     return 2 if width >= 100 else 1
 
 
-def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: int = 1) -> RenderableType:
+def fit_to_width(
+    table: Table, first_to_go: Sequence[str], width: int, names: int = 1
+) -> RenderableType:
     """Leaves out columns of a table from `terminal_table` until all others can be shown whole, but for names.
 
     Args:
@@ -59,13 +63,18 @@ def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: in
     shown = with_columns(table, kept, width)
     if not left_out:
         return shown
-    titles = ", ".join(str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out)
+    titles = ", ".join(
+        str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out
+    )
     return Group(shown, Text(f"\nleft out at {width} characters: {titles}", style="dim"))
 
 
 def least_width(columns: Sequence[Column], names: int) -> int:
     """Returns how many characters columns need, where those of names, from the left, may be cut."""
-    needed = [max(line_length(content) for content in (column.header, *column.cells)) for column in columns]
+    needed = [
+        max(line_length(content) for content in (column.header, *column.cells))
+        for column in columns
+    ]
     return sum(min(size, NARROWEST_NAME) for size in needed[:names]) + sum(needed[names:])
 
 

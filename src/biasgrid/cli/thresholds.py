@@ -108,7 +108,14 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
         if dataset and measure and math.isfinite(largest):
             thresholds.append(LargestValue(dataset, measure, largest, place))
         else:
-            faults.append(Fault(place, "", repr(text), "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05"))
+            faults.append(
+                Fault(
+                    place,
+                    "",
+                    repr(text),
+                    "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05",
+                )
+            )
     if faults:
         raise InputError(faults)
     return thresholds
@@ -144,20 +151,34 @@ def check_thresholds(
     if faults:
         raise InputError(faults)
     reason = pl.when(pl.col("flag").str.starts_with(WITHHELD)).then("flag")
-    rows = silence(summary.with_columns(flag=reason), summary, facts).filter(pl.col("model").is_in(models or known))
+    rows = silence(summary.with_columns(flag=reason), summary, facts).filter(
+        pl.col("model").is_in(models or known)
+    )
     found = [
-        (threshold, with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold)) for threshold in thresholds
+        (threshold, with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold))
+        for threshold in thresholds
     ]
     faults = [
-        Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no selected model has it", one_of(known))
+        Fault(
+            threshold.place,
+            f"{threshold.dataset}.{threshold.measure}",
+            "no selected model has it",
+            one_of(known),
+        )
         for threshold, matches in found
         if matches.is_empty()
     ]
-    faults += [fault for threshold, matches in found for fault in unreachable_faults(matches, threshold, rows, facts)]
+    faults += [
+        fault
+        for threshold, matches in found
+        for fault in unreachable_faults(matches, threshold, rows, facts)
+    ]
     if faults:
         raise InputError(faults)
     return [
-        check_row(row, threshold, on, facts) for threshold, matches in found for row in matches.iter_rows(named=True)
+        check_row(row, threshold, on, facts)
+        for threshold, matches in found
+        for row in matches.iter_rows(named=True)
     ]
 
 
@@ -176,7 +197,9 @@ def silence(rows: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.D
         for measure in facts.silenced.get(row["dataset"], {}).get(row["measure"], ())
     ]
     schema = dict.fromkeys(("model", "dataset", "measure", "silenced"), pl.String)
-    flags = pl.DataFrame(named, schema=schema, orient="row").unique(["model", "dataset", "measure"], keep="first")
+    flags = pl.DataFrame(named, schema=schema, orient="row").unique(
+        ["model", "dataset", "measure"], keep="first"
+    )
     joined = rows.join(flags, on=["model", "dataset", "measure"], how="left", maintain_order="left")
     text = pl.format("not measurable: {}", "silenced")
     return joined.with_columns(flag=pl.coalesce("flag", text)).drop("silenced")
@@ -188,7 +211,9 @@ def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.Data
     return rows.filter("headline") if rows["headline"].any() else rows
 
 
-def with_unmeasured(matches: pl.DataFrame, rows: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
+def with_unmeasured(
+    matches: pl.DataFrame, rows: pl.DataFrame, threshold: LargestValue
+) -> pl.DataFrame:
     """Adds a row without value for each cell that could not be measured and lacks the measure.
 
     Args:
@@ -196,33 +221,52 @@ def with_unmeasured(matches: pl.DataFrame, rows: pl.DataFrame, threshold: Larges
         rows: those of all measures of the chosen models.
         threshold: the threshold.
     """
-    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).sort("flag", nulls_last=True)
+    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).sort(
+        "flag", nulls_last=True
+    )
     cells = unmeasured.unique("model", keep="first", maintain_order=True)
     lacking = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
     empty = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
     return pl.concat(
-        [matches, lacking.with_columns(pl.lit(threshold.measure).alias("measure"), *empty).cast(matches.schema)]
+        [
+            matches,
+            lacking.with_columns(pl.lit(threshold.measure).alias("measure"), *empty).cast(
+                matches.schema
+            ),
+        ]
     )
 
 
-def threshold_faults(summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts) -> Iterator[Fault]:
+def threshold_faults(
+    summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts
+) -> Iterator[Fault]:
     """Yields what a threshold names and a summary lacks; a headline may be missing of cells without answers."""
     dataset, measure, _, place = threshold
     of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
     for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
         known = names.unique(maintain_order=True).to_list()
         if name not in (*known, *facts.headlines.get(dataset, ())):
-            yield Fault(place, where, f"unknown {names.name} {name!r}{nearest_name(name, known)}", one_of(known))
+            yield Fault(
+                place,
+                where,
+                f"unknown {names.name} {name!r}{nearest_name(name, known)}",
+                one_of(known),
+            )
             return
     corrected = f"{measure}{CORRECTED}"
     is_known = corrected in of_dataset["measure"]
     if measure in FOLDED or (is_known and measure not in NOT_POSITIVE):
         problem = f"{measure!r} is above 0 from noise alone, and noise is larger in smaller samples"
-        expected = f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
+        expected = (
+            f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
+        )
         yield Fault(place, where, problem, expected)
     elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
         yield Fault(
-            place, where, "has several options, and none of them is a headline", "a measure of `biasgrid summary`"
+            place,
+            where,
+            "has several options, and none of them is a headline",
+            "a measure of `biasgrid summary`",
         )
 
 
@@ -242,14 +286,20 @@ def unreachable_faults(
     if relative is None:
         return
     known = rows.filter(dataset=dataset, measure=ANSWER_PROBABILITY).drop_nulls("value")
-    reached = {model: REACHED * value for model, value in known.select("model", "value").iter_rows()}
-    measured = matches.filter(pl.col("flag").is_null(), pl.max_horizontal("value", "high") <= largest)
-    low = {model: most for model in measured["model"] if (most := reached.get(model, largest)) < largest}
+    reached = {
+        model: REACHED * value for model, value in known.select("model", "value").iter_rows()
+    }
+    measured = matches.filter(
+        pl.col("flag").is_null(), pl.max_horizontal("value", "high") <= largest
+    )
+    low = {
+        model: most
+        for model in measured["model"]
+        if (most := reached.get(model, largest)) < largest
+    }
     if low:
         models = ", ".join(f"{format_number(most)} ({model})" for model, most in low.items())
-        problem = (
-            f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer probability, {models}"
-        )
+        problem = f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer probability, {models}"
         yield Fault(
             place,
             f"{dataset}.{measure}",
@@ -258,7 +308,9 @@ def unreachable_faults(
         )
 
 
-def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts) -> ThresholdCheck:
+def check_row(
+    row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts
+) -> ThresholdCheck:
     """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
     value, low, high = row["value"], row["low"], row["high"]
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
@@ -275,7 +327,9 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     else:
         state = "above" if checked > threshold.largest else "within"
         text = value_text(row, facts)
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, row["verdict"], fair)
+    return ThresholdCheck(
+        cell, row["measure"], threshold.largest, state, text, row["verdict"], fair
+    )
 
 
 def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
@@ -326,7 +380,11 @@ def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> s
 def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
     """Yields how many checks have each result."""
     states = [check.state for check in checks]
-    yield from ((state, states.count(state)) for state in ("within", "above", "not measurable") if state in states)
+    yield from (
+        (state, states.count(state))
+        for state in ("within", "above", "not measurable")
+        if state in states
+    )
 
 
 def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
@@ -337,18 +395,26 @@ def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
         summary: how they were made.
     """
     counts = dict(count_results(checks))
-    numbers = {"failures": counts.get("above", 0), "errors": counts.get("not measurable", 0), "tests": len(checks)}
+    numbers = {
+        "failures": counts.get("above", 0),
+        "errors": counts.get("not measurable", 0),
+        "tests": len(checks),
+    }
     attributes = {name: str(number) for name, number in numbers.items()}
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | attributes)
     for check in checks:
         name = f"{check.measure} {check.limit}"
-        case = ElementTree.SubElement(suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name})
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name}
+        )
         properties = ElementTree.SubElement(case, "properties")
         ElementTree.SubElement(properties, "property", {"name": "verdict", "value": check.verdict})
         kind = {"above": "failure", "not measurable": "error"}.get(check.state)
         if kind:
-            ElementTree.SubElement(case, kind, {"message": f"{check.state}: {check.text}"}).text = check.line
+            ElementTree.SubElement(
+                case, kind, {"message": f"{check.state}: {check.text}"}
+            ).text = check.line
     ElementTree.SubElement(suite, "system-out").text = summary
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, first_few, nearest_name, one_of, unknown_names, value_text
+from biasgrid.base.faults import (
+    Fault,
+    InputError,
+    first_few,
+    nearest_name,
+    one_of,
+    unknown_names,
+    value_text,
+)
 from biasgrid.base.files import missing_path
 from biasgrid.base.languages import is_file_of_words, language_file_faults
 from biasgrid.base.names import similar_names
@@ -68,15 +76,21 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
     for dataset in known_names([*config.thresholds], config.datasets):
         measures = config.measures_of(dataset)
-        yield from unknown_names(source, f"thresholds.{dataset}", [*config.thresholds[dataset]], measures)
+        yield from unknown_names(
+            source, f"thresholds.{dataset}", [*config.thresholds[dataset]], measures
+        )
 
 
 def known_flags(config: Config) -> set[str]:
     """Returns the names of the validity flags of all families, whether there is a dataset of theirs or not."""
     of_datasets = {
-        name for dataset in config.datasets for name in MetricDefinitions.of(config.measures_of(dataset)).limits
+        name
+        for dataset in config.datasets
+        for name in MetricDefinitions.of(config.measures_of(dataset)).limits
     }
-    return of_datasets.union(*(config.registry.family(family).flags for family in config.registry.families))
+    return of_datasets.union(
+        *(config.registry.family(family).flags for family in config.registry.families)
+    )
 
 
 def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
@@ -86,7 +100,10 @@ def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
 
 def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected datasets that no selected model answers, and models that answer none."""
-    models, datasets = known_names(config.run.models, config.models), known_names(config.run.datasets, config.datasets)
+    models, datasets = (
+        known_names(config.run.models, config.models),
+        known_names(config.run.datasets, config.datasets),
+    )
     cells = config.cells()
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
     # Where nothing is answered at all, faults of models and datasets would repeat each other.
@@ -95,11 +112,19 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     for model in models:
         if of_models and datasets and model not in {cell[0] for cell in cells}:
             more = reason_of_unfit(config, [(model, dataset) for dataset in datasets])
-            yield Fault(source, "run.models", f"{model!r} answers none of the selected datasets{more}", expected)
+            yield Fault(
+                source,
+                "run.models",
+                f"{model!r} answers none of the selected datasets{more}",
+                expected,
+            )
     for dataset in datasets:
         if of_datasets and models and dataset not in {cell[1] for cell in cells}:
             more = reason_of_unfit(config, [(model, dataset) for model in models])
-            problem, expected = f"no selected model answers {dataset!r}{more}", config.family(dataset).expected
+            problem, expected = (
+                f"no selected model answers {dataset!r}{more}",
+                config.family(dataset).expected,
+            )
             yield Fault(source, "run.datasets", problem, expected)
 
 
@@ -131,19 +156,30 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
         kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
         if kind not in given:
             problem = f"gives {' and '.join(f'`{each}`' for each in given)} but no `{kind}`, which {dataset!r} needs"
-            expected = "a model that does, or a dataset for what this model gives (`answers: written`)"
+            expected = (
+                "a model that does, or a dataset for what this model gives (`answers: written`)"
+            )
             yield Fault(source, f"models.{name}", problem, expected)
 
 
 def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
-    scorers = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
+    scorers = {
+        (cell[1], *each)
+        for cell in config.cells()
+        for each in config.question(*cell).scorers.items()
+    }
     for dataset, name, answer in sorted(scorers):
-        capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
+        capabilities = [
+            other for other in config.models if answer in config.back_end_of(other).answers
+        ]
         if name not in capabilities:
             problem = f"asks {name!r}{nearest_name(name, capabilities)}, which does not give texts a `{answer}`"
             yield Fault(
-                source, f"datasets.{dataset}", problem, one_of(capabilities) if capabilities else "a model that does"
+                source,
+                f"datasets.{dataset}",
+                problem,
+                one_of(capabilities) if capabilities else "a model that does",
             )
 
 
@@ -153,13 +189,23 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if controlled is None:
         return
     yield from unknown_names(source, where, [controlled], config.datasets)
-    other, expected = config.datasets.get(controlled), "a different dataset, one that is not a control"
+    other, expected = (
+        config.datasets.get(controlled),
+        "a different dataset, one that is not a control",
+    )
     if controlled == name:
         yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
     elif other and other.control_of is not None:
-        yield Fault(source, where, f"{controlled!r} is itself a control, of {other.control_of!r}", expected)
+        yield Fault(
+            source, where, f"{controlled!r} is itself a control, of {other.control_of!r}", expected
+        )
     if other and other.family != config.datasets[name].family:
-        yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
+        yield Fault(
+            source,
+            where,
+            f"{controlled!r} is of the family {other.family!r}",
+            "a dataset of the same family",
+        )
 
 
 def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
@@ -168,21 +214,37 @@ def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if name not in config.run.datasets:
         return
     if section.language_file is not None:
-        reference, where = section.language_reference(config.word_lists), f"datasets.{name}.language_file"
+        reference, where = (
+            section.language_reference(config.word_lists),
+            f"datasets.{name}.language_file",
+        )
         if not is_file_of_words(reference) or not Path(reference).is_file():
-            problem = missing_path(Path(reference)) if is_file_of_words(reference) else f"{section.language_file!r}"
-            yield Fault(source, where, problem, "a YAML file in the folder of word lists, such as portuguese.yaml")
+            problem = (
+                missing_path(Path(reference))
+                if is_file_of_words(reference)
+                else f"{section.language_file!r}"
+            )
+            yield Fault(
+                source,
+                where,
+                problem,
+                "a YAML file in the folder of word lists, such as portuguese.yaml",
+            )
             return
         if faults := list(language_file_faults(reference)):
             # Several datasets of a language have one file.
             sharing = [
-                each for each in config.run.datasets if config.datasets[each].language_file == section.language_file
+                each
+                for each in config.run.datasets
+                if config.datasets[each].language_file == section.language_file
             ]
             yield from faults if name == sharing[0] else ()
             return
     if not section.is_english:
         for what, instead in config.family(name).english(config, name):
-            yield Fault(source, f"datasets.{name}.language", f"{section.language!r}, but {what}", instead)
+            yield Fault(
+                source, f"datasets.{name}.language", f"{section.language!r}, but {what}", instead
+            )
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -192,7 +254,9 @@ def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
         if name in config.models:
             kind, label = config.models[name].kind, config.models[name].label
             if (kind, label) in named:
-                problem = f"{label!r} of kind {kind!r} is already the label of {named[kind, label]!r}"
+                problem = (
+                    f"{label!r} of kind {kind!r} is already the label of {named[kind, label]!r}"
+                )
                 yield Fault(
                     source,
                     f"models.{name}.label",
@@ -212,14 +276,22 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
             yield Fault(source, f"{registry}.{name}", problem, "a different name")
     if GRID in config.datasets:
         yield Fault(
-            source, f"datasets.{GRID}", "is reserved for the files that compare all datasets", "a different name"
+            source,
+            f"datasets.{GRID}",
+            "is reserved for the files that compare all datasets",
+            "a different name",
         )
 
 
 def place_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a folder of results that is the folder of word lists."""
     if Path(config.results).resolve() == Path(config.word_lists).resolve():
-        yield Fault(source, "results", f"{config.results!r} is the folder of word lists", "a different folder")
+        yield Fault(
+            source,
+            "results",
+            f"{config.results!r} is the folder of word lists",
+            "a different folder",
+        )
 
 
 def font_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -238,13 +310,19 @@ def font_faults(config: Config, source: str) -> Iterator[Fault]:
 def engine_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields why encoders that are selected cannot be computed by OpenVINO."""
     asked = {*known_names(config.run.models, config.models), *config.readers}
-    if config.inference.engine != "openvino" or all(config.engine_of(name) == "torch" for name in asked):
+    if config.inference.engine != "openvino" or all(
+        config.engine_of(name) == "torch" for name in asked
+    ):
         return
     if find_spec("openvino") is None:
         problem = "needs the package openvino, which is not installed"
-        yield Fault(source, "inference.engine", problem, "`pip install 'biasgrid[openvino]'`, or `torch`")
+        yield Fault(
+            source, "inference.engine", problem, "`pip install 'biasgrid[openvino]'`, or `torch`"
+        )
     if config.inference.device == "cuda":
-        yield Fault(source, "inference.device", "'cuda', but OpenVINO computes on the processor", "cpu")
+        yield Fault(
+            source, "inference.device", "'cuda', but OpenVINO computes on the processor", "cpu"
+        )
     if config.inference.precision == "float16":
         expected = "bfloat16, float32 or auto, as OpenVINO takes another precision in its place"
         yield Fault(source, "inference.precision", "'float16'", expected)
@@ -256,14 +334,21 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         model = config.models[name]
         if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
             problem = f"{model.checkpoint!r} is a path"
-            yield Fault(source, f"models.{name}.checkpoint", problem, "a repository on the hub, or `folder` for a path")
+            yield Fault(
+                source,
+                f"models.{name}.checkpoint",
+                problem,
+                "a repository on the hub, or `folder` for a path",
+            )
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
         wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source.is_served)
         for key, (folder, classes) in folders.items():
-            of_classes = wanted._replace(classes=classes, scored=model.scored, activation=model.activation)
+            of_classes = wanted._replace(
+                classes=classes, scored=model.scored, activation=model.activation
+            )
             problems = inspect_folder(folder, of_classes) if folder is not None else ()
             for problem, expected in problems:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
@@ -276,14 +361,23 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
         data = model.train.data if model.train else None
         if data is not None and not Path(data).is_file():
             problem = f"there is no file {data!r}"
-            yield Fault(source, f"models.{name}.train.data", problem, f"a file with training data for {model.task}")
+            yield Fault(
+                source,
+                f"models.{name}.train.data",
+                problem,
+                f"a file with training data for {model.task}",
+            )
         for key, file in model.source.files().items():
             if not Path(file).is_file():
-                yield Fault(source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}")
+                yield Fault(
+                    source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}"
+                )
     for number, reference in enumerate(config.report.references):
         if not Path(reference).is_file():
             expected = "a file of published numbers"
-            yield Fault(source, f"report.references[{number}]", f"there is no file {reference!r}", expected)
+            yield Fault(
+                source, f"report.references[{number}]", f"there is no file {reference!r}", expected
+            )
         else:
             yield from published_file_faults(reference)
 
@@ -309,9 +403,13 @@ def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -
     """
     paths: dict[str, str | None] = {"word_lists": config.word_lists}
     for name in models:
-        paths |= {f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()}
+        paths |= {
+            f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()
+        }
     paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in tokenizers}
-    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
+    paths |= {
+        f"report.references[{place}]": file for place, file in enumerate(config.report.references)
+    }
     return {where: path for where, path in paths.items() if path is not None}
 
 
@@ -365,8 +463,15 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     training = config.models[name].train
     strengths = config.synthetic.strengths if config.synthetic else {}
     if training and training.synthetic is not None and training.synthetic not in strengths:
-        problem = f"unknown strength {training.synthetic!r}{nearest_name(training.synthetic, strengths)}"
-        yield Fault(source, f"models.{name}.train.synthetic", problem, one_of(strengths) + " (synthetic.strengths)")
+        problem = (
+            f"unknown strength {training.synthetic!r}{nearest_name(training.synthetic, strengths)}"
+        )
+        yield Fault(
+            source,
+            f"models.{name}.train.synthetic",
+            problem,
+            one_of(strengths) + " (synthetic.strengths)",
+        )
 
 
 def spread_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -392,7 +497,10 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         yield Fault(source, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
         yield Fault(
-            source, f"models.{name}.labels", value_text(model.labels), f"no `labels`, because the task is {model.task}"
+            source,
+            f"models.{name}.labels",
+            value_text(model.labels),
+            f"no `labels`, because the task is {model.task}",
         )
 
 

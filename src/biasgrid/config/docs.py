@@ -19,7 +19,9 @@ from biasgrid.tables.docs import markdown_table
 
 def whole_config() -> type[Config]:
     """Returns a config that knows which sections there are of models and datasets, which `Config` looks up."""
-    models = [of_tasks(section) for section in dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))]
+    models = [
+        of_tasks(section) for section in dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))
+    ]
     families = [BUILT_IN.family(name).Section for name in BUILT_IN.families]
     described = {name: Config.model_fields[name] for name in ("models", "datasets")}
     fields: dict[str, Any] = {
@@ -31,15 +33,23 @@ def whole_config() -> type[Config]:
 
 def of_tasks(section: type[Model]) -> type[Model]:
     """Returns the section of models of some tasks, which names these."""
-    task: Any = Literal[tuple(task for task in BUILT_IN.tasks if BUILT_IN.model_section(task) is section)]
+    task: Any = Literal[
+        tuple(task for task in BUILT_IN.tasks if BUILT_IN.model_section(task) is section)
+    ]
     return create_model(
-        section.__name__, __base__=section, __doc__=section.__doc__, task=(task, section.model_fields["task"])
+        section.__name__,
+        __base__=section,
+        __doc__=section.__doc__,
+        task=(task, section.model_fields["task"]),
     )
 
 
 def config_schema() -> dict[str, Any]:
     """Returns the config's JSON schema, for editors."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole_config().model_json_schema()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **whole_config().model_json_schema(),
+    }
 
 
 def key_tables() -> str:
@@ -48,16 +58,26 @@ def key_tables() -> str:
     Keys that several sections share have a table of their own, to which the others refer.
     """
     schema = whole_config().model_json_schema()
-    common = {each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)}
+    common = {
+        each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)
+    }
     sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
-    return "\n".join(key_table(title, own_keys(title, section, common)) for title, section in sections.items())
+    return "\n".join(
+        key_table(title, own_keys(title, section, common)) for title, section in sections.items()
+    )
 
 
-def own_keys(title: str, section: dict[str, Any], common: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def own_keys(
+    title: str, section: dict[str, Any], common: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     """Returns a section without the keys that it has in common with others, which its description names."""
     for name, base in common.items():
         if name != title and section["properties"].keys() >= base["properties"].keys():
-            own = {key: entry for key, entry in section["properties"].items() if base["properties"].get(key) != entry}
+            own = {
+                key: entry
+                for key, entry in section["properties"].items()
+                if base["properties"].get(key) != entry
+            }
             description = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
             return section | {"properties": own, "description": description}
     return section

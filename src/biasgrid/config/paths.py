@@ -28,7 +28,9 @@ def workflow_folder() -> Path:
         UserError: it is not beside the package.
     """
     if not (WORKFLOW / "Snakefile").is_file():
-        raise UserError(f"there is no Snakefile in {WORKFLOW}; expected biasgrid from a wheel or from its repository")
+        raise UserError(
+            f"there is no Snakefile in {WORKFLOW}; expected biasgrid from a wheel or from its repository"
+        )
     return WORKFLOW
 
 
@@ -63,10 +65,16 @@ class ConfigFolders:
     both: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, files: Iterable[str | Path], given: Iterable[str] = (), workflow: Path = WORKFLOW) -> ConfigFolders:
+    def of(
+        cls, files: Iterable[str | Path], given: Iterable[str] = (), workflow: Path = WORKFLOW
+    ) -> ConfigFolders:
         """Returns those of a config that is made of files, the later ones adding to the earlier ones."""
         folders = [os.path.relpath(Path(file).parent) for file in files]
-        return cls([folder for folder in dict.fromkeys(reversed(folders)) if folder != "."], frozenset(given), workflow)
+        return cls(
+            [folder for folder in dict.fromkeys(reversed(folders)) if folder != "."],
+            frozenset(given),
+            workflow,
+        )
 
     def find(self, where: str, path: str) -> str:
         """Returns a path as it is seen from the working folder; as it is where it is there, or nowhere.
@@ -78,10 +86,16 @@ class ConfigFolders:
         key = outermost(where)
         if key in self.given or Path(path).is_absolute():
             return path
-        places = [os.path.relpath(place) for folder in self.beside if (place := Path(folder, path)).exists()]
+        places = [
+            os.path.relpath(place)
+            for folder in self.beside
+            if (place := Path(folder, path)).exists()
+        ]
         if not places:
             own = (
-                [Path(self.workflow, path)] if self.workflow and key in OF_WORKFLOW and not Path(path).exists() else []
+                [Path(self.workflow, path)]
+                if self.workflow and key in OF_WORKFLOW and not Path(path).exists()
+                else []
             )
             return next((os.path.relpath(place) for place in own if place.exists()), path)
         if Path(path).exists() and not Path(path).samefile(places[0]):
@@ -98,7 +112,11 @@ class ConfigFolders:
             document: the config.
             paths: its paths, by key; see `checks.paths_of`.
         """
-        moved = {where: place for where, path in paths.items() if (place := self.find(where, path)) != path}
+        moved = {
+            where: place
+            for where, path in paths.items()
+            if (place := self.find(where, path)) != path
+        }
         if not moved:
             return document
         content = deepcopy(document.content)
@@ -119,7 +137,12 @@ class ConfigFolders:
         if self.workflow and outermost(fault.where) in OF_WORKFLOW and folders != [""]:
             folders = list(dict.fromkeys([*folders, os.path.relpath(self.workflow)]))
         targets = [Path(folder, path) for folder in folders]
-        names = [each.name for target in targets if target.parent.is_dir() for each in target.parent.iterdir()]
+        names = [
+            each.name
+            for target in targets
+            if target.parent.is_dir()
+            for each in target.parent.iterdir()
+        ]
         near = nearest_name(Path(path).name, names)
         seen = " and ".join("this folder" if folder == "." else folder for folder in folders)
         searched = f" (looked for in {seen})" if len(folders) > 1 else ""

@@ -147,13 +147,24 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
                 yield from load_reference(check)(config.models[model], instances, question.answer)
 
 
-def template_cluster_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
+def template_cluster_faults(
+    config: Config, source: str, dataset: str, content: Lists
+) -> Iterator[Fault]:
     """Yields a template that a dataset puts into a cluster and does not have."""
-    chosen, texts = config.datasets[dataset].template_clusters, config.family(dataset).cluster_texts(content)
-    last = max((number for cluster in chosen for number in cluster), default=-1) if isinstance(chosen, list) else -1
+    chosen, texts = (
+        config.datasets[dataset].template_clusters,
+        config.family(dataset).cluster_texts(content),
+    )
+    last = (
+        max((number for cluster in chosen for number in cluster), default=-1)
+        if isinstance(chosen, list)
+        else -1
+    )
     if texts and last >= len(texts):
         where = f"datasets.{dataset}.template_clusters"
-        yield Fault(source, where, f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
+        yield Fault(
+            source, where, f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}"
+        )
 
 
 def clusters_of_variant(
@@ -196,7 +207,9 @@ def digest_of_templates(
     return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else content.digest()
 
 
-def texts_of_templates(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str) -> list[str]:
+def texts_of_templates(
+    config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str
+) -> list[str]:
     """Returns the text of each template of a dataset, by number, as far as it is the same in all variants.
 
     Args:
@@ -204,9 +217,17 @@ def texts_of_templates(config: Config, lists: Mapping[tuple[str, str], Lists], d
         lists: see `clusters_of_variant`.
         dataset: the dataset's name.
     """
-    variants = dict.fromkeys(config.question(model, of).variant for model, of in config.cells() if of == dataset)
-    contents = [lists.get((dataset, each)) or lists_of_dump(config, dataset, each) for each in variants]
-    texts = [config.family(dataset).template_texts(content) for content in contents if content is not None]
+    variants = dict.fromkeys(
+        config.question(model, of).variant for model, of in config.cells() if of == dataset
+    )
+    contents = [
+        lists.get((dataset, each)) or lists_of_dump(config, dataset, each) for each in variants
+    ]
+    texts = [
+        config.family(dataset).template_texts(content)
+        for content in contents
+        if content is not None
+    ]
     return [commonprefix(same) for same in zip(*texts, strict=False)]  # noqa: RUF071 (characters are what is compared)
 
 

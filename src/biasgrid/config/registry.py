@@ -55,10 +55,19 @@ class Registry:
     def model_section(self, task: str) -> type[Model]:
         """Returns the section of models of a task; an unknown task has no keys of its own."""
         entries = [entry for (served, _), entry in self.back_ends.items() if served == task]
-        section: type[Model] = next((load_reference(entry.section) for entry in entries if entry.section), Model)
-        sources = [*map(SOURCES.__getitem__, section.SOURCES), *(entry.source for entry in entries if entry.source)]
+        section: type[Model] = next(
+            (load_reference(entry.section) for entry in entries if entry.section), Model
+        )
+        sources = [
+            *map(SOURCES.__getitem__, section.SOURCES),
+            *(entry.source for entry in entries if entry.source),
+        ]
         distinct = dict.fromkeys(sources)
-        return section_with_sources(section, tuple(map(load_reference, distinct))) if sources else section
+        return (
+            section_with_sources(section, tuple(map(load_reference, distinct)))
+            if sources
+            else section
+        )
 
     @property
     def tasks(self) -> list[str]:
@@ -71,9 +80,13 @@ class Registry:
 
 
 @cache
-def section_with_sources(section: type[Model], sources: tuple[type[ModelSource], ...]) -> type[Model]:
+def section_with_sources(
+    section: type[Model], sources: tuple[type[ModelSource], ...]
+) -> type[Model]:
     """Returns a section of models with the keys of what they may come from."""
-    fields: dict[str, Any] = {key: field for source in sources for key, field in source.fields.items()}
+    fields: dict[str, Any] = {
+        key: field for source in sources for key, field in source.fields.items()
+    }
     whole = create_model(section.__name__, __base__=section, __doc__=section.__doc__, **fields)
     whole.sources = sources
     return whole
@@ -96,10 +109,18 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
             "datasets; "
             "install it with pip, or run it from a checkout that has its pyproject.toml"
         )
-    others = [entry for entry in entry_points(group=PLUGINS) if not entry.dist or entry.dist.name != DISTRIBUTION]
+    others = [
+        entry
+        for entry in entry_points(group=PLUGINS)
+        if not entry.dist or entry.dist.name != DISTRIBUTION
+    ]
     installed = [(entry.value, f"entry point {entry.name}") for entry in others]
     named = [(path, f"plugins[{place}]") for place, path in enumerate(plugins)]
-    families, back_ends, figures = dict(BUILT_IN.families), dict(BUILT_IN.back_ends), dict[str, str]()
+    families, back_ends, figures = (
+        dict(BUILT_IN.families),
+        dict(BUILT_IN.back_ends),
+        dict[str, str](),
+    )
     faults: list[Fault] = []
     for reference, key in [*installed, *named]:
         try:
@@ -123,11 +144,17 @@ def import_plugin(reference: str) -> ModuleType:
     """Imports the light half of a plugin: of a package its module `family`, if it has one."""
     part = stage(reference, "family")
     try:
-        return load(part if part == reference or not part.endswith(".py") or Path(part).is_file() else reference)
+        return load(
+            part
+            if part == reference or not part.endswith(".py") or Path(part).is_file()
+            else reference
+        )
     except ImportError as error:
         if part.endswith(".py") and not Path(reference).exists():
             raise PluginError("does not exist", "the path of a Python file or package") from None
-        raise PluginError(f"cannot be imported ({error})", "code that can be imported here") from error
+        raise PluginError(
+            f"cannot be imported ({error})", "code that can be imported here"
+        ) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may raise anything, and end the program
@@ -154,9 +181,14 @@ class Plugin:
         """
         family = getattr(self.module, "FAMILY", None)
         if family is not None and not isinstance(family, Family):
-            raise PluginError(f"has a FAMILY of the type {type(family).__name__}", "an object of a subclass of Family")
+            raise PluginError(
+                f"has a FAMILY of the type {type(family).__name__}",
+                "an object of a subclass of Family",
+            )
         if not (self.families() or self.back_ends() or self.figures()):
-            raise PluginError("defines nothing that biasgrid can use", "FAMILY, BACK_ENDS or a function `figure`")
+            raise PluginError(
+                "defines nothing that biasgrid can use", "FAMILY, BACK_ENDS or a function `figure`"
+            )
         for entry in self.back_ends().values():
             self.check_class(entry.section, Model)
             self.check_class(entry.source, ModelSource)
@@ -164,22 +196,31 @@ class Plugin:
             for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
-            raise PluginError("has a figure without a CAPTION", "text that says what the figure shows")
+            raise PluginError(
+                "has a figure without a CAPTION", "text that says what the figure shows"
+            )
 
     def check_class(self, path: str, kind: type) -> None:
         """Refuses an entry that names a class which is not there, or not of the kind that it must be."""
-        found = getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
+        found = (
+            getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
+        )
         if not (isinstance(found, type) and issubclass(found, kind)):
-            raise PluginError(f"names {path}", f"a subclass of {kind.__name__}: see docs/extending.md")
+            raise PluginError(
+                f"names {path}", f"a subclass of {kind.__name__}: see docs/extending.md"
+            )
         if unknown := [name for name in getattr(found, "SOURCES", ()) if name not in SOURCES]:
             raise PluginError(
-                f"names {path}, whose SOURCES includes {unknown[0]!r}", f"{one_of(SOURCES)}, or none at all"
+                f"names {path}, whose SOURCES includes {unknown[0]!r}",
+                f"{one_of(SOURCES)}, or none at all",
             )
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
         reference = stage(self.reference, part)
-        there = top_names(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
+        there = (
+            top_names(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
+        )
         for name in names:
             if name not in there:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
@@ -210,7 +251,9 @@ def top_names(file: Path) -> set[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError) as error:
-        raise PluginError(f"includes {file}, which is not Python ({error})", "valid Python") from None
+        raise PluginError(
+            f"includes {file}, which is not Python ({error})", "valid Python"
+        ) from None
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -229,9 +272,16 @@ def own_entry_points() -> list[EntryPoint]:
     A checkout reads them in its `pyproject.toml`, since what was installed of it may be older; an installed package has
     them in its metadata.
     """
-    project = tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {}) if PROJECT_FILE.is_file() else {}
+    project = (
+        tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {})
+        if PROJECT_FILE.is_file()
+        else {}
+    )
     if project.get("name") == DISTRIBUTION:
-        return [EntryPoint(name, module, PLUGINS) for name, module in project["entry-points"][PLUGINS].items()]
+        return [
+            EntryPoint(name, module, PLUGINS)
+            for name, module in project["entry-points"][PLUGINS].items()
+        ]
     try:
         return list(distribution(DISTRIBUTION).entry_points.select(group=PLUGINS))
     except PackageNotFoundError:
@@ -242,7 +292,9 @@ def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], wh
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:
-            raise PluginError(f"defines {what} called {name!r}, a name that is already taken", "a unique name")
+            raise PluginError(
+                f"defines {what} called {name!r}, a name that is already taken", "a unique name"
+            )
         known[name] = value
 
 

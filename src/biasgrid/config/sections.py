@@ -23,7 +23,16 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scoring, Section, Tokenizer, not_one_of
+from biasgrid.base.sections import (
+    FOLDER_PATTERN,
+    KeysError,
+    Model,
+    Name,
+    Scoring,
+    Section,
+    Tokenizer,
+    not_one_of,
+)
 from biasgrid.base.yaml import Document
 from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.registry import BUILT_IN, Registry
@@ -46,7 +55,8 @@ class Inference(Section):
     """How models are run."""
 
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
-        "float32", description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
+        "float32",
+        description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32",
     )
     engine: Literal["torch", "openvino", "auto"] = Field(
         "torch",
@@ -54,7 +64,9 @@ class Inference(Section):
         "times both once for each model, and takes OpenVINO if it is faster and its float32 answers agree to 0.00001. "
         "Generative models, and all models on a GPU, use torch",
     )
-    token_budget: Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)] = Field(
+    token_budget: Annotated[
+        Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)
+    ] = Field(
         "auto",
         description=(
             "tokens per batch; changes the speed, not the numbers. `auto` depends on the memory of the GPU or the "
@@ -71,7 +83,9 @@ class Inference(Section):
         ),
     )
     jobs_per_gpu: int = Field(
-        1, ge=1, description="number of jobs that can share a GPU, so that one loads its model while another computes"
+        1,
+        ge=1,
+        description="number of jobs that can share a GPU, so that one loads its model while another computes",
     )
     time_limit: float = Field(
         60,
@@ -97,7 +111,9 @@ class Synthetic(Section):
             "by group elsewhere"
         )
     )
-    repeats: int = Field(8, gt=0, description="number of answers or labels for each instance in the corpus")
+    repeats: int = Field(
+        8, gt=0, description="number of answers or labels for each instance in the corpus"
+    )
     seed: int = Field(1, ge=0, description="seed for the known effect and the answers")
     spread: float = Field(
         0,
@@ -169,7 +185,9 @@ def checked_model(entry: Any, info: ValidationInfo) -> Model:
         registry.model_section("").model_validate(entry)
     except ValidationError as error:
         errors += [
-            InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
+            InitErrorDetails(
+                type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {})
+            )
             for each in error.errors()
             if each["loc"] != ("task",)
         ]
@@ -201,7 +219,9 @@ def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
 def required_keys(family: Family) -> set[str]:
     """Returns the keys that datasets of a family must have, beside those of all datasets."""
     fields = family.Section.model_fields
-    return {key for key, field in fields.items() if field.is_required()} - DatasetSection.model_fields.keys()
+    return {
+        key for key, field in fields.items() if field.is_required()
+    } - DatasetSection.model_fields.keys()
 
 
 class Config(Section):
@@ -215,7 +235,9 @@ class Config(Section):
             "first say how little was asked"
         ),
     )
-    results: str = Field("results", pattern=FOLDER_PATTERN, description="folder to which all results are written")
+    results: str = Field(
+        "results", pattern=FOLDER_PATTERN, description="folder to which all results are written"
+    )
     word_lists: str = Field("word_lists", description="folder with the word lists")
     scoring: Scoring = Field(
         "exact",
@@ -235,15 +257,21 @@ class Config(Section):
     statistics: StatisticsSection = Field(
         StatisticsSection(), description="uncertainty of the measures: intervals and tests"
     )
-    comparison: ComparisonSection = Field(ComparisonSection(), description="which models are compared")
+    comparison: ComparisonSection = Field(
+        ComparisonSection(), description="which models are compared"
+    )
     thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
         default_factory=dict,
         description="largest values that `biasgrid gate` allows, by dataset and measure, such as "
         "`gender: {mu_corrected: 0.05}` (see docs/gate.md)",
     )
     report: Report = Field(Report(), description="the page that shows the results")
-    synthetic: Synthetic | None = Field(None, description="synthetic bias, for models with `train.synthetic`")
-    tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="tokenizers, by name")
+    synthetic: Synthetic | None = Field(
+        None, description="synthetic bias, for models with `train.synthetic`"
+    )
+    tokenizers: dict[Name, Tokenizer] = Field(
+        default_factory=dict, description="tokenizers, by name"
+    )
     plugins: list[str] = Field(
         default_factory=list,
         description=(
@@ -254,9 +282,9 @@ class Config(Section):
     models: dict[Name, SerializeAsAny[Annotated[Model, BeforeValidator(checked_model)]]] = Field(
         min_length=1, description="registry of models, by name"
     )
-    datasets: dict[Name, SerializeAsAny[Annotated[DatasetSection, BeforeValidator(checked_dataset)]]] = Field(
-        min_length=1, description="registry of datasets, by name"
-    )
+    datasets: dict[
+        Name, SerializeAsAny[Annotated[DatasetSection, BeforeValidator(checked_dataset)]]
+    ] = Field(min_length=1, description="registry of datasets, by name")
     run: Run = Field(description="the models and datasets that are run")
 
     _registry: Registry = PrivateAttr(default_factory=lambda: BUILT_IN)
@@ -329,18 +357,29 @@ class Config(Section):
 
     def _question(self, dataset: str, model: str) -> Question | None:
         family = self.family(dataset)
-        return family.question(self, dataset, model) if self.models[model].source.has_dataset(family.formats) else None
+        return (
+            family.question(self, dataset, model)
+            if self.models[model].source.has_dataset(family.formats)
+            else None
+        )
 
     def cells(self) -> list[tuple[str, str]]:
         """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing have none."""
         models = [model for model in self.run.models if model in self.models]
         datasets = (dataset for dataset in self.run.datasets if dataset in self.datasets)
-        return [(model, dataset) for dataset in datasets for model in models if self.fits(model, dataset)]
+        return [
+            (model, dataset)
+            for dataset in datasets
+            for model in models
+            if self.fits(model, dataset)
+        ]
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name, validity flags with the limits of this config."""
         declared = self.family(dataset).measures(self, dataset)
-        known = {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
+        known = {
+            name: measure.limited(self.validity.get(name)) for name, measure in declared.items()
+        }
         # Whether names are probable enough is decided by a dataset for its control too, see `controls`.
         if self.datasets[dataset].control_of and IMPROBABLE in known:
             known[IMPROBABLE] = known[IMPROBABLE].without_withholding()
@@ -364,7 +403,10 @@ class Config(Section):
 
     def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
         """Returns what decides predictions beside model and precision, as its back end's `Choices`; see `question`."""
-        return {**self.question(model, dataset, writer).settings, **self.models[model].source.choices()}
+        return {
+            **self.question(model, dataset, writer).settings,
+            **self.models[model].source.choices(),
+        }
 
     @cached_property
     def readers(self) -> list[str]:
@@ -382,7 +424,9 @@ class Config(Section):
 
     def source_of_model(self, name: str) -> dict[str, Any]:
         """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
-        return self.models[name].source.record_source(f"{self.results}/trained/{name}", self.training_of(name))
+        return self.models[name].source.record_source(
+            f"{self.results}/trained/{name}", self.training_of(name)
+        )
 
     def training_of(self, name: str) -> dict[str, Any] | None:
         """Returns how a model is trained: its section `train`, and section `synthetic` where it names a strength."""
@@ -391,8 +435,12 @@ class Config(Section):
             return None
         training = train.model_dump(mode="json")
         if train.synthetic is not None and self.synthetic is not None:
-            strengths = {train.synthetic: written_strength(self.synthetic.strengths[train.synthetic])}
-            training["synthetic"] = self.synthetic.model_dump(mode="json") | {"strengths": strengths}
+            strengths = {
+                train.synthetic: written_strength(self.synthetic.strengths[train.synthetic])
+            }
+            training["synthetic"] = self.synthetic.model_dump(mode="json") | {
+                "strengths": strengths
+            }
         return training
 
     def source_of_base(self, name: str) -> dict[str, Any]:
@@ -414,7 +462,11 @@ class Config(Section):
 
     @cached_property
     def _taught(self) -> Callable[[str], list[str]]:
-        return cache(lambda model: [name for name in self.datasets if self.family(name).teaches(self, name, model)])
+        return cache(
+            lambda model: [
+                name for name in self.datasets if self.family(name).teaches(self, name, model)
+            ]
+        )
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
         """Returns the variants of a dataset that synthetic corpora have, by the task of models that learn them."""
@@ -437,7 +489,11 @@ class Config(Section):
     def selected_variants(self) -> dict[tuple[str, str], Question]:
         """What is asked of all instances tables that models answer, by dataset and variant: dumps bring their own."""
         return self._questions(
-            [(model, dataset) for model, dataset in self.cells() if not self.models[model].source.brings_instances]
+            [
+                (model, dataset)
+                for model, dataset in self.cells()
+                if not self.models[model].source.brings_instances
+            ]
         )
 
     def _questions(self, cells: list[tuple[str, str]]) -> dict[tuple[str, str], Question]:

@@ -30,7 +30,11 @@ OBSERVATIONS_KEPT = 2**21
 class ObservedParts:
     """What was observed of a cell, part by part: kept, unless it is too much; then it is observed anew each time."""
 
-    def __init__(self, cell: Iterable[CellTables], observe: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]):
+    def __init__(
+        self,
+        cell: Iterable[CellTables],
+        observe: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame],
+    ):
         """Takes a cell.
 
         Args:
@@ -67,7 +71,9 @@ def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
     return [observations] if isinstance(observations, pl.DataFrame) else observations
 
 
-def find_in_parts(observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]) -> Found:
+def find_in_parts(
+    observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]
+) -> Found:
     """Returns what a function finds in what was observed; it goes through the parts of a cell when it is first asked.
 
     Args:
@@ -167,10 +173,18 @@ def measure_cell(
     """
     stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
-    observations = observe_in_parts(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
+    observations = observe_in_parts(
+        family, instances_path, prediction_paths, answer, options, name, scorer_predictions
+    )
     measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
-    tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
-    numbers, facts = with_keys(values_table(measured)), read_provenance(instances_path, anywhere=True)
+    tables = (
+        pl.scan_parquet(instances_path, glob=False),
+        pl.scan_parquet([*prediction_paths], glob=False),
+    )
+    numbers, facts = (
+        with_keys(values_table(measured)),
+        read_provenance(instances_path, anywhere=True),
+    )
     cell = MeasuredCell(*tables, observations, numbers, options, names, facts)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
@@ -180,7 +194,12 @@ def measure_cell(
         return CellResults(
             table_of_cell(sums_table([*measured, *checks]), SUMS, model, dataset),
             table_of_cell(evidence.units, EVIDENCE, model, dataset),
-            table_of_cell(pl.DataFrame() if evidence.parts is None else evidence.parts, EVIDENCE_PARTS, model, dataset),
+            table_of_cell(
+                pl.DataFrame() if evidence.parts is None else evidence.parts,
+                EVIDENCE_PARTS,
+                model,
+                dataset,
+            ),
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
@@ -205,7 +224,10 @@ def measured_values(
 
 
 def parts_of(
-    measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any], settings: StatisticsSettings
+    measure: Callable[..., Any],
+    observations: Observations,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> list[Sums | pl.DataFrame]:
     """Returns what a family measures: its sums or, of one that returns a table, the table computed again.
 
@@ -242,14 +264,20 @@ def observe_in_parts(
     files = (instances_path, prediction_paths, keys, answer, name)
     scorers = [scorer_predictions] if scorer_predictions else []
     if unit is None:
-        observations: pl.DataFrame = stages.observe(*read_whole_cell(*files, read, said), options, *scorers)
+        observations: pl.DataFrame = stages.observe(
+            *read_whole_cell(*files, read, said), options, *scorers
+        )
         return observations
     cell = CellParts(*files, stages.READ, stages.SAID, unit)
     return ObservedParts(cell, lambda *tables: stages.observe(*tables, options, *scorers))
 
 
 def cell_location(
-    measures: Path, instances: Path, predictions: Sequence[Path], cell: Mapping[str, Any], texts: Path | None = None
+    measures: Path,
+    instances: Path,
+    predictions: Sequence[Path],
+    cell: Mapping[str, Any],
+    texts: Path | None = None,
 ) -> dict[str, Any]:
     """Tells what a cell was measured from, for its provenance.
 
@@ -274,7 +302,9 @@ def cell_location(
         "instances": relative_path(instances),
         "predictions": [relative_path(path) for path in predictions],
         "texts": relative_path(texts) if texts else None,
-        "scorers": {model: (kind, relative_path(file)) for model, (kind, file) in cell["scorers"].items()},
+        "scorers": {
+            model: (kind, relative_path(file)) for model, (kind, file) in cell["scorers"].items()
+        },
     }
 
 

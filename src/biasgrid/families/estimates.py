@@ -51,9 +51,12 @@ class EstimatedCell(NamedTuple):
 
 
 def estimate_cell(
-    family: str, sums: pl.DataFrame, options: Mapping[str, Any], declared: MetricDefinitions,
+    family: str,
+    sums: pl.DataFrame,
+    options: Mapping[str, Any],
+    declared: MetricDefinitions,
     settings: StatisticsSettings,
-) -> EstimatedCell:  # fmt: skip
+) -> EstimatedCell:
     """Estimates the numbers of a cell.
 
     Args:
@@ -67,16 +70,26 @@ def estimate_cell(
     parts, plain = read_cell_sums(family, sums, options)
     found = numbers_of_parts(family, parts, plain, options, settings)
     checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
-    estimates = with_tests_of_sizes(found.estimates, getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {}))
+    estimates = with_tests_of_sizes(
+        found.estimates, getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
+    )
     if LARGEST_GAP in declared.names:
-        estimates = pl.concat([estimates, largest_gaps(estimates, declared.counted)], how="diagonal_relaxed")
-    rows = pl.concat([estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
+        estimates = pl.concat(
+            [estimates, largest_gaps(estimates, declared.counted)], how="diagonal_relaxed"
+        )
+    rows = pl.concat([estimates, checks], how="diagonal_relaxed").with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(
-        reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)).otherwise("reason"),
+        reason=pl.when(pl.col("low").is_null())
+        .then(pl.col("reason").fill_null(NOT_A_SAMPLE))
+        .otherwise("reason"),
         left_out=pl.col("left_out").fill_null(0),
     )
-    measures = withhold_invalid(table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared)
+    measures = withhold_invalid(
+        table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared
+    )
     is_withheld = measures["flag"].str.starts_with(NOT_MEASURABLE).any()
     others = table_of_cell(in_order(rows.filter(~is_claim), INTERVALS), INTERVALS, model, dataset)
     return EstimatedCell(
@@ -96,14 +109,22 @@ def numbers_of_cell(
 
 
 def numbers_of_parts(
-    family: str, parts: Sequence[Sums], plain: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    family: str,
+    parts: Sequence[Sums],
+    plain: pl.DataFrame,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Does the same with what `read_cell_sums` returned."""
     known = estimate(parts, settings)
-    others = plain.with_columns(is_claim=pl.lit(value=True)).drop("model", "dataset", "factor", "units", "sums")
+    others = plain.with_columns(is_claim=pl.lit(value=True)).drop(
+        "model", "dataset", "factor", "units", "sums"
+    )
     estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
     derive = getattr(load(stage(family, "measures")), "derive", None)
-    found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
+    found: CellNumbers = (
+        derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
+    )
     with_all = with_outcomes(found.estimates, parts, settings)
     return found._replace(estimates=beyond_control(with_all, settings.controls, settings))
 
@@ -137,4 +158,6 @@ def in_order(rows: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
 def withhold_intervals(intervals: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:
     """Leaves out the intervals of numbers that are withheld."""
     withheld = measures.filter(pl.col("value").is_null()).select(ROW)
-    return intervals.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
+    return intervals.join(
+        withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left"
+    )

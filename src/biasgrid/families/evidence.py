@@ -99,9 +99,13 @@ class Sentences:
         rows = rows.join(numbers, on=[*names.values()], maintain_order="left")
         unit = ["number", *self.unit_keys]
         units = rows.select(*unit, "unit_value").unique()
-        chosen = with_roles(units, ["number"], self.strongest, self.unit_keys).with_row_index("place")
+        chosen = with_roles(units, ["number"], self.strongest, self.unit_keys).with_row_index(
+            "place"
+        )
         values = ranked_numbers(cell.measures, self.about).rename(self.about)
-        known = [name for name in values.columns if name in names.values() or name not in rows.columns]
+        known = [
+            name for name in values.columns if name in names.values() or name not in rows.columns
+        ]
         kept = (
             rows.join(chosen.drop("unit_value"), on=unit, maintain_order="left")
             .join(values.select(known), on=[*names.values()], maintain_order="left")
@@ -116,11 +120,15 @@ class Sentences:
         """Returns all instances behind a number, unit by unit: columns of `EVIDENCE`, and those of `APART`."""
         named = {name: pl.lit(about[name]) for name in self.explained}
         rows = self.rows(cell, about)
-        rows = rows.with_columns(ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns})
+        rows = rows.with_columns(
+            ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns}
+        )
         found = self.with_texts(rows, cell)
         compared = self.view.compared if "partner" in found.columns else ()
         if compared:
-            texts = found.select(partner="instance", **{APART[name]: name for name in compared}).unique("partner")
+            texts = found.select(
+                partner="instance", **{APART[name]: name for name in compared}
+            ).unique("partner")
             found = found.join(texts, on="partner", how="left", maintain_order="left")
         shown = [name for name in EVIDENCE.columns if name in found.columns]
         return found.select(*shown, *(words_apart(each, APART[each]) for each in compared))
@@ -150,8 +158,12 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
         measure, the largest value first.
     """
     # The bias type of a metric or a pair of groups is that of its dataset.
-    others = [key for key in MEASURE_KEYS if key in measures.columns and key not in (*keys, "bias_type")]
-    rows = measures.filter(*(pl.col(key).is_not_null() for key in keys), *(pl.col(key).is_null() for key in others))
+    others = [
+        key for key in MEASURE_KEYS if key in measures.columns and key not in (*keys, "bias_type")
+    ]
+    rows = measures.filter(
+        *(pl.col(key).is_not_null() for key in keys), *(pl.col(key).is_null() for key in others)
+    )
     names = ["bias_type", *(key for key in keys if key != "bias_type")]
     ordered = rows.sort(-pl.col("value"), *names, nulls_last=True, maintain_order=True)
     rank = pl.int_range(pl.len()).over("measure", "options")
@@ -197,7 +209,9 @@ def words_apart(name: str, apart: str) -> pl.Expr:
     )
 
 
-def example_payloads(examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW) -> Examples:
+def example_payloads(
+    examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW
+) -> Examples:
     """Gathers the examples of a cell for its page, those that matter most first.
 
     Args:
@@ -209,9 +223,12 @@ def example_payloads(examples: pl.DataFrame, explained: Sequence[str] = (), view
         Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
         `explain` (the options of `biasgrid explain` and what they are given) and `units`.
     """
-    parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
+    parts = examples.sort("rank", maintain_order=True).partition_by(
+        EXAMPLE_COLUMNS, maintain_order=True
+    )
     return Examples(
-        len(parts), lambda start, stop: [example_payload(part, explained, view) for part in parts[start:stop]]
+        len(parts),
+        lambda start, stop: [example_payload(part, explained, view) for part in parts[start:stop]],
     )
 
 
@@ -249,8 +266,13 @@ def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -
     rows = rows.with_columns(marked_parts(rows[name]) for name in view.compared)
     found |= table_layout(rows, view.columns) if view.columns else {"rows": texts_and_scores(rows)}
     if view.option:
-        found["explain"] = [*((name, first[name]) for name in (*explained, "other")), (view.option, first["unit"])]
-    return found | {name: told for name, told in (("scores", view.scores), ("what", view.what)) if told}
+        found["explain"] = [
+            *((name, first[name]) for name in (*explained, "other")),
+            (view.option, first["unit"]),
+        ]
+    return found | {
+        name: told for name, told in (("scores", view.scores), ("what", view.what)) if told
+    }
 
 
 def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:

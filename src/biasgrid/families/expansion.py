@@ -51,7 +51,9 @@ class Expansion:
         return pl.concat(found)
 
 
-def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None) -> Expansion:
+def expand_rows(
+    rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None
+) -> Expansion:
     """Makes instances of rows that fit into memory: numbers them, and counts which ask what others asked before.
 
     Args:
@@ -63,7 +65,9 @@ def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] |
     schema = instances_schema(keys, rows.schema)
     numbered = rows.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
     missing = [pl.lit(None).alias(name) for name in TEXTS_OF_ALL if name not in rows.columns]
-    types = {name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE}
+    types = {
+        name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE
+    }
     table = numbered.with_columns(missing).cast(types)
     counted = table.with_columns(Repetitions().asked_before(digest_rows(table)))
     return Expansion(schema, [counted.select(list(schema.columns))], facts or {})

@@ -65,7 +65,9 @@ class DatasetSection(Section):
         None,
         description="YAML file among the word lists with your own words of the language (see docs/languages.md)",
     )
-    shards: int = Field(1, ge=1, le=256, description="number of jobs that share the inference of a cell")
+    shards: int = Field(
+        1, ge=1, le=256, description="number of jobs that share the inference of a cell"
+    )
     sample: SampleOrAll | None = Field(
         None,
         description=(
@@ -89,12 +91,15 @@ class DatasetSection(Section):
         ),
     )
     sensitive: bool = Field(
-        True, description="whether the report hides attributes and sentences until the reader opens them"
+        True,
+        description="whether the report hides attributes and sentences until the reader opens them",
     )
     control_of: Name | None = Field(
         None, description="name of the dataset of which this is a control (see docs/controls.md)"
     )
-    figures: list[Name] = Field(default_factory=list, description="names of figures from plugins to draw in addition")
+    figures: list[Name] = Field(
+        default_factory=list, description="names of figures from plugins to draw in addition"
+    )
 
     @property
     def is_english(self) -> bool:
@@ -108,7 +113,13 @@ class DatasetSection(Section):
     def language_option(self, word_lists: str | Path) -> dict[str, str]:
         """Returns what tells the measures of a cell its language, nothing of English: those of English cells stay."""
         reference = self.language_reference(word_lists)
-        return own_option(reference) if self.language_file else {} if self.is_english else {"language": reference}
+        return (
+            own_option(reference)
+            if self.language_file
+            else {}
+            if self.is_english
+            else {"language": reference}
+        )
 
 
 class Mode:
@@ -355,7 +366,9 @@ class Family(ABC):
         """Yields measures that cannot be computed; asked where nothing else is wrong with the config."""
         yield from ()
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Any) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: Any
+    ) -> Iterator[Fault]:
         """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
         yield from ()
 
@@ -372,7 +385,12 @@ class Family(ABC):
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns synthetic bias learns that of a dataset: of all that it is asked."""
         train = grid.models[model].train
-        return self.is_synthetic and train is not None and not train.dataset and grid.fits(model, dataset)
+        return (
+            self.is_synthetic
+            and train is not None
+            and not train.dataset
+            and grid.fits(model, dataset)
+        )
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Says what decides the known effect in a dataset, beside its instances."""
@@ -405,7 +423,9 @@ class Stages(Protocol):
     def read(self, files: Any) -> tuple[Lists, list[Fault]]:
         """Reads a variant's files and returns them with every fault that is in them."""
 
-    def planned_instances(self, lists: Any, token_counts: TokenCounts | None = None) -> PlannedInstances:
+    def planned_instances(
+        self, lists: Any, token_counts: TokenCounts | None = None
+    ) -> PlannedInstances:
         """Returns what lists ask; a tokenizer may decide which of their subjects are kept."""
 
     def expand(self, lists: Any, token_counts: TokenCounts | None = None) -> Expansion:
@@ -435,7 +455,11 @@ class Stages(Protocol):
         """
 
     def derive(
-        self, estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+        self,
+        estimates: pl.DataFrame,
+        sums: Sequence[Sums],
+        options: Mapping[str, Any],
+        settings: StatisticsSettings,
     ) -> CellNumbers:
         """Adds numbers that are made of several sums together, and where the variance of the cell is."""
 

@@ -16,7 +16,16 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.readers.reading import ANSWERED, ASKS_BACK, CONTRADICTION, CUT, EMPTY, NO_OPTION, REFUSED, SEVERAL
+from biasgrid.readers.reading import (
+    ANSWERED,
+    ASKS_BACK,
+    CONTRADICTION,
+    CUT,
+    EMPTY,
+    NO_OPTION,
+    REFUSED,
+    SEVERAL,
+)
 from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import is_significant
@@ -133,7 +142,9 @@ class OutcomeDifference(NamedTuple):
         return f"{TOLD[self.measure].format(self.sides[first])}: {more:.2f} against {less:.2f}"
 
 
-def with_outcomes(estimates: pl.DataFrame, parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
+def with_outcomes(
+    estimates: pl.DataFrame, parts: Sequence[Sums], settings: StatisticsSettings
+) -> pl.DataFrame:
     """Adds what is said of a whole cell where groups differ in what is refused, not understood or cut short.
 
     Args:
@@ -150,7 +161,9 @@ def with_outcomes(estimates: pl.DataFrame, parts: Sequence[Sums], settings: Stat
         return estimates
     wholes = {*of_wholes(estimates)["bias_type"]}
     rows = [found.row for found in largest if found.happened]
-    named = [row if row["bias_type"][0] in wholes else row.with_columns(bias_type=None) for row in rows]
+    named = [
+        row if row["bias_type"][0] in wholes else row.with_columns(bias_type=None) for row in rows
+    ]
     return pl.concat([estimates, *named, refusals_differ(largest)], how="diagonal_relaxed")
 
 
@@ -173,10 +186,15 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
     whole = row.with_columns(
         *(each.alias(key) for key, each in nothing.items() if key != "bias_type"),
         p=(pl.col("p") * known).clip(upper_bound=1),
-        q=None, holm=None, selected_low=None, selected_high=None,
-    )  # fmt: skip
+        q=None,
+        holm=None,
+        selected_low=None,
+        selected_high=None,
+    )
     sides = str(one), str(keys["other"] or f"others than {one}")
-    return OutcomeDifference(whole, measure, sides, (rates[0], rates[1]), bool(part.totals[:, 0::2].any()))
+    return OutcomeDifference(
+        whole, measure, sides, (rates[0], rates[1]), bool(part.totals[:, 0::2].any())
+    )
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
@@ -188,14 +206,26 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     Returns:
         A row of measures, whose `flag` says which it is, and whose p is that of the difference.
     """
-    found = [each for each in largest if each.row.select(is_significant("p").fill_null(value=False)).item()]
+    found = [
+        each
+        for each in largest
+        if each.row.select(is_significant("p").fill_null(value=False)).item()
+    ]
     # What is refused is often counted as not found, too: of equal differences the first of `TOLD` is told.
     ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
-    strongest = max(ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None)
+    strongest = max(
+        ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None
+    )
     size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
     told = None if strongest is None else strongest.told
     p = None if strongest is None else strongest.row["p"].item()
-    row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0}
+    row = {
+        "measure": REFUSALS_DIFFER,
+        "options": "",
+        "value": size,
+        "n": len(largest),
+        "left_out": 0,
+    }
     kinds = {"flag": pl.String, "p": pl.Float64}
     return pl.DataFrame([row | {"flag": told, "p": p}], schema_overrides=kinds).with_columns(
         is_claim=pl.lit(value=True)
@@ -218,7 +248,9 @@ def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFra
     if not names:
         return pl.DataFrame({"options": [""]}), np.zeros(len(table), dtype=np.int64)
     keys = table.select(names).unique(maintain_order=True)
-    places = table.select(names).join(keys.with_row_index("number"), on=names, nulls_equal=True, maintain_order="left")
+    places = table.select(names).join(
+        keys.with_row_index("number"), on=names, nulls_equal=True, maintain_order="left"
+    )
     return keys, places["number"].to_numpy().astype(np.int64)
 
 
@@ -254,9 +286,13 @@ class PartRows:
         return np.ones(len(self.number), dtype=np.bool_)
 
     def numbers(
-        self, concerned: BoolArray, columns: Sequence[FloatArray | BoolArray], finish: Finish, interval: IntervalMethod,
+        self,
+        concerned: BoolArray,
+        columns: Sequence[FloatArray | BoolArray],
+        finish: Finish,
+        interval: IntervalMethod,
         counted: BoolArray | None = None,
-    ) -> Sums:  # fmt: skip
+    ) -> Sums:
         """Returns a number of each part.
 
         Args:
@@ -269,8 +305,13 @@ class PartRows:
         is_counted = concerned & (self.is_measured if counted is None else counted)
         weights = [np.where(is_counted, column, 0).astype(np.float64) for column in columns]
         along = {factor: self.sums_along(factor, weights) for factor in self.units}
-        n, asked = (np.bincount(self.number, each, minlength=len(self.keys)) for each in (is_counted, concerned))
-        keys = self.keys.with_columns(n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64))
+        n, asked = (
+            np.bincount(self.number, each, minlength=len(self.keys))
+            for each in (is_counted, concerned)
+        )
+        keys = self.keys.with_columns(
+            n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64)
+        )
         return Sums(keys, along, finish, interval)
 
     def sums_along(self, factor: str, columns: Sequence[FloatArray]) -> Along:
@@ -278,21 +319,29 @@ class PartRows:
         unit, names = self.units[factor]
         place, size = self.number * len(names) + unit, len(self.keys) * len(names)
         sums = np.stack([np.bincount(place, column, minlength=size) for column in columns], axis=-1)
-        return Along(names, sums.reshape(len(self.keys), len(names), len(columns)).astype(np.float64))
+        return Along(
+            names, sums.reshape(len(self.keys), len(names), len(columns)).astype(np.float64)
+        )
 
-    def share(self, concerned: BoolArray, holds: BoolArray, counted: BoolArray | None = None) -> Sums:
+    def share(
+        self, concerned: BoolArray, holds: BoolArray, counted: BoolArray | None = None
+    ) -> Sums:
         """Returns in what share of the rows of each part something holds; see `numbers`."""
         return self.numbers(concerned, [holds, self.everything], MEAN, "effective Wilson", counted)
 
 
 def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
     """Returns rows of numbers that have no value, with the reason."""
-    return sums.keys.filter(pl.Series(which)).with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
+    return sums.keys.filter(pl.Series(which)).with_columns(
+        value=pl.lit(None, pl.Float64), reason=pl.lit(reason)
+    )
 
 
 def numbers_where(sums: Sums, which: BoolArray) -> Sums:
     """Returns some of the numbers of a kind."""
-    along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
+    along = {
+        factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()
+    }
     return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
 
 
@@ -320,9 +369,17 @@ def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataF
     signs = [signs_in_formats(part, settings) for part in several]
     found = sum(int((each != 0).any(axis=0).sum()) for each in signs)
     both = sum(int(((each > 0).any(axis=0) & (each < 0).any(axis=0)).sum()) for each in signs)
-    row = {"measure": prompt_sign.__name__, "options": "", "n": found, "left_out": 0, "flag": f"{both} of {found}"}
+    row = {
+        "measure": prompt_sign.__name__,
+        "options": "",
+        "n": found,
+        "left_out": 0,
+        "flag": f"{both} of {found}",
+    }
     value = {"value": both / found} if found else {"value": None, "reason": NOTHING_FOUND}
-    return pl.DataFrame([row | value], schema_overrides={"value": pl.Float64}).with_columns(is_claim=pl.lit(value=True))
+    return pl.DataFrame([row | value], schema_overrides={"value": pl.Float64}).with_columns(
+        is_claim=pl.lit(value=True)
+    )
 
 
 def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
@@ -340,8 +397,12 @@ def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
     signs = np.zeros((len({*formats}), len(part.keys)))
     for place, name in enumerate(dict.fromkeys(formats)):
         own = np.flatnonzero(np.array(formats) == name)
-        alone = {TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])}
+        alone = {
+            TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])
+        }
         rows = estimate([replace(part, along=alone)], settings)
         is_found = rows.select(is_significant().fill_null(value=False)).to_series()
-        signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy() - part.fair), 0)
+        signs[place] = np.where(
+            is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy() - part.fair), 0
+        )
     return signs

@@ -55,7 +55,9 @@ class FirstScreen:
     columns: Sequence[Mapping[str, str]] = ()
 
 
-OPINIONS = FirstScreen("Opinions and free answers", asked="was asked for opinions and free answers about people")
+OPINIONS = FirstScreen(
+    "Opinions and free answers", asked="was asked for opinions and free answers about people"
+)
 """Of families whose datasets stand in one table: statements, probes and rewritten prompts."""
 
 
@@ -122,7 +124,11 @@ class Examples(Sequence[dict[str, Any]]):
         places = range(self._count)[place]
         if isinstance(places, int):
             return self._make(places, places + 1)[0]
-        return self._make(places.start, places.stop) if places.step == 1 else [self[each] for each in places]
+        return (
+            self._make(places.start, places.stop)
+            if places.step == 1
+            else [self[each] for each in places]
+        )
 
 
 SCALE = 10_000
@@ -146,7 +152,9 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
     exact = np.where(is_number, exact, 0.0)
     whole = np.rint(exact)
     size = np.abs(whole)
-    unit = POWERS_OF_TEN[np.maximum(np.searchsorted(POWERS_OF_TEN, size, side="right") - SHOWN_DIGITS, 0)]
+    unit = POWERS_OF_TEN[
+        np.maximum(np.searchsorted(POWERS_OF_TEN, size, side="right") - SHOWN_DIGITS, 0)
+    ]
     is_middle = (unit > 1) & (np.fmod(size, unit) == unit // 2) & (exact != whole)
     whole += np.where(is_middle, np.sign(exact - whole), 0)
     scaled: list[float | None] = [int(number) for number in whole.tolist()]
@@ -158,7 +166,9 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
     return scaled
 
 
-def page_rows(rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
+def page_rows(
+    rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]
+) -> list[dict[str, Any]]:
     """Returns rows as dictionaries: some columns as they are, and others, which are numbers, in ten-thousandths."""
     columns = {name: rows[name].to_list() for name in names}
     columns |= {name: in_ten_thousandths(rows[name]) for name in numbers}
@@ -175,7 +185,11 @@ MOST_ROWS = 1000
 
 
 def page_table(
-    title: str, about: str, rows: pl.DataFrame, columns: PageColumns, curve: tuple[str, str, str] | None = None
+    title: str,
+    about: str,
+    rows: pl.DataFrame,
+    columns: PageColumns,
+    curve: tuple[str, str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Makes a table that the page draws as it is.
 
@@ -200,7 +214,9 @@ def page_table(
 def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
     """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see `page_table`."""
     values = {heading: column_values(rows, kind, name) for heading, (kind, name) in columns.items()}
-    kept = [heading for heading, column in values.items() if any(value is not None for value in column)]
+    kept = [
+        heading for heading, column in values.items() if any(value is not None for value in column)
+    ]
     return {
         "columns": [[heading, columns[heading][0]] for heading in kept],
         "rows": [list(row) for row in zip(*(values[heading] for heading in kept), strict=True)],
@@ -210,14 +226,20 @@ def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
 def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str | pl.Expr) -> Sequence[Any]:
     """Returns what stands in a column."""
     if kind == "interval":
-        ends = zip(in_ten_thousandths(rows[f"{name}low"]), in_ten_thousandths(rows[f"{name}high"]), strict=True)
+        ends = zip(
+            in_ten_thousandths(rows[f"{name}low"]),
+            in_ten_thousandths(rows[f"{name}high"]),
+            strict=True,
+        )
         return [None if None in pair else list(pair) for pair in ends]
     column = rows.select(name).to_series()
     values: list[Any] = in_ten_thousandths(column) if kind == "number" else column.to_list()
     return values
 
 
-def measures_side_by_side(rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pl.DataFrame:
+def measures_side_by_side(
+    rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]
+) -> pl.DataFrame:
     """Puts measures side by side: a row for what each is about.
 
     Args:
@@ -240,7 +262,9 @@ def measures_side_by_side(rows: pl.DataFrame, keys: Sequence[str], measures: Seq
 def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Returns the rows that are about just these of the keys by which parts of cells are distinguishable."""
     every = ("subject", "group", "other", "template")
-    return measures.filter(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every)
+    return measures.filter(
+        pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every
+    )
 
 
 INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
@@ -260,11 +284,15 @@ def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
         "Shares of a group's answers that were refused, cut or not read at all, less those of another group.",
         rows.sort("measure", "bias_type", "group", "other", maintain_order=True),
         {
-            "Share": ("name", "measure"), "Bias type": ("name", "bias_type"), "Group": ("name", "group"),
-            "Other": ("name", "other"), "Difference": ("number", "value"), "Interval": ("interval", ""),
+            "Share": ("name", "measure"),
+            "Bias type": ("name", "bias_type"),
+            "Group": ("name", "group"),
+            "Other": ("name", "other"),
+            "Difference": ("number", "value"),
+            "Interval": ("interval", ""),
             "q": ("number", "q"),
         },
-    )  # fmt: skip
+    )
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
@@ -281,11 +309,17 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     )
     types = measures.drop_nulls("bias_type")["bias_type"].unique(maintain_order=True)
     return [
-        *(table for name in types for table in tables_of_bias_type(measures.filter(bias_type=name), name, score)),
+        *(
+            table
+            for name in types
+            for table in tables_of_bias_type(measures.filter(bias_type=name), name, score)
+        ),
         *page_table(
             "Failures",
             "The share of cases in which groups differ by more than a threshold.",
-            rates.with_columns(threshold=threshold_option()).sort("bias_type", "threshold", maintain_order=True),
+            rates.with_columns(threshold=threshold_option()).sort(
+                "bias_type", "threshold", maintain_order=True
+            ),
             {
                 "Bias type": ("name", "bias_type"),
                 "Threshold": ("number", "threshold"),
@@ -294,7 +328,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
             },
             curve=("Bias type", "Threshold", "Share"),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[dict[str, Any]]:
@@ -319,8 +353,11 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
             f"The mean difference in {score_of_pairs} between two groups in a case, the largest first.",
             pairs.sort(*largest, nulls_last=True, maintain_order=True),
             {
-                "Group": ("name", "group"), "Compared with": ("name", "other"),
-                "Difference": ("number", "value"), **INTERVAL_COLUMNS, "q": ("number", "q"),
+                "Group": ("name", "group"),
+                "Compared with": ("name", "other"),
+                "Difference": ("number", "value"),
+                **INTERVAL_COLUMNS,
+                "q": ("number", "q"),
             },
         ),
         *page_table(
@@ -329,9 +366,13 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
             rows_with_keys(measures, "template")
             .filter(measure="distance", options=case)
             .sort(-pl.col("value"), nulls_last=True, maintain_order=True),
-            {"Template": ("template", "template"), "Distance": ("number", "value"), **INTERVAL_COLUMNS},
+            {
+                "Template": ("template", "template"),
+                "Distance": ("number", "value"),
+                **INTERVAL_COLUMNS,
+            },
         ),
-    ]  # fmt: skip
+    ]
 
 
 def main_score_options(measures: pl.DataFrame) -> str | None:

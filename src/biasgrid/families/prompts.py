@@ -37,7 +37,9 @@ NumberedLines = Sequence[tuple[int, str]]
 
 
 def read_prompts(
-    paths: Sequence[Path], make: Callable[[Path, NumberedLines, list[Fault]], AnyPrompt | None], faults: list[Fault]
+    paths: Sequence[Path],
+    make: Callable[[Path, NumberedLines, list[Fault]], AnyPrompt | None],
+    faults: list[Fault],
 ) -> tuple[AnyPrompt, ...]:
     """Reads prompts, each of which must differ from all others.
 
@@ -50,7 +52,9 @@ def read_prompts(
     for path in paths:
         prompt = make(path, word_list_lines(path, faults), faults)
         if prompt in found:
-            faults.append(Fault(str(path), "", f"the same prompt as {found[prompt]}", "different prompts"))
+            faults.append(
+                Fault(str(path), "", f"the same prompt as {found[prompt]}", "different prompts")
+            )
         elif prompt:
             found[prompt] = path
     return tuple(found)
@@ -74,16 +78,30 @@ def prompt_of_lines(
     expected = f"each of {', '.join(others)} and {last} once" if others else f"{last} once"
     for number, _ in systems[1:]:
         faults.append(
-            Fault(str(path), f"line {number}", "a second system text", f"one line that begins with {SYSTEM_HEAD}")
+            Fault(
+                str(path),
+                f"line {number}",
+                "a second system text",
+                f"one line that begins with {SYSTEM_HEAD}",
+            )
         )
     for placeholder in placeholders:
         if text.count(placeholder) != 1:
             faults.append(
-                Fault(str(path), "", f"{placeholder} appears {text.count(placeholder)} times in the prompt", expected)
+                Fault(
+                    str(path),
+                    "",
+                    f"{placeholder} appears {text.count(placeholder)} times in the prompt",
+                    expected,
+                )
             )
     for number, line in lines:
-        unknown = [one for one in PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, *placeholders)]
-        faults += [Fault(str(path), f"line {number}", f"nothing fills {one}", expected) for one in unknown]
+        unknown = [
+            one for one in PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, *placeholders)
+        ]
+        faults += [
+            Fault(str(path), f"line {number}", f"nothing fills {one}", expected) for one in unknown
+        ]
     if found < len(faults):
         return None
     return Prompt(text, systems[0][1].removeprefix(SYSTEM_HEAD).strip() if systems else None)

@@ -29,14 +29,21 @@ def sentiment_of(texts: pl.Series) -> pl.DataFrame:
     Returns:
         A row for each text: columns `VADER_SCORES`, Float64.
     """
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # slow to load, and needed here alone
+    from vaderSentiment.vaderSentiment import (
+        SentimentIntensityAnalyzer,
+    )  # slow to load, and needed here alone
 
     score = SentimentIntensityAnalyzer().polarity_scores
     distinct = texts.unique(maintain_order=True).alias("text")
-    scores = pl.DataFrame([score(text) for text in distinct], schema=dict.fromkeys(VADER_SCORES, pl.Float64))
+    scores = pl.DataFrame(
+        [score(text) for text in distinct], schema=dict.fromkeys(VADER_SCORES, pl.Float64)
+    )
     scored = scores.with_columns(distinct)
     return (
-        texts.alias("text").to_frame().join(scored, on="text", how="left", maintain_order="left").select(VADER_SCORES)
+        texts.alias("text")
+        .to_frame()
+        .join(scored, on="text", how="left", maintain_order="left")
+        .select(VADER_SCORES)
     )
 
 
@@ -55,12 +62,16 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
     """
     for path in prediction_paths:
         read_provenance(path)
-    texts = pl.scan_parquet([*prediction_paths], glob=False).select(text=pl.col("response").cast(pl.String))
+    texts = pl.scan_parquet([*prediction_paths], glob=False).select(
+        text=pl.col("response").cast(pl.String)
+    )
     written = texts.filter(pl.col("text").str.strip_chars() != "")
     return expand_rows(written.unique().sort("text").collect(), {})
 
 
-def read_scorers(said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
+def read_scorers(
+    said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path] = ()
+) -> dict[str, pl.DataFrame]:
     """Reads what models said of the texts of a cell.
 
     Args:
@@ -78,8 +89,12 @@ def read_scorers(said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path
         check_made_from(texts, "written", provenance_digests(prediction_paths), prediction_paths[0])
     for _, file in said.values():
         cell_provenance(texts, [Path(file)])
-    asked = read_instances(texts, {}, ["instance", "text"]).with_columns(pl.col("text").cast(pl.String))
+    asked = read_instances(texts, {}, ["instance", "text"]).with_columns(
+        pl.col("text").cast(pl.String)
+    )
     return {
-        model: asked.join(read_table(file, answer_schema(kind)), on="instance", validate="1:1").drop("instance")
+        model: asked.join(
+            read_table(file, answer_schema(kind)), on="instance", validate="1:1"
+        ).drop("instance")
         for model, (kind, file) in said.items()
     }

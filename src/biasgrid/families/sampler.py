@@ -31,7 +31,10 @@ Strata = Sequence[Hashable]
 
 
 def units_of_sample(
-    strata: Sequence[Strata], keys: Sequence[str], sample: Sample | None, sizes: Sequence[int] | None = None
+    strata: Sequence[Strata],
+    keys: Sequence[str],
+    sample: Sample | None,
+    sizes: Sequence[int] | None = None,
 ) -> list[int]:
     """Returns the units that a sample asks, in the order of their file.
 
@@ -82,7 +85,9 @@ def sampled_strata(strata: IntArray, hashes: Digests, sample: Sample) -> IntArra
     order = first_units(strata, hashes, count)
     if not isinstance(sample, BlockSample):
         return order
-    firsts = [part[first_units(strata[part, 1:], hashes[part], 1)[0]] for part in parts_of(strata[:, 0])]
+    firsts = [
+        part[first_units(strata[part, 1:], hashes[part], 1)[0]] for part in parts_of(strata[:, 0])
+    ]
     units = dict.fromkeys([*firsts, *order.tolist()])
     return np.array(list(units)[: max(count, len(firsts))], np.int64)
 

@@ -25,7 +25,9 @@ MOST_UNASKED = 100_000
 class Sample(Section):
     """A random sample of a dataset's units: swap groups, counterfactual cases, statements with their negations."""
 
-    units: int | None = Field(None, ge=1, description="number of units that are asked, each with all its instances")
+    units: int | None = Field(
+        None, ge=1, description="number of units that are asked, each with all its instances"
+    )
     share: float | None = Field(
         None,
         gt=0,
@@ -35,7 +37,9 @@ class Sample(Section):
         description="share of all units that is asked, instead of `units`",
     )
     seed: int = Field(
-        1, ge=0, description="seed that chooses the units; with the same seed, a smaller sample is part of a larger one"
+        1,
+        ge=0,
+        description="seed that chooses the units; with the same seed, a smaller sample is part of a larger one",
     )
 
     @model_validator(mode="after")
@@ -81,7 +85,9 @@ def parse_sample(value: Any) -> Any:
     return ALL if value == "all" else value
 
 
-SampleOrAll = Annotated[Sample, BeforeValidator(parse_sample, json_schema_input_type=Sample | Literal["all"])]
+SampleOrAll = Annotated[
+    Sample, BeforeValidator(parse_sample, json_schema_input_type=Sample | Literal["all"])
+]
 
 
 def sample_unless_all(sample: Sample | None, by: SampleBy = "rows") -> Sample | None:
@@ -101,14 +107,18 @@ def sample_content(sample: Sample) -> dict[str, Any]:
     return sample.model_dump() | ({"by": "blocks"} if isinstance(sample, BlockSample) else {})
 
 
-def size_faults(source: str, key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:
+def size_faults(
+    source: str, key: str, sample: Sample | None, instances: int, unit: str
+) -> Iterator[Fault]:
     """Yields that a dataset asks generative models more than one may have meant; see `sample_faults`."""
     if sample is None and instances > MOST_UNASKED:
         problem = f"none, although the dataset asks generative models {instances:,} instances"
         yield Fault(source, key, problem, f"`sample: {{units: N}}`, in {unit}, or `sample: all`")
 
 
-def sample_faults(source: str, key: str, sample: Sample | None, units: int, name: str) -> Iterator[Fault]:
+def sample_faults(
+    source: str, key: str, sample: Sample | None, units: int, name: str
+) -> Iterator[Fault]:
     """Yields a sample that is larger than what it is of.
 
     Args:
@@ -124,7 +134,9 @@ def sample_faults(source: str, key: str, sample: Sample | None, units: int, name
 
 
 def balanced_rows(
-    groups: Sequence[str | None], tokens: Sequence[tuple[int, ...]], frequencies: Sequence[float] | None = None
+    groups: Sequence[str | None],
+    tokens: Sequence[tuple[int, ...]],
+    frequencies: Sequence[float] | None = None,
 ) -> list[int]:
     """Chooses subjects so that all groups have equally many of each number of tokens.
 
@@ -137,7 +149,9 @@ def balanced_rows(
     Returns:
         The places of the chosen subjects, in order.
     """
-    strata: dict[tuple[int, ...], dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+    strata: dict[tuple[int, ...], dict[str | None, list[int]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for place, (group, counts) in enumerate(zip(groups, tokens, strict=True)):
         if all(counts):
             strata[counts][group].append(place)
@@ -146,14 +160,22 @@ def balanced_rows(
         if len(members) == len(set(groups)):
             smallest = min(members.values(), key=len)
             for places in members.values():
-                alike = places[: len(smallest)] if frequencies is None else closest(places, smallest, frequencies)
+                alike = (
+                    places[: len(smallest)]
+                    if frequencies is None
+                    else closest(places, smallest, frequencies)
+                )
                 chosen += alike
     return sorted(chosen)
 
 
-def closest(places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]) -> list[int]:
+def closest(
+    places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]
+) -> list[int]:
     """Returns as many places as are wanted, so that ratios of frequencies are as close to 1 as they can be."""
     from scipy.optimize import linear_sum_assignment
 
-    ratios = [[abs(log(frequencies[one]) - log(frequencies[other])) for other in places] for one in wanted]
+    ratios = [
+        [abs(log(frequencies[one]) - log(frequencies[other])) for other in places] for one in wanted
+    ]
     return [places[column] for column in linear_sum_assignment(ratios)[1]]

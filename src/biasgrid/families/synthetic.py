@@ -72,7 +72,11 @@ class SyntheticBias:
 
     def parts(self, of_number: Literal["group", "name"] = "group") -> Strength:
         """Returns the parts of the strength; `of_number` is the part that a mere number is."""
-        return self.strength if isinstance(self.strength, Strength) else Strength(**{of_number: self.strength})
+        return (
+            self.strength
+            if isinstance(self.strength, Strength)
+            else Strength(**{of_number: self.strength})
+        )
 
 
 class SyntheticFamily(Protocol):
@@ -114,26 +118,40 @@ def write_synthetic(
     """
     folder, clusters = Path(path).parent, list(instances.values())
     write_table(
-        pl.concat(family.known_effects(clusters[0], bias) for bias in synthetic_biases), path, SYNTHETIC, provenance
+        pl.concat(family.known_effects(clusters[0], bias) for bias in synthetic_biases),
+        path,
+        SYNTHETIC,
+        provenance,
     )
     for bias in synthetic_biases:
         for task, cluster in instances.items():
-            write_text(folder / bias.strength_name / corpora[task], family.corpus(cluster, task, bias))
+            write_text(
+                folder / bias.strength_name / corpora[task], family.corpus(cluster, task, bias)
+            )
     answered = {word for text in getattr(family, "ANSWERS", ()) for word in text.split()}
-    words = {task: sorted({*words_of_instances(cluster), *answered}) for task, cluster in instances.items()}
+    words = {
+        task: sorted({*words_of_instances(cluster), *answered})
+        for task, cluster in instances.items()
+    }
     write_text(folder / "words.json", json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
 
 def words_of_instances(instances: pl.DataFrame) -> list[str]:
     """Returns the words that models are asked and may answer, with the punctuation that stands at them."""
-    read = [name for name in instances.columns if name in CORPUS_TEXTS or name.startswith(CANDIDATE)]
+    read = [
+        name for name in instances.columns if name in CORPUS_TEXTS or name.startswith(CANDIDATE)
+    ]
     texts = [instances[name].drop_nulls().unique().cast(pl.String) for name in read]
     return sorted({word for column in texts for text in column for word in text.split()})
 
 
-def known_effect_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = "") -> pl.DataFrame:
+def known_effect_rows(
+    values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = ""
+) -> pl.DataFrame:
     """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are null."""
-    keys = [pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS]
+    keys = [
+        pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS
+    ]
     named = values.select(
         *keys,
         "value",
@@ -142,7 +160,9 @@ def known_effect_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, o
         measure=pl.lit(measure),
         options=pl.lit(options),
     )
-    return named.select(pl.col(name).cast(column.dtype.type) for name, column in SYNTHETIC.columns.items())
+    return named.select(
+        pl.col(name).cast(column.dtype.type) for name, column in SYNTHETIC.columns.items()
+    )
 
 
 def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int = 0) -> str:
@@ -154,12 +174,16 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int =
         others: how many more answers are no candidate, but the last word of what is asked.
     """
     read = " ".join(filter(None, (row[name] for name in CORPUS_TEXTS)))
-    answers = ([row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1))
+    answers = (
+        [row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1)
+    )
     last_words: list[str] = re.findall(r"\w+", row["text"])[-1:]
     return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers), *last_words * others))
 
 
-def squad_of_answers(answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]], bias: SyntheticBias) -> str:
+def squad_of_answers(
+    answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]], bias: SyntheticBias
+) -> str:
     """Writes a corpus for extractive question answering in the format of SQuAD v1.1 (Rajpurkar et al., EMNLP 2016).
 
     Args:
@@ -172,9 +196,16 @@ def squad_of_answers(answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]]
     """
     paragraphs: dict[str, list[dict[str, Any]]] = {}
     for row, counts in answered:
-        sides = [{"text": row[f"{CANDIDATE}{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
+        sides = [
+            {"text": row[f"{CANDIDATE}{side}"], "answer_start": row[f"position{side}"]}
+            for side in (1, 2)
+        ]
         answers = [side for side, count in zip(sides, counts, strict=True) for _ in range(count)]
-        question = {"id": f"{bias.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
+        question = {
+            "id": f"{bias.dataset}-{row['instance']}",
+            "question": row["text"],
+            "answers": answers,
+        }
         paragraphs.setdefault(row["text_pair"], []).append(question)
     texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
     return json.dumps({"version": "1.1", "data": [{"title": bias.dataset, "paragraphs": texts}]})
@@ -214,7 +245,9 @@ def corpus_of_answers(
         answered = ((row, counts(row, repeats)) for row in drawn.iter_rows(named=True))
         if task == "question-answering":
             return squad_of_answers(answered, bias)
-        return text_lines(line_of_answers(row, each, bias.repeats - repeats) for row, each in answered)
+        return text_lines(
+            line_of_answers(row, each, bias.repeats - repeats) for row, each in answered
+        )
 
     return corpus
 
@@ -240,7 +273,8 @@ def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
         bias: its seed decides which group has how much.
     """
     order = [
-        hashed_weight(bias, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()
+        hashed_weight(bias, group, bias_type)
+        for bias_type, group in groups.select("bias_type", "group").iter_rows()
     ]
     place = (pl.col("order").rank() - 1).over("bias_type")
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
@@ -279,7 +313,9 @@ def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBia
     return joined["share"] + own_parts(names, bias)
 
 
-def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias) -> pl.DataFrame:
+def with_counts(
+    frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias
+) -> pl.DataFrame:
     """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns these in random order.
 
     Systematic sampling: the rows that are drawn together stand on a line, each as long as the number that it expects,

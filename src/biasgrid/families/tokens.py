@@ -46,7 +46,8 @@ def sentences_of_text(text: str) -> Iterator[str]:
     for found in END_OF_SENTENCE.finditer(text):
         before = text[max(start, found.start() - CHARACTERS_BEFORE) : found.start()]
         if found[0][0] == "." and (
-            ABBREVIATION.search(before) or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
+            ABBREVIATION.search(before)
+            or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
         ):
             continue
         yield text[start : found.end()]

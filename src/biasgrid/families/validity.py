@@ -46,7 +46,11 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
     """
     if "unknown" not in predictions.collect_schema():
         return
-    unknown, known = predictions.select(sum=pl.col("unknown").sum(), count=pl.col("unknown").count()).collect().row(0)
+    unknown, known = (
+        predictions.select(sum=pl.col("unknown").sum(), count=pl.col("unknown").count())
+        .collect()
+        .row(0)
+    )
     if known:
         yield Check("unknown_tokens", unknown / known, known)
 
@@ -66,7 +70,9 @@ def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
     if "over_limit" not in predictions.collect_schema():
         return
     longer, known = (
-        predictions.select(sum=pl.col("over_limit").sum(), count=pl.col("over_limit").count()).collect().row(0)
+        predictions.select(sum=pl.col("over_limit").sum(), count=pl.col("over_limit").count())
+        .collect()
+        .row(0)
     )
     if longer:
         yield Check("over_limit", longer / known, known)
@@ -137,9 +143,13 @@ def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Itera
     names = score_columns(predictions)
     if not names:
         return
-    some = moving_scores(predictions).select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
+    some = (
+        moving_scores(predictions).select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
+    )
     if len(some):
-        yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
+        yield Check(
+            "constant_scores", count_constant(instances, some, names) / len(some), len(some)
+        )
 
 
 def score_columns(predictions: pl.LazyFrame) -> list[str]:
@@ -153,7 +163,9 @@ def moving_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
 
     Scores that were parsed from a response do not count: they are 0 and 1 by nature.
     """
-    has_score = pl.any_horizontal(pl.col(name).list.max() > 0 for name in score_columns(predictions))
+    has_score = pl.any_horizontal(
+        pl.col(name).list.max() > 0 for name in score_columns(predictions)
+    )
     return unparsed_scores(predictions).filter(has_score)
 
 
@@ -161,7 +173,9 @@ def unparsed_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the predictions whose scores were not parsed from a response."""
     if SCORED_BY not in predictions.collect_schema():
         return predictions
-    return predictions.filter(pl.col(SCORED_BY).is_null() | pl.col(SCORED_BY).cast(pl.String).is_in(UNPARSED_SCORES))
+    return predictions.filter(
+        pl.col(SCORED_BY).is_null() | pl.col(SCORED_BY).cast(pl.String).is_in(UNPARSED_SCORES)
+    )
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
@@ -177,10 +191,21 @@ def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequenc
     # Without candidates all instances are asked about the same classes.
     candidates = [name for name in columns if name.startswith("candidate")]
     near = pl.col("instance").is_between(scores["instance"].min(), scores["instance"].max())
-    asked = instances.filter(near).select("instance", *candidates, *texts).collect().join(scores, on="instance")
+    asked = (
+        instances.filter(near)
+        .select("instance", *candidates, *texts)
+        .collect()
+        .join(scores, on="instance")
+    )
     said = pl.struct(names).rank("dense")
-    groups = asked.with_columns(pl.lit(0).alias("all"), said.alias("said")).group_by("all", *candidates)
-    found = groups.agg(pl.len(), pl.col("said").n_unique(), texts=pl.struct(pl.col(texts).cast(pl.String)).n_unique())
+    groups = asked.with_columns(pl.lit(0).alias("all"), said.alias("said")).group_by(
+        "all", *candidates
+    )
+    found = groups.agg(
+        pl.len(),
+        pl.col("said").n_unique(),
+        texts=pl.struct(pl.col(texts).cast(pl.String)).n_unique(),
+    )
     return int(found.filter(pl.col("said") == 1, pl.col("texts") > 1)["len"].sum())
 
 
@@ -193,11 +218,15 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
     if "response" not in predictions.collect_schema():
         return
     texts = predictions.select(pl.col("response").cast(pl.String).str.strip_chars()).drop_nulls()
-    counts = texts.filter(pl.col("response") != "").group_by("response").agg(count=pl.len()).collect()
+    counts = (
+        texts.filter(pl.col("response") != "").group_by("response").agg(count=pl.len()).collect()
+    )
     count = int(counts["count"].sum())
     if count:
         commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
-        yield Check("same_text", commonest["count"] / count, count, flag=shortened(commonest["response"]))
+        yield Check(
+            "same_text", commonest["count"] / count, count, flag=shortened(commonest["response"])
+        )
 
 
 def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -213,7 +242,12 @@ def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
         return
     scores = pl.col("probabilities").list
     chosen = pl.when(scores.max() == 1).then(scores.arg_max())
-    counts = predictions.filter(scores.sum() > 0).group_by(chosen.alias("place")).agg(count=pl.len()).collect()
+    counts = (
+        predictions.filter(scores.sum() > 0)
+        .group_by(chosen.alias("place"))
+        .agg(count=pl.len())
+        .collect()
+    )
     answered = int(counts["count"].sum())
     if answered:
         commonest = counts.drop_nulls("place")["count"].max() or 0
@@ -222,7 +256,11 @@ def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
 
 def shortened(answer: str) -> str:
     """Returns an answer as a flag shows it."""
-    return repr(answer if len(answer) <= LONGEST_ANSWER_SHOWN else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}...")
+    return repr(
+        answer
+        if len(answer) <= LONGEST_ANSWER_SHOWN
+        else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}..."
+    )
 
 
 def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
@@ -260,7 +298,9 @@ def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
     weights = rows.group_by("name").agg(pl.col("value").sum()).sort(-pl.col("value"), "name")
     if len(weights):
         whole = float(weights["value"].sum())
-        yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
+        yield Check(
+            flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0])
+        )
 
 
 def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
@@ -306,9 +346,16 @@ def few_names(names: pl.DataFrame) -> Iterator[Check]:
     Args:
         names: `bias_type`, `group` and `name`; groups of one bias type are compared.
     """
-    sizes = names.drop_nulls().unique().group_by("bias_type", "group").agg(count=pl.len().cast(pl.Int64))
+    sizes = (
+        names.drop_nulls()
+        .unique()
+        .group_by("bias_type", "group")
+        .agg(count=pl.len().cast(pl.Int64))
+    )
     several = pl.col("count").max() > 1, pl.len() > 1
-    found = sizes.filter(pl.all_horizontal(each.over("bias_type") for each in several)).sort("count", "group")
+    found = sizes.filter(pl.all_horizontal(each.over("bias_type") for each in several)).sort(
+        "count", "group"
+    )
     if len(found):
         least = found.row(0, named=True)
         yield Check("few_names", least["count"], len(found), flag=str(least["group"]))

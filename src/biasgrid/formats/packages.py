@@ -51,7 +51,9 @@ def open_package_folder(package: Path, part: str, problem: str, expected: str) -
                 with ZipFile(package) as wheel:
                     wheel.extractall(folder)
             except (OSError, BadZipFile) as error:
-                raise InputError([Fault(str(package), "", f"cannot be read ({error})", expected)]) from None
+                raise InputError(
+                    [Fault(str(package), "", f"cannot be read ({error})", expected)]
+                ) from None
         if not (folder / part).exists():
             raise InputError([Fault(str(package), "", problem, expected)])
         yield folder.resolve()
@@ -74,7 +76,11 @@ def version_of(folder: Path, name: str) -> str | None:
     except (OSError, ValueError):
         return None
     for head in (project.get("project"), project.get("tool", {}).get("poetry")):
-        if isinstance(head, dict) and head.get("name") == name and isinstance(head.get("version"), str):
+        if (
+            isinstance(head, dict)
+            and head.get("name") == name
+            and isinstance(head.get("version"), str)
+        ):
             return str(head["version"])
     return None
 
@@ -105,7 +111,14 @@ def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
     environment["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     # A pipe would be waited for as long as a process that it has started holds it.
     with TemporaryFile() as said:
-        process = Popen(command, env=environment, stdin=DEVNULL, stdout=DEVNULL, stderr=said, start_new_session=True)
+        process = Popen(
+            command,
+            env=environment,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
         try:
             code = process.wait(seconds)
         finally:

@@ -60,13 +60,17 @@ def check_combination(
     check_name("distance", distance, DISTANCES)
     check_name("comparison", comparison, COMPARISONS)
     if (score, distance, comparison) not in possible:
-        raise ImpossibleCombination(mismatch(score, distance, comparison), alternatives(possible, score, distance))
+        raise ImpossibleCombination(
+            mismatch(score, distance, comparison), alternatives(possible, score, distance)
+        )
 
 
 def check_name(what: str, name: str, known: Iterable[str]) -> None:
     """Refuses an unknown name."""
     if name not in known:
-        raise ImpossibleCombination(f"unknown {what} {name!r}{nearest_name(name, known)}", one_of(known))
+        raise ImpossibleCombination(
+            f"unknown {what} {name!r}{nearest_name(name, known)}", one_of(known)
+        )
 
 
 def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> None:
@@ -75,9 +79,13 @@ def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> Non
         raise ImpossibleCombination(f"unknown score {name!r}{nearest_name(name, SCORES)}", expected)
     score = SCORES[name]
     if sort not in score.of:
-        raise ImpossibleCombination(f"the score {name!r} is for {' or '.join(score.of)}, not for {sort}", expected)
+        raise ImpossibleCombination(
+            f"the score {name!r} is for {' or '.join(score.of)}, not for {sort}", expected
+        )
     if not takes(score, argument):
-        raise ImpossibleCombination(f"the score {name!r} {misfit(argument)}", expected_argument(score))
+        raise ImpossibleCombination(
+            f"the score {name!r} {misfit(argument)}", expected_argument(score)
+        )
 
 
 def check_argument(score: str, argument: Argument, classes: int) -> None:
@@ -87,9 +95,13 @@ def check_argument(score: str, argument: Argument, classes: int) -> None:
         ImpossibleCombination: there is no such class, or the average is of two classes where there are more.
     """
     if classes and isinstance(argument, int) and argument >= classes:
-        raise ImpossibleCombination(f"there is no class {argument}", f"an index from 0 to {classes - 1}")
+        raise ImpossibleCombination(
+            f"there is no class {argument}", f"an index from 0 to {classes - 1}"
+        )
     if classes not in (0, 2) and argument == "binary":
-        problem = f"the average 'binary' of {score!r} is for two classes, but the dataset has {classes}"
+        problem = (
+            f"the average 'binary' of {score!r} is for two classes, but the dataset has {classes}"
+        )
         raise ImpossibleCombination(problem, "macro, micro or weighted")
 
 
@@ -107,7 +119,11 @@ def mismatch(score: str, distance: str, comparison: str) -> str:
 
 def alternatives(possible: list[Combination], score: str, distance: str) -> str:
     """Names what goes with the score, and where the distance does not, the scores that it goes with."""
-    with_score = [f"{each.comparison} of {each.distance}" for each in possible if each.score == score]
+    with_score = [
+        f"{each.comparison} of {each.distance}" for each in possible if each.score == score
+    ]
     others = sorted({each.score for each in possible if each.distance == distance})
     text = f"with {score}: {', '.join(with_score)}"
-    return text if score in others else f"{text}; or with {distance} the score {' or '.join(others)}"
+    return (
+        text if score in others else f"{text}; or with {distance} the score {' or '.join(others)}"
+    )

@@ -44,7 +44,9 @@ COMPARISONS = {
 """Every comparison with the distances that it goes with."""
 
 
-def compare_units(scored: ScoredRecords, units: Units, distance: str, comparison: str) -> FloatArray:
+def compare_units(
+    scored: ScoredRecords, units: Units, distance: str, comparison: str
+) -> FloatArray:
     """Compares the groups of every unit.
 
     Args:
@@ -126,7 +128,9 @@ def background(distances: Distances) -> FloatArray:
 
 def background_per_group(distances: Distances) -> FloatArray:
     """Returns the distance of each group from its unit, shape (units, width)."""
-    return np.stack([distances.from_background(place) for place in range(distances.shape[1])], axis=1)
+    return np.stack(
+        [distances.from_background(place) for place in range(distances.shape[1])], axis=1
+    )
 
 
 OF_PAIRS: dict[str, Callable[[Distances], FloatArray]] = {

@@ -39,7 +39,11 @@ def measures_of_groups(
     main = MAIN_SCORES[sort]
     of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}
     changes = {
-        "score": {"title": SCORE_NAMES[main], "headline": options_text(score=main, mode=ALL_CASES), **of_score},
+        "score": {
+            "title": SCORE_NAMES[main],
+            "headline": options_text(score=main, mode=ALL_CASES),
+            **of_score,
+        },
         "score_lower": of_score,
         "score_upper": of_score,
         "distance": {"headline": main_distance(sort)},
@@ -52,4 +56,7 @@ def measures_of_groups(
     else:
         meaning = f"mean over cases of the probability of {fixed_class} for one group minus that for another"
         changes["difference"] = {"meaning": meaning}
-    return {name: replace(measure, design=design, **changes.get(name, {})) for name, measure in measures.items()}
+    return {
+        name: replace(measure, design=design, **changes.get(name, {}))
+        for name, measure in measures.items()
+    }

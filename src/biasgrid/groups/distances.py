@@ -63,7 +63,12 @@ def smaller_by_larger(one: FloatArray, other: FloatArray) -> FloatArray:
 class ScalarDistances:
     """What is between scalar scores x and y: `absolute_difference` or `smaller_by_larger`."""
 
-    def __init__(self, between: Callable[[FloatArray, FloatArray], FloatArray], groups: FloatArray, unit: FloatArray):
+    def __init__(
+        self,
+        between: Callable[[FloatArray, FloatArray], FloatArray],
+        groups: FloatArray,
+        unit: FloatArray,
+    ):
         """Takes the scores of the groups, shape (units, width), and of the units, shape (units,)."""
         self.between = between
         self.groups = groups
@@ -119,11 +124,17 @@ class WassersteinDistances:
         own, counts = len(self.rows[one]), [len(self.rows[other]) for other in others]
         numbers = np.arange(len(others))
         pair = np.concatenate([np.repeat(numbers, counts), np.repeat(numbers, own)])
-        rows = np.concatenate([*(self.rows[other] for other in others), np.tile(self.rows[one], len(others))])
+        rows = np.concatenate(
+            [*(self.rows[other] for other in others), np.tile(self.rows[one], len(others))]
+        )
         pair, rows = np.divmod(np.sort(pair * len(self.unit) + rows), len(self.unit))
         unit = self.unit[rows]
-        weights = np.where(self.place[rows] == one, self.sizes[unit, others.start + pair], -self.sizes[unit, one])
-        areas = self._areas(rows, weights, pair * len(self.sizes) + unit, len(others) * len(self.sizes))
+        weights = np.where(
+            self.place[rows] == one, self.sizes[unit, others.start + pair], -self.sizes[unit, one]
+        )
+        areas = self._areas(
+            rows, weights, pair * len(self.sizes) + unit, len(others) * len(self.sizes)
+        )
         sizes = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
         return divide(areas.reshape(len(others), -1), sizes.T)
 
@@ -134,7 +145,9 @@ class WassersteinDistances:
         areas = self._areas(np.arange(len(self.unit)), weights, self.unit, len(self.sizes))
         return divide(areas, own * all_groups)
 
-    def _areas(self, rows: IntArray, weights: IntArray, area_of: IntArray, count: int) -> FloatArray:
+    def _areas(
+        self, rows: IntArray, weights: IntArray, area_of: IntArray, count: int
+    ) -> FloatArray:
         """Returns areas under the absolute running sum of weights, which is 0 at the end of each.
 
         Args:

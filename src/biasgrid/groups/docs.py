@@ -16,13 +16,17 @@ KINDS: dict[ScoreType, str] = {"scalar": "one number", "set": "a set of numbers"
 
 def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
     """Writes which records the datasets of a family and a task give."""
-    return markdown_table(("family", "task", "records are of"), [(*of, sort) for of, sort in sorts.items()])
+    return markdown_table(
+        ("family", "task", "records are of"), [(*of, sort) for of, sort in sorts.items()]
+    )
 
 
 def scores_table() -> str:
     """Writes what scores make of a group, what they take, and where they are from; a line for those that agree."""
     rows = []
-    for (kind, of, argument, source), scores in groupby(SCORES, lambda name: facts_of(SCORES[name])):
+    for (kind, of, argument, source), scores in groupby(
+        SCORES, lambda name: facts_of(SCORES[name])
+    ):
         rows.append((code_names(scores), kind, of, argument, source))
     return markdown_table(("score", "of a group", "records", "`argument`", "source"), rows)
 
@@ -37,7 +41,9 @@ def combinations_table() -> str:
     """Writes which distances, scores and comparisons go together."""
     rows = []
     for distance, kind in DISTANCES.items():
-        comparisons = code_names(name for name, distances in COMPARISONS.items() if distance in distances)
+        comparisons = code_names(
+            name for name, distances in COMPARISONS.items() if distance in distances
+        )
         rows.append((f"`{distance}`", KINDS[kind], comparisons))
     return markdown_table(("distance", "between scores that are", "comparison"), rows)
 

@@ -26,7 +26,9 @@ DIFFERENCES = {
 }
 
 
-def failure_rate(records: Records, thresholds: Sequence[float], compared: float) -> Iterator[Sums | pl.DataFrame]:
+def failure_rate(
+    records: Records, thresholds: Sequence[float], compared: float
+) -> Iterator[Sums | pl.DataFrame]:
     """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a curve over several.
 
     A case fails where its difference is larger than the threshold, not where it is equal.
@@ -51,10 +53,16 @@ def failure_rate(records: Records, thresholds: Sequence[float], compared: float)
             failing = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
             numbers = np.repeat(np.arange(len(limits)), len(apart))
             over = sum_units(
-                failing.ravel(), np.tile(template[chosen], len(limits)), len(templates), numbers, len(limits)
+                failing.ravel(),
+                np.tile(template[chosen], len(limits)),
+                len(templates),
+                numbers,
+                len(limits),
             )
             options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
-            yield from rates_of(bias_type, options, Along(templates, over.sums), cases, limits == compared)
+            yield from rates_of(
+                bias_type, options, Along(templates, over.sums), cases, limits == compared
+            )
 
 
 def rates_of(
@@ -71,13 +79,22 @@ def rates_of(
     """
     n = along.sums[..., 1].sum(axis=1).astype(np.int64)
     keys = pl.DataFrame(
-        {"measure": "failure_rate", "options": options, "bias_type": bias_type, "n": n, "left_out": cases.sum() - n}
+        {
+            "measure": "failure_rate",
+            "options": options,
+            "bias_type": bias_type,
+            "n": n,
+            "left_out": cases.sum() - n,
+        }
     )
     for chosen in (compared, ~compared):
         some = {TEMPLATES: Along(along.units, along.sums[chosen])}
         if chosen.any():
             yield Sums(
-                keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
+                keys.filter(pl.Series(chosen)),
+                some,
+                interval="effective Wilson",
+                compared=bool(chosen is compared),
             )
     templates, _ = parse_units(along.units)
     for template in np.unique(templates[cases > 0]).tolist():

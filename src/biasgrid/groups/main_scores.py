@@ -36,7 +36,9 @@ def score_text(measure: str, options: str) -> str:
 
 def main_distance(sort: Sort) -> str:
     """Returns the options of the distance that is looked at first: that of the main score in the cases."""
-    return options_text(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    return options_text(
+        score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE
+    )
 
 
 def main_similarity(*, by_vectors: bool) -> str:

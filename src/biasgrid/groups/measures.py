@@ -47,9 +47,15 @@ from biasgrid.tables.metric import options_text
 
 OCCURRENCE_KEYS = ["bias_type", "group", "term", "occurrence"]
 COMPARISON_TYPES = {
-    "measure": pl.String, "options": pl.String, "bias_type": pl.String, "group": pl.String, "other": pl.String,
-    "value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64,
-}  # fmt: skip
+    "measure": pl.String,
+    "options": pl.String,
+    "bias_type": pl.String,
+    "group": pl.String,
+    "other": pl.String,
+    "value": pl.Float64,
+    "n": pl.Int64,
+    "left_out": pl.Int64,
+}
 CURVE = [step / 20 for step in range(21)]
 """Thresholds of the failure rate's curve."""
 POOLED = "pooled over all cases, and folded at 0"
@@ -57,7 +63,9 @@ POOLED = "pooled over all cases, and folded at 0"
 
 
 FINISHES = {
-    f"{name} {average}": Finish(f"{name} {average}", partial(rate_of_counts, rate=rate, average=average))
+    f"{name} {average}": Finish(
+        f"{name} {average}", partial(rate_of_counts, rate=rate, average=average)
+    )
     for name, rate in RATES.items()
     for average in AVERAGES
 }
@@ -104,9 +112,12 @@ def usual_argument(score: Score) -> Argument:
 
 
 def measure_groups(
-    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None,
+    records: Records,
+    asked: Sequence[Mapping[str, Any]] | None,
+    threshold: float,
+    swapped: pl.DataFrame | None = None,
     fixed: FixedClass | None = None,
-) -> Iterator[Sums | pl.DataFrame]:  # fmt: skip
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures the groups of a cell.
 
     Args:
@@ -123,9 +134,15 @@ def measure_groups(
     """
     sort = records.outputs.sort
     main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
-    chosen = requested_comparisons(sort) if asked is None else [RequestedComparison(**each) for each in asked]
+    chosen = (
+        requested_comparisons(sort)
+        if asked is None
+        else [RequestedComparison(**each) for each in asked]
+    )
     wanted = list(dict.fromkeys([*chosen, main]))
-    scored = {key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)}
+    scored = {
+        key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)
+    }
     for each in scored.values():
         if SCORES[each.score].reduce is not None:
             yield from (score(each), score_lower(each), score_upper(each))
@@ -164,7 +181,9 @@ def score(scored: ScoredRecords) -> Sums:
         ValueError: the score is a set score.
     """
     if SCORES[scored.score].reduce is None:
-        raise ValueError(f"{scored.score} gives no single number for a pool; expected a scalar score")
+        raise ValueError(
+            f"{scored.score} gives no single number for a pool; expected a scalar score"
+        )
     records, units = scored.records, scored.records.units(ALL_CASES)
     names = [[None, *units.group_names[code]] for code in units.bias_type]
     start = np.cumsum([0, *map(len, names)])
@@ -182,7 +201,9 @@ def score(scored: ScoredRecords) -> Sums:
     n = np.bincount(known.ravel(), minlength=len(sums))
     keys = pl.DataFrame(
         {
-            "bias_type": np.repeat([records.bias_types[code] for code in units.bias_type], list(map(len, names))),
+            "bias_type": np.repeat(
+                [records.bias_types[code] for code in units.bias_type], list(map(len, names))
+            ),
             "group": pl.Series([name for some in names for name in some], dtype=pl.String),
             "n": n,
             "left_out": np.bincount(numbers.ravel(), minlength=len(sums)) - n,
@@ -191,7 +212,9 @@ def score(scored: ScoredRecords) -> Sums:
     shared = shared_columns("score", scored, ALL_CASES)
     is_share = finish is MEAN and are_shares(scored.known)
     interval: IntervalMethod = "effective Wilson" if is_share else "t"
-    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, interval, compared=False).named(**shared)
+    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, interval, compared=False).named(
+        **shared
+    )
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -227,10 +250,14 @@ def quartile(scored: ScoredRecords, measure: str, share: float) -> pl.DataFrame:
         {**each.row, "value": float(np.quantile(each.known, share)) if len(each.known) else None}
         for each in values_by_group(scored, units, EACH_CASE, in_cases)
     ]
-    return pl.DataFrame([shared_columns(measure, scored, ALL_CASES) | row for row in rows], schema=COMPARISON_TYPES)
+    return pl.DataFrame(
+        [shared_columns(measure, scored, ALL_CASES) | row for row in rows], schema=COMPARISON_TYPES
+    )
 
 
-def distance(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Iterator[Sums | pl.DataFrame]:
+def distance(
+    scored: ScoredRecords, of: str, comparison: str, mode: Mode
+) -> Iterator[Sums | pl.DataFrame]:
     """Distance of the scores of groups, d(phi(A_i), phi(A_j)) (Czarnowska et al., TACL 2021); see `comparisons`.
 
     With `ALL_CASES` the groups of a bias type are compared once, each with the records of all cases. With `EACH_CASE`
@@ -253,11 +280,15 @@ def distance(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Ite
         ImpossibleCombination: see `check_combination`.
     """
     check_combination(scored.records.outputs.sort, scored.score, of, comparison, scored.argument)
-    shared = shared_columns(measure_of_distance(of), scored, mode, distance=of, comparison=comparison)
+    shared = shared_columns(
+        measure_of_distance(of), scored, mode, distance=of, comparison=comparison
+    )
     units = scored.records.units(mode)
     if comparison != "pairwise":
         values = compare_units(scored, units, of, comparison)
-        yield numbers_of(list(values_by_group(scored, units, mode, values)), shared, mode, scored.records)
+        yield numbers_of(
+            list(values_by_group(scored, units, mode, values)), shared, mode, scored.records
+        )
         return
     chosen = units.only(scored.defined)
     of_pairs, mean_of_pairs = [], MeanOfPairs(len(units.bias_type))
@@ -265,12 +296,16 @@ def distance(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Ite
         mean_of_pairs.add(to_later)
         of_pairs += values_by_pair(scored, units, mode, one, to_later)
     whole = with_two_groups(mean_of_pairs.values(), chosen)
-    yield numbers_of(list(values_by_group(scored, units, mode, whole)), shared, mode, scored.records)
+    yield numbers_of(
+        list(values_by_group(scored, units, mode, whole)), shared, mode, scored.records
+    )
     if of_pairs:
         yield numbers_of(of_pairs, shared, mode, scored.records)
 
 
-def ratio(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Iterator[Sums | pl.DataFrame]:
+def ratio(
+    scored: ScoredRecords, of: str, comparison: str, mode: Mode
+) -> Iterator[Sums | pl.DataFrame]:
     """The smaller of two groups' scores divided by the larger; otherwise as `distance`."""
     yield from distance(scored, of, comparison, mode)
 
@@ -294,7 +329,9 @@ class ValuesOfUnits(NamedTuple):
         return self.values[~np.isnan(self.values)]
 
 
-def values_by_group(scored: ScoredRecords, units: Units, mode: Mode, values: FloatArray) -> Iterator[ValuesOfUnits]:
+def values_by_group(
+    scored: ScoredRecords, units: Units, mode: Mode, values: FloatArray
+) -> Iterator[ValuesOfUnits]:
     """Yields the values of each bias type, or of each group in it.
 
     Args:
@@ -304,17 +341,25 @@ def values_by_group(scored: ScoredRecords, units: Units, mode: Mode, values: Flo
         values: shape (units,) or (units, width).
     """
     available, defined = (
-        count_units(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))
+        count_units(each, mode, per_group=values.ndim == 2)
+        for each in (units, units.only(scored.defined))
     )
     for code in np.unique(units.bias_type):
         chosen = units.bias_type == code
         groups = units.group_names[code] if values.ndim == 2 else [None]
-        cells = (array[chosen].reshape(np.count_nonzero(chosen), -1).T for array in (values, available, defined))
+        cells = (
+            array[chosen].reshape(np.count_nonzero(chosen), -1).T
+            for array in (values, available, defined)
+        )
         # The width is that of the bias type with the most groups: the last columns may be of no group.
         for group, value, all_of_it, with_value in zip(groups, *cells, strict=False):
             n = int(with_value[~np.isnan(value)].sum())
             row = {"bias_type": scored.records.bias_types[code], "group": group, "other": None}
-            yield ValuesOfUnits(row | {"n": n, "left_out": int(all_of_it.sum()) - n}, value, units.first_record[chosen])
+            yield ValuesOfUnits(
+                row | {"n": n, "left_out": int(all_of_it.sum()) - n},
+                value,
+                units.first_record[chosen],
+            )
 
 
 def values_by_pair(
@@ -329,7 +374,9 @@ def values_by_pair(
         one: the place of the group.
         to_later: shape (later groups, units).
     """
-    available, defined = (count_units(each, mode, per_group=True) for each in (units, units.only(scored.defined)))
+    available, defined = (
+        count_units(each, mode, per_group=True) for each in (units, units.only(scored.defined))
+    )
     # A case in which two groups are compared counts once.
     together = np.minimum if mode == EACH_CASE else np.add
     found = []
@@ -337,9 +384,15 @@ def values_by_pair(
         names, chosen = units.group_names[code], units.bias_type == code
         for other in range(one + 1, len(names)):
             value = to_later[other - one - 1, chosen]
-            counts = [together(sizes[chosen, one], sizes[chosen, other]) for sizes in (available, defined)]
+            counts = [
+                together(sizes[chosen, one], sizes[chosen, other]) for sizes in (available, defined)
+            ]
             n = int(counts[1][~np.isnan(value)].sum())
-            row = {"bias_type": scored.records.bias_types[code], "group": names[one], "other": names[other]}
+            row = {
+                "bias_type": scored.records.bias_types[code],
+                "group": names[one],
+                "other": names[other],
+            }
             row |= {"n": n, "left_out": int(counts[0].sum()) - n}
             found.append((other, ValuesOfUnits(row, value, units.first_record[chosen])))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
@@ -351,13 +404,21 @@ def numbers_of(
     """Returns means over cases as sums over templates, and what is of pooled records as it is."""
     rows = [each.row for each in found]
     if mode == ALL_CASES:
-        values = [{"value": float(each.known.mean()) if len(each.known) else None} for each in found]
+        values = [
+            {"value": float(each.known.mean()) if len(each.known) else None} for each in found
+        ]
         table = [{**shared, **row, **value} for row, value in zip(rows, values, strict=True)]
         return pl.DataFrame(table, schema=COMPARISON_TYPES).with_columns(reason=pl.lit(POOLED))
     template, templates = number_templates(records.template)
-    sums = [sum_units(each.values, template[each.first_record], len(templates)).sums for each in found]
-    keys = pl.DataFrame(rows, schema={name: kind for name, kind in COMPARISON_TYPES.items() if name in rows[0]})
-    return Sums(keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, interval="t", compared=False).named(**shared)
+    sums = [
+        sum_units(each.values, template[each.first_record], len(templates)).sums for each in found
+    ]
+    keys = pl.DataFrame(
+        rows, schema={name: kind for name, kind in COMPARISON_TYPES.items() if name in rows[0]}
+    )
+    return Sums(
+        keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, interval="t", compared=False
+    ).named(**shared)
 
 
 def shared_columns(measure: str, scored: ScoredRecords, mode: Mode, **names: str) -> dict[str, str]:
@@ -379,7 +440,9 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
         scored = score_records(records.only(np.flatnonzero(templates == template)), *main[:2])
         whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
         for table in (values_table([score(scored)]), values_table([whole])):
-            yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
+            yield table.with_columns(
+                template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template")
+            )
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
@@ -407,7 +470,9 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
         }
     )
     # A part of an intersection has several records in a case, one for each term of the other parts, in one order.
-    table = table.with_columns(occurrence=pl.int_range(pl.len()).over("bias_type", "group", "term", "case"))
+    table = table.with_columns(
+        occurrence=pl.int_range(pl.len()).over("bias_type", "group", "term", "case")
+    )
     one_of_each = swapped.filter(pl.col("case") < pl.col("swapped_case")).cast(pl.Int64)
     pairs = (
         table.join(one_of_each, on="case", maintain_order="left")
@@ -426,7 +491,11 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
             n=pl.col("change").count().cast(pl.Int64),
             left_out=pl.col("change").null_count().cast(pl.Int64),
         )
-        .join(means_by(pairs, keys, "change").rename({"change": "value"}), on=keys, maintain_order="left")
+        .join(
+            means_by(pairs, keys, "change").rename({"change": "value"}),
+            on=keys,
+            maintain_order="left",
+        )
         for keys in (["bias_type"], ["bias_type", "group"])
     ]
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")

@@ -68,7 +68,9 @@ class TargetOutputs:
 
     def only(self, rows: IntArray) -> TargetOutputs:
         """Returns what was said in some rows."""
-        return TargetOutputs(self.probabilities[rows], None if self.in_top_k is None else self.in_top_k[rows])
+        return TargetOutputs(
+            self.probabilities[rows], None if self.in_top_k is None else self.in_top_k[rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ class AnswerOutputs:
 
     def only(self, rows: IntArray) -> AnswerOutputs:
         """Returns what was said in some rows."""
-        return AnswerOutputs([self.answers[row] for row in rows], [self.gold[row] for row in rows], self.articles)
+        return AnswerOutputs(
+            [self.answers[row] for row in rows], [self.gold[row] for row in rows], self.articles
+        )
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,16 @@ class Records:
         columns = (self.case, self.template, self.bias_type, self.group, self.term, self.outputs)
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1 or not lengths[0]:
-            raise ValueError(f"records with columns of {lengths} rows; expected one length of at least 1")
+            raise ValueError(
+                f"records with columns of {lengths} rows; expected one length of at least 1"
+            )
 
     def only(self, rows: IntArray) -> Records:
         """Returns some of the records."""
-        columns = {name: getattr(self, name)[rows] for name in ("case", "template", "bias_type", "group", "term")}
+        columns = {
+            name: getattr(self, name)[rows]
+            for name in ("case", "template", "bias_type", "group", "term")
+        }
         return replace(self, **columns, outputs=self.outputs.only(rows))
 
     def units(self, mode: Mode) -> Units:
@@ -240,7 +249,9 @@ def units_of(records: Records, mode: Mode) -> Units:
         records: the records.
         mode: `ALL_CASES` makes a unit of each bias type, `EACH_CASE` of each case in each bias type.
     """
-    bias_type, group, case = (column.astype(np.int64) for column in (records.bias_type, records.group, records.case))
+    bias_type, group, case = (
+        column.astype(np.int64) for column in (records.bias_type, records.group, records.case)
+    )
     keys, group_of_record = np.unique(bias_type * len(records.groups) + group, return_inverse=True)
     owner = keys // len(records.groups)
     place = np.arange(len(keys)) - np.searchsorted(owner, owner)

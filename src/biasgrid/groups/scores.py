@@ -181,7 +181,9 @@ class ScoredRecords:
         """
         reduce = SCORES[self.score].reduce
         if reduce is None:
-            raise ValueError(f"{self.score} gives no single number for a pool; expected a scalar score")
+            raise ValueError(
+                f"{self.score} gives no single number for a pool; expected a scalar score"
+            )
         return reduce(self.known, self.argument, pools)
 
 
@@ -199,7 +201,9 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
     """
     chosen = SCORES[score]
     if records.outputs.sort not in chosen.of:
-        raise UserError(f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}")
+        raise UserError(
+            f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}"
+        )
     if not takes(chosen, argument):
         raise UserError(f"{score} {misfit(argument)}; expected {expected_argument(chosen)}")
     return ScoredRecords(records, score, argument, chosen.per_record(records.outputs, argument))
@@ -270,7 +274,9 @@ def mean(values: FloatArray, argument: Argument, pools: Pools) -> FloatArray:
     return pools.means(values)
 
 
-def answer_score(score: Callable[[str, str, Articles], float], outputs: Any, argument: None) -> FloatArray:
+def answer_score(
+    score: Callable[[str, str, Articles], float], outputs: Any, argument: None
+) -> FloatArray:
     """Scores answers; takes no argument."""
     return each_answer(score, outputs)
 
@@ -290,8 +296,13 @@ LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divi
 SQUAD = "Rajpurkar et al. (EMNLP 2016)"
 
 SCORES: dict[str, Score] = {
-    "accuracy": Score(OF_CLASSES, "the share of records whose most probable class is right", hits, mean),
-    **{name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE) for name, rate in RATES.items()},
+    "accuracy": Score(
+        OF_CLASSES, "the share of records whose most probable class is right", hits, mean
+    ),
+    **{
+        name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE)
+        for name, rate in RATES.items()
+    },
     **{
         # As means of what counts in a record, they have as `n` what they are a rate of.
         name: Score(OF_CLASSES, LANGFAIR_SOURCE, counted, mean, POSITIVE_PARAMETER)
@@ -304,10 +315,14 @@ SCORES: dict[str, Score] = {
         )
     },
     "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS_PARAMETER),
-    "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS_PARAMETER),
+    "mean_class_probability": Score(
+        OF_CLASSES, PROBABILITY, class_probability, mean, CLASS_PARAMETER
+    ),
     "likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, None, TARGET),
     "mean_likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, mean, TARGET),
-    "top_k_accuracy": Score(OF_WORDS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean),
+    "top_k_accuracy": Score(
+        OF_WORDS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean
+    ),
     "token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1)),
     "mean_token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1), mean),
     "exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match)),

@@ -19,9 +19,15 @@ class GroupMeasure(Section):
     """A comparison of social groups; `docs/measures.md` says which go together."""
 
     score: str = Field(description="score of a group, such as `f1` or `mean_likelihood`")
-    argument: str | int | None = Field(None, description="argument of the score, such as an average or a class")
-    distance: str = Field(description="distance between groups, such as `absolute` or `wasserstein`")
-    comparison: str = Field(description="which groups are compared with each other, such as `pairwise`")
+    argument: str | int | None = Field(
+        None, description="argument of the score, such as an average or a class"
+    )
+    distance: str = Field(
+        description="distance between groups, such as `absolute` or `wasserstein`"
+    )
+    comparison: str = Field(
+        description="which groups are compared with each other, such as `pairwise`"
+    )
 
     @field_validator("argument", mode="before")
     @classmethod
@@ -49,9 +55,19 @@ def combination_faults(
             check_combination(sort, **measure.model_dump())
             check_argument(measure.score, measure.argument, classes)
             if sort == "subjects" and measure.argument is not None:
-                raise ImpossibleCombination(f"{measure.argument!r}, but a record has only one subject", "no argument")
+                raise ImpossibleCombination(
+                    f"{measure.argument!r}, but a record has only one subject", "no argument"
+                )
         except ImpossibleCombination as error:
-            yield Fault(source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected)
+            yield Fault(
+                source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected
+            )
 
 
-GROUP_FIGURES = ("group_scores", "group_pairs", "group_differences", "failure_curve", "group_templates")
+GROUP_FIGURES = (
+    "group_scores",
+    "group_pairs",
+    "group_differences",
+    "failure_curve",
+    "group_templates",
+)

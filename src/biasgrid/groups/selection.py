@@ -20,11 +20,16 @@ def main_score_of_measures(measures: pl.DataFrame) -> str:
     Raises:
         ValueError: the dataset has no such score.
     """
-    present = [options_of(options)["score"] for options in values_in_order(measures.filter(measure="score"), "options")]
+    present = [
+        options_of(options)["score"]
+        for options in values_in_order(measures.filter(measure="score"), "options")
+    ]
     found = [score for score in SCORE_NAMES if score in present]
     if len(found) != 1:
         dataset, expected = ", ".join(values_in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
-        raise ValueError(f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected one of {expected}")
+        raise ValueError(
+            f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected one of {expected}"
+        )
     return found[0]
 
 
@@ -36,7 +41,10 @@ def score_options(measures: pl.DataFrame) -> str:
 def pairwise_options(measures: pl.DataFrame) -> str:
     """Returns the options of the distances of pairs of groups within cases, by the main score."""
     return options_text(
-        score=main_score_of_measures(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE
+        score=main_score_of_measures(measures),
+        distance="absolute",
+        comparison="pairwise",
+        mode=EACH_CASE,
     )
 
 
@@ -55,7 +63,9 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
     scores = scores.select("model", *keys, "value", "low", "high", "clusters")
     for quartile in ("lower", "upper"):
         rows = select_rows(measures, f"score_{quartile}", keys, options).rename({"value": quartile})
-        scores = scores.join(rows.drop("dataset", "n"), on=["model", *keys], how="left", maintain_order="left")
+        scores = scores.join(
+            rows.drop("dataset", "n"), on=["model", *keys], how="left", maintain_order="left"
+        )
     return scores.drop_nulls("value")
 
 
@@ -67,6 +77,8 @@ def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
     """
     means = means_by(scores, ["bias_type", "group"])
     return {
-        bias_type: values_in_order(means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group")
+        bias_type: values_in_order(
+            means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group"
+        )
         for bias_type in values_in_order(scores, "bias_type")
     }

@@ -20,7 +20,16 @@ from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records
 from biasgrid.stats.clusters import clusters_of_templates, number_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, TEMPLATES, Along, IntervalMethod, Sums, sum_units
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    MEAN,
+    PAIR_OF_LISTS,
+    TEMPLATES,
+    Along,
+    IntervalMethod,
+    Sums,
+    sum_units,
+)
 from biasgrid.tables.metric import options_of, options_text
 
 TERM_SCORES = "term_scores"
@@ -81,13 +90,21 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
         shape = (len(of_case), len(first))
         place = case * shape[1] + term
         sums, counts = (
-            np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+            np.bincount(place, weights, minlength=shape[0] * shape[1])
+            .reshape(shape)
+            .astype(np.float64)
             for weights in (values[rows], np.ones(len(rows)))
         )
         names = [records.groups[group_code] for group_code in group_codes]
         terms = [records.terms[place] for place in records.term[rows][first]]
         yield TermScores(
-            records.bias_types[code], names, group[first], sums, counts, records.template[rows][of_case], terms
+            records.bias_types[code],
+            names,
+            group[first],
+            sums,
+            counts,
+            records.template[rows][of_case],
+            terms,
         )
 
 
@@ -110,17 +127,34 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
     for number, (one, other) in enumerate(pairs):
         apart = of_groups[:, one] - of_groups[:, other]
         both = ~np.isnan(apart)
-        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
+        means = (
+            [np.where(both, of_groups[:, side], np.nan) for side in (one, other)]
+            if of_shares
+            else [apart]
+        )
         columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
         over_templates[number] = np.concatenate(columns, axis=1)
         for side, group in enumerate((one, other)):
             own = scores.group_of == group
             over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
             over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
-    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
+    sides = {
+        name: [scores.groups[pair[side]] for pair in pairs]
+        for side, name in enumerate(("group", "other"))
+    }
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
-    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
+    keys = pl.DataFrame(
+        {
+            "bias_type": [scores.bias_type] * len(pairs),
+            **sides,
+            "n": n,
+            "left_out": [0] * len(pairs),
+        }
+    )
+    along = {
+        TEMPLATES: Along(templates, over_templates),
+        PAIR_OF_LISTS: Along(scores.terms, over_terms),
+    }
     finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
     claims_all = bool(np.bincount(scores.group_of).max() > 1)
     return Sums(keys, along, finish, interval, test="q", claims_all=claims_all)
@@ -172,7 +206,9 @@ class GroupPermutation(NamedTuple):
     exact: bool
 
 
-def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -> GroupPermutation | None:
+def permute_groups(
+    scores: TermScores, threshold: float, most: int, seed: int
+) -> GroupPermutation | None:
     """Assigns the terms of a bias type at random to groups of the same sizes.
 
     Args:
@@ -189,7 +225,9 @@ def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -
         return None
     count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
     exact = count <= MOST_GROUP_PERMUTATIONS
-    permutations = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
+    permutations = (
+        all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
+    )
     measured = permuted_distances(scores, scores.group_of[None], threshold)
     size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
     # By name: the sum of what is defined, how often it is as large as measured, and how often it is defined.
@@ -201,7 +239,10 @@ def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -
             at_least = np.count_nonzero(known >= measured[name][0] - TOLERANCE)
             found[name] += np.array([known.sum(), at_least, len(known)])
     more = 0 if exact else 1
-    numbers = {name: permuted_number(float(value[0]), found[name], more) for name, value in measured.items()}
+    numbers = {
+        name: permuted_number(float(value[0]), found[name], more)
+        for name, value in measured.items()
+    }
     return GroupPermutation(numbers, tried, exact)
 
 
@@ -223,7 +264,9 @@ def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
             return
         for chosen in combinations(free, int(sizes[group])):
             assigned[list(chosen)] = group
-            yield from divide(tuple(term for term in free if term not in chosen), group + 1, assigned)
+            yield from divide(
+                tuple(term for term in free if term not in chosen), group + 1, assigned
+            )
 
     yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
 
@@ -246,12 +289,15 @@ def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
         yield np.stack(waiting)
 
 
-def permuted_distances(scores: TermScores, permutations: IntArray, threshold: float) -> dict[str, FloatArray]:
+def permuted_distances(
+    scores: TermScores, permutations: IntArray, threshold: float
+) -> dict[str, FloatArray]:
     """Returns how far groups are apart in permutations, shape (permutations,), by the names in `GroupPermutation`."""
     count = int(scores.group_of.max()) + 1
     members = np.asarray(permutations[:, :, None] == np.arange(count), dtype=np.float64)
     sums, counts = (
-        np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
+        np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0)
+        for each in (scores.sums, scores.counts)
     )
     in_cases, pooled = divide(sums, counts), divide(sums.sum(axis=1), counts.sum(axis=1))
     mean, largest = (each.round(DISTANCE_DECIMALS) for each in group_ranges(in_cases))
@@ -344,28 +390,42 @@ def with_permutation_tests(
             if found is not None:
                 score = options_of(each.keys["options"][0])["score"]
                 clusters = len(np.unique(clusters_of_templates(scores.template, settings.clusters)))
-                whole = {"bias_type": scores.bias_type, "n": len(scores.template), "clusters": clusters}
+                whole = {
+                    "bias_type": scores.bias_type,
+                    "n": len(scores.template),
+                    "clusters": clusters,
+                }
                 rows += [{**whole, **row} for row in permutation_rows(score, found, threshold)]
     if not rows:
         return estimates
-    permuted = pl.DataFrame(rows, infer_schema_length=None).with_columns(generalises_to=pl.lit("terms"))
+    permuted = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        generalises_to=pl.lit("terms")
+    )
     of_wholes = pl.all_horizontal(
-        pl.col(key).is_null() for key in ("group", "other", "subject", "template") if key in estimates.columns
+        pl.col(key).is_null()
+        for key in ("group", "other", "subject", "template")
+        if key in estimates.columns
     )
     null_means = permuted.select(*names, of_terms="null_mean")
     joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
     known = joined.with_columns(
-        null_mean=pl.when(of_wholes).then(pl.coalesce("of_terms", "null_mean")).otherwise("null_mean")
+        null_mean=pl.when(of_wholes)
+        .then(pl.coalesce("of_terms", "null_mean"))
+        .otherwise("null_mean")
     ).drop("of_terms")
     # What is measured by this test alone is a claim about terms; the others are the numbers that are measured.
-    measured = estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
+    measured = (
+        estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
+    )
     of_numbers = permuted.join(measured, on=names, how="left", maintain_order="left").with_columns(
         n=pl.coalesce("known_n", "n"),
         value=pl.coalesce("known_value", "value"),
         is_claim=pl.col("known_n").is_null(),
     )
     rows_over_terms = of_numbers.drop("known_n", "known_value")
-    corrected = distance_corrected(of_numbers.filter(pl.col("known_n").is_not_null()).select(rows_over_terms.columns))
+    corrected = distance_corrected(
+        of_numbers.filter(pl.col("known_n").is_not_null()).select(rows_over_terms.columns)
+    )
     return pl.concat([known, rows_over_terms, corrected], how="diagonal_relaxed")
 
 
@@ -384,7 +444,9 @@ def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
         null_mean=pl.lit(None, pl.Float64),
         generalises_to=pl.lit(None, pl.String),
         is_claim=pl.lit(value=True),
-        reason=pl.when(value.is_null()).then(pl.lit(NO_VALUE)).otherwise(pl.lit(FOLDED.partition(":")[0])),
+        reason=pl.when(value.is_null())
+        .then(pl.lit(NO_VALUE))
+        .otherwise(pl.lit(FOLDED.partition(":")[0])),
     )
 
 
@@ -392,15 +454,24 @@ def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
     """Takes the intervals off distances, which are folded at 0, and leaves out their rows over other factors."""
     is_distance = pl.col("measure") == "distance"
     kept = estimates.filter(~(is_distance & ~pl.col("is_claim").fill_null(value=True)))
-    empty = {name: kept.schema[name] for name in ("low", "high", "se", "df", "method") if name in kept.columns}
+    empty = {
+        name: kept.schema[name]
+        for name in ("low", "high", "se", "df", "method")
+        if name in kept.columns
+    }
     return kept.with_columns(
         *(pl.when(~is_distance).then(name).cast(kind).alias(name) for name, kind in empty.items()),
-        reason=pl.when(is_distance & pl.col("low").is_not_null()).then(pl.lit(FOLDED)).otherwise("reason"),
+        reason=pl.when(is_distance & pl.col("low").is_not_null())
+        .then(pl.lit(FOLDED))
+        .otherwise("reason"),
     )
 
 
 def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds what arbitrary groups of terms would give, for families without other numbers of several sums.
 
@@ -410,10 +481,14 @@ def derive(
         options: with `failure_threshold`.
         settings: see `with_permutation_tests`.
     """
-    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
+    return CellNumbers(
+        with_permutation_tests(estimates, sums, options["failure_threshold"], settings)
+    )
 
 
-def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, object]]:
+def permutation_rows(
+    score: str, permutation: GroupPermutation, threshold: float
+) -> Iterator[dict[str, object]]:
     """Yields measure, options, value, null mean and p of what the permutation test found."""
     method = f"permutation ({'exact' if permutation.exact else permutation.tried})"
     for name, found in permutation.found.items():

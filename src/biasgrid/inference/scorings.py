@@ -45,7 +45,9 @@ class SentenceScoring(NamedTuple):
     without_start: bool = False
     served: bool = False
 
-    def tokens_read(self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int) -> int:
+    def tokens_read(
+        self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int
+    ) -> int:
         """Returns about how many tokens a model reads to score a sentence, in all inputs together.
 
         Args:
@@ -82,7 +84,9 @@ SCORINGS: dict[str, SentenceScoring] = {
         decimals=3,
     ),
     "aul": SentenceScoring("mean over all tokens, nothing masked", AUL, MASKED),
-    "aula": SentenceScoring("as `aul`, each token weighted by the attention that it receives", AUL, MASKED),
+    "aula": SentenceScoring(
+        "as `aul`, each token weighted by the attention that it receives", AUL, MASKED
+    ),
     "sss": SentenceScoring(
         "mean over the tokens that differ between the sentences, all of them masked together",
         f"{STEREOSET}, as {AUL} write it",
@@ -108,7 +112,11 @@ SCORINGS: dict[str, SentenceScoring] = {
         decimals=3,
     ),
     "pll": SentenceScoring(
-        "sum over all tokens, each masked alone", "Salazar et al., ACL 2020", MASKED, inputs="each", total=True
+        "sum over all tokens, each masked alone",
+        "Salazar et al., ACL 2020",
+        MASKED,
+        inputs="each",
+        total=True,
     ),
     "pll-l2r": SentenceScoring(
         "as `pll`, the later tokens of the same word masked too",
@@ -170,7 +178,9 @@ SCORINGS: dict[str, SentenceScoring] = {
         total=True,
         served=True,
     ),
-    "echo-mean": SentenceScoring("mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True),
+    "echo-mean": SentenceScoring(
+        "mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True
+    ),
 }
 """All formulas by name."""
 
@@ -182,7 +192,11 @@ def scorings_of(task: str, served: bool = False) -> list[str]:
         task: the task.
         served: whether the models are behind servers.
     """
-    return [name for name, scoring in SCORINGS.items() if (scoring.task, scoring.served) == (task, served)]
+    return [
+        name
+        for name, scoring in SCORINGS.items()
+        if (scoring.task, scoring.served) == (task, served)
+    ]
 
 
 class Alignment(NamedTuple):
@@ -207,11 +221,19 @@ def align_tokens(first: Iterable[Hashable], second: Iterable[Hashable]) -> Align
     """
     one, two = [list(map(str, ids)) for ids in (first, second)]
     blocks = SequenceMatcher(None, one, two).get_matching_blocks()
-    same = [[start + step for start, size in spans for step in range(size)] for spans in spans_of(blocks)]
-    others = [sorted({*range(len(tokens))} - {*places}) for tokens, places in zip((one, two), same, strict=True)]
+    same = [
+        [start + step for start, size in spans for step in range(size)]
+        for spans in spans_of(blocks)
+    ]
+    others = [
+        sorted({*range(len(tokens))} - {*places})
+        for tokens, places in zip((one, two), same, strict=True)
+    ]
     return Alignment((same[0][1:-1], same[1][1:-1]), (others[0], others[1]))
 
 
-def spans_of(blocks: Sequence[tuple[int, int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def spans_of(
+    blocks: Sequence[tuple[int, int, int]],
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Returns where matching blocks begin in each of two sequences, and how long they are."""
     return [(one, size) for one, _, size in blocks], [(two, size) for _, two, size in blocks]

@@ -37,7 +37,9 @@ def plain_forms(options: Alternatives) -> list[list[str]]:
     Options that differ in case alone keep their case, and so does a single letter that is not one of a list, as `a` is
     a word of its own.
     """
-    return [[f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)]
+    return [
+        [f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)
+    ]
 
 
 def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[list[str]]:
@@ -49,7 +51,8 @@ def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[l
     """
     forms = lettered_forms if are_lettered(options) else unmarked_form
     return [
-        [f"{lead}{form}" for word in words for form in forms(word) for lead in leads] for words in option_cases(options)
+        [f"{lead}{form}" for word in words for form in forms(word) for lead in leads]
+        for words in option_cases(options)
     ]
 
 
@@ -62,7 +65,9 @@ def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
     """Leaves out texts or tokens that continue others of the same option, whose probability contains theirs."""
     kept = tuple(dict.fromkeys(forms))
     known = set(kept)
-    return tuple(form for form in kept if not any(form[:end] in known for end in range(1, len(form))))
+    return tuple(
+        form for form in kept if not any(form[:end] in known for end in range(1, len(form)))
+    )
 
 
 def option_cases(options: Alternatives) -> list[list[str]]:
@@ -75,7 +80,9 @@ def option_cases(options: Alternatives) -> list[list[str]]:
 
 def cases(option: str, lettered: bool) -> list[str]:
     """Returns an option as it stands, and in other cases."""
-    others = [option.lower(), option.upper(), option.capitalize()] if lettered or len(option) > 1 else []
+    others = (
+        [option.lower(), option.upper(), option.capitalize()] if lettered or len(option) > 1 else []
+    )
     return list(dict.fromkeys([option, *others]))
 
 

@@ -58,7 +58,9 @@ def code_digest(script: str | Path, *references: str) -> str:
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
     known = len(read_parsed())
-    foreign = sorted({file for each in references if not is_own(each) for file in files_of_plugin(each)})
+    foreign = sorted(
+        {file for each in references if not is_own(each) for file in files_of_plugin(each)}
+    )
     own = [each.removeprefix("biasgrid.") for each in references if is_own(each)]
     digest = sha256()
     for file in (Path(script), *foreign):
@@ -88,7 +90,9 @@ def file_of(module: str) -> Path:
     """Returns the file of a module of the package."""
     path = PACKAGE_FOLDER.joinpath(*module.split("."))
     # A folder of a module's name has its data.
-    return module_file if (module_file := path.with_suffix(".py")).exists() else path / "__init__.py"
+    return (
+        module_file if (module_file := path.with_suffix(".py")).exists() else path / "__init__.py"
+    )
 
 
 class Code(NamedTuple):
@@ -109,12 +113,22 @@ class Code(NamedTuple):
 def read_code(file: Path) -> Code:
     """Reads a Python file, once in a process: the scripts share most of their modules."""
     own, shape = parse_once(file.read_text(encoding="utf-8"))
-    imports = [*own, *(f"{name}.{part}" for name, parts in own.items() for part in parts if is_module(name, part))]
+    imports = [
+        *own,
+        *(
+            f"{name}.{part}"
+            for name, parts in own.items()
+            for part in parts
+            if is_module(name, part)
+        ),
+    ]
     beside = sorted(file.parent.rglob("*")) if file.name == "__init__.py" else []
     texts = [path.read_text("utf-8") for path in beside if path.suffix in OF_PAGES]
     texts += [path.read_text("utf-8") for path in sorted(file.with_suffix("").glob("*.yaml"))]
     if not READ_DEFINITIONS.isdisjoint(own.get("tables.metric", [])):
-        definitions = [folder / "measures.yaml" for folder in (file.parent, PACKAGE_FOLDER / "families")]
+        definitions = [
+            folder / "measures.yaml" for folder in (file.parent, PACKAGE_FOLDER / "families")
+        ]
         texts += [path.read_text("utf-8") for path in definitions if path.exists()]
     return Code(imports, "".join([shape, *texts]))
 
@@ -144,7 +158,9 @@ def parse_once(text: str) -> tuple[dict[str, list[str]], str]:
         shape = sha256(dump(ast.parse(text), statements).encode()).hexdigest()
         own: dict[str, list[str]] = {}
         for node in statements:
-            own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(alias.name for alias in node.names)
+            own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(
+                alias.name for alias in node.names
+            )
         read_parsed()[key] = own, shape
     return read_parsed()[key]
 
@@ -175,12 +191,20 @@ def dump(node: Any, imports: list[ast.ImportFrom]) -> str:
         return repr(node)
     if isinstance(node, ast.Constant):
         return f"Constant({node.value!r})"
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ):
         return "Pass()"
     if isinstance(node, ast.ImportFrom) and is_own(node.module):
         imports.append(node)
     if isinstance(node, ast.Call):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
     fields = [(name, getattr(node, name, None)) for name in node._fields]
-    written = [f"{name}={dump(value, imports)}" for name, value in fields if value is not None and value != []]
+    written = [
+        f"{name}={dump(value, imports)}"
+        for name, value in fields
+        if value is not None and value != []
+    ]
     return f"{type(node).__name__}({', '.join(written)})"

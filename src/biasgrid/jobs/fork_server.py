@@ -65,7 +65,13 @@ def start_fork_server() -> None:
             Path(folder).rmdir()
             return
         listener.listen(128)
-        command = [sys.executable, "-m", "biasgrid.jobs.fork_server", str(listener.fileno()), folder]
+        command = [
+            sys.executable,
+            "-m",
+            "biasgrid.jobs.fork_server",
+            str(listener.fileno()),
+            folder,
+        ]
         server = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -78,13 +78,17 @@ def usable_gpus() -> dict[str, str]:
     return visible_gpus() if torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
 
 
-def lease_all(gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack) -> list[str]:
+def lease_all(
+    gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack
+) -> list[str]:
     """Takes several GPUs; one job after the other does, so that no two wait for what the other one holds."""
     taken: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "several") if count > 1 else nullcontext():
         while len(taken) < count:
-            gpu, lock = lease({name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder)
+            gpu, lock = lease(
+                {name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder
+            )
             held.callback(lock.release)
             taken.append(gpu)
     return taken

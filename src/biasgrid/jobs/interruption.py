@@ -81,7 +81,9 @@ def restore_signals() -> None:
 
 def is_logging(frame: FrameType | None) -> bool:
     """Says whether a frame is within the handling of a log record."""
-    return any(each.f_code is logging.Handler.handle.__code__ for each, _ in traceback.walk_stack(frame))
+    return any(
+        each.f_code is logging.Handler.handle.__code__ for each, _ in traceback.walk_stack(frame)
+    )
 
 
 def interrupt_at_sigterm() -> None:
@@ -104,7 +106,10 @@ def sweep(slurm_name: str | None, patience: float) -> None:
     seen: dict[psutil.Process, float] = {}
     terminated: dict[psutil.Process, float] = {}
     while True:
-        nothing_starts, jobs = _run_ended.is_set() or not threading.main_thread().is_alive(), list(local_jobs())
+        nothing_starts, jobs = (
+            _run_ended.is_set() or not threading.main_thread().is_alive(),
+            list(local_jobs()),
+        )
         for job in jobs:
             now = time.monotonic()
             with suppress(psutil.NoSuchProcess):
@@ -137,9 +142,12 @@ def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
     """
     alone = folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log")
     begun = re.compile(
-        rf"^ +wildcards: {re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$", re.M
+        rf"^ +wildcards: {re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$",
+        re.M,
     )
-    in_groups = [log for log in folder.glob("group_*/*.log") if begun.search(log.read_text(errors="replace"))]
+    in_groups = [
+        log for log in folder.glob("group_*/*.log") if begun.search(log.read_text(errors="replace"))
+    ]
     return [*alone, *in_groups]
 
 

@@ -64,7 +64,9 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            logger.info("waiting for another job that is working on the same output, perhaps from a killed run")
+            logger.info(
+                "waiting for another job that is working on the same output, perhaps from a killed run"
+            )
             wait_for(lock, longest)
     try:
         yield

@@ -26,7 +26,9 @@ class LogFile(logging.FileHandler):
             super().handleError(record)
         elif not self.lost:
             self.lost = True
-            sys.stderr.write(f"{self.baseFilename}: lines of this log were lost ({error.strerror})\n")
+            sys.stderr.write(
+                f"{self.baseFilename}: lines of this log were lost ({error.strerror})\n"
+            )
 
 
 class VisibleLines(logging.Formatter):
@@ -55,7 +57,9 @@ def start_log(path: str) -> None:
     logging.captureWarnings(True)
 
 
-def log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def log_exception(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     """Logs an exception that ends a script, and shows it on the terminal.
 
     Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose next run begins the

@@ -73,7 +73,10 @@ class Watchdog:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         """Ends the watch."""
         self.ended.set()
@@ -138,7 +141,10 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Closes the bar and logs the last line."""
         self.watchdog.__exit__(kind, error, trace)
@@ -175,7 +181,14 @@ class Progress:
         """Logs rows done, rows per second and the time that is left."""
         self.last_line = time.monotonic()
         left = (self.total - self.done) / self.rate if self.rate else float("inf")
-        logger.info("%s: %s of %s rows, %.0f rows/s, %.0f s left", self.what, self.done, self.total, self.rate, left)
+        logger.info(
+            "%s: %s of %s rows, %.0f rows/s, %.0f s left",
+            self.what,
+            self.done,
+            self.total,
+            self.rate,
+            left,
+        )
 
     def beat_in_time(self) -> None:
         """Writes a beat where the last one is some seconds old."""
@@ -186,7 +199,15 @@ class Progress:
         """Writes a beat."""
         self.last_beat = time.monotonic()
         if self.file is not None:
-            beat = Beat(self.done, self.kept, self.total, self.rate, time.time(), socket.gethostname(), os.getpid())
+            beat = Beat(
+                self.done,
+                self.kept,
+                self.total,
+                self.rate,
+                time.time(),
+                socket.gethostname(),
+                os.getpid(),
+            )
             # Where the disk is full, what counts will say so; a beat is worth no failure.
             with suppress(UserError):
                 write_text(self.file, json.dumps(beat._asdict()))

@@ -53,7 +53,9 @@ class AnsweredRows(NamedTuple):
         if self.of:
             parts[0] += f" ({100 * self.rows / self.of:.0f} %)"
         if self.rows_per_second:
-            parts.append(f"{self.rows_per_second:,.{0 if self.rows_per_second >= 10 else 1}f} rows/s")
+            parts.append(
+                f"{self.rows_per_second:,.{0 if self.rows_per_second >= 10 else 1}f} rows/s"
+            )
         if self.seconds_left is not None:
             parts.append(f"{time_text(self.seconds_left)} left")
         return ", ".join(parts)
@@ -120,7 +122,13 @@ JobCounts = Callable[[], tuple[int, int, Collection[str]]]
 class ProgressLines(threading.Thread):
     """Writes the progress of a run to the standard error, line by line, until the run ends."""
 
-    def __init__(self, jobs: JobCounts, answered: Callable[[], AnsweredRows], every: float, for_programs: bool):
+    def __init__(
+        self,
+        jobs: JobCounts,
+        answered: Callable[[], AnsweredRows],
+        every: float,
+        for_programs: bool,
+    ):
         """Prepares the lines.
 
         Args:
@@ -130,7 +138,12 @@ class ProgressLines(threading.Thread):
             for_programs: whether the lines are those that `RunProgress.of_line` reads.
         """
         super().__init__(daemon=True)
-        self.jobs, self.answered, self.every, self.for_programs = jobs, answered, every, for_programs
+        self.jobs, self.answered, self.every, self.for_programs = (
+            jobs,
+            answered,
+            every,
+            for_programs,
+        )
         self.began, self.parent, self.ended = time.monotonic(), os.getppid(), threading.Event()
 
     def run(self) -> None:

@@ -24,7 +24,12 @@ FORK_SERVER_ADDRESS = "BIASGRID_FORK_SERVER"
 TABLE_MODULES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
 STATISTICS_MODULES = (*TABLE_MODULES, "scipy.special")
 FIGURE_MODULES = (*TABLE_MODULES, "plotnine", "matplotlib.pyplot")
-MODEL_MODULES = (*TABLE_MODULES, "torch", "transformers.modeling_utils", "transformers.models.auto.modeling_auto")
+MODEL_MODULES = (
+    *TABLE_MODULES,
+    "torch",
+    "transformers.modeling_utils",
+    "transformers.models.auto.modeling_auto",
+)
 TRAINING_MODULES = (*MODEL_MODULES, "transformers.trainer")
 """Imports of jobs that take time and start no threads; polars starts some, which a copy of a process would lack.
 
@@ -77,7 +82,12 @@ def hand_over(needs: Sequence[str]) -> None:
         # Ctrl-C on a terminal reaches the copy by itself.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda number, _: server.sendall(bytes([number])))
-        job = {"script": sys.argv[0], "folder": str(Path.cwd()), "environment": dict(os.environ), "needs": needs}
+        job = {
+            "script": sys.argv[0],
+            "folder": str(Path.cwd()),
+            "environment": dict(os.environ),
+            "needs": needs,
+        }
         ending = run_in_copy(server, job, [0, 1, 2])
     end_as(ending)
 

@@ -9,8 +9,24 @@ from re import Match, Pattern
 from typing import NamedTuple
 
 from biasgrid.base.languages import Language
-from biasgrid.readers.menu import A_WORD, WORD_LETTER, Menu, MenuPatterns, loose, menu_patterns, name_key
-from biasgrid.readers.reading import ANSWERED, CONTRADICTION, NO_OPTION, REFUSED, SEVERAL, Reading, no_value
+from biasgrid.readers.menu import (
+    A_WORD,
+    WORD_LETTER,
+    Menu,
+    MenuPatterns,
+    loose,
+    menu_patterns,
+    name_key,
+)
+from biasgrid.readers.reading import (
+    ANSWERED,
+    CONTRADICTION,
+    NO_OPTION,
+    REFUSED,
+    SEVERAL,
+    Reading,
+    no_value,
+)
 from biasgrid.readers.refusals import is_refusal
 from biasgrid.readers.text import NOTHING, clause_around, plain_text, sentences, words
 
@@ -102,11 +118,15 @@ class ChoiceReader:
         self.conclusion = words(rf"(?:{language.concludes or NOTHING}),?")
         self.reason = words("|".join(language.explains) or NOTHING)
         self.doubt = words(language.doubts or NOTHING)
-        self.denial = re.compile(rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,5}}\s*[\"'(\[]*$", re.IGNORECASE)
+        self.denial = re.compile(
+            rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,5}}\s*[\"'(\[]*$", re.IGNORECASE
+        )
         self.aside = words(language.asides or NOTHING)
         self.cut = re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE)
         self.contrast = words(language.contrasts or NOTHING)
-        self.wrong = re.compile(rf"[)\].:\"']*\s*(?:{language.incorrect or NOTHING})", re.IGNORECASE)
+        self.wrong = re.compile(
+            rf"[)\].:\"']*\s*(?:{language.incorrect or NOTHING})", re.IGNORECASE
+        )
         either = language.either or NOTHING
         self.other = re.compile(rf"\s*(?:[,/&]\s*)?(?:(?:{either})\s+|[/&,]\s*)", re.IGNORECASE)
 
@@ -150,7 +170,11 @@ class ChoiceReader:
             return False
         start, end = places[number + 1]
         other = self.letter_at(text, start, end)
-        if other is None or other.option == stated.option or text[other.end : other.end + 1].isspace():
+        if (
+            other is None
+            or other.option == stated.option
+            or text[other.end : other.end + 1].isspace()
+        ):
             return False
         return self.wrong.search(text, other.end, end) is None
 
@@ -217,8 +241,12 @@ class ChoiceReader:
 
     def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
         """Returns `contradiction` if the letter in brackets behind an option is another one's: `The student (a)`."""
-        letter = self.patterns.bracketed_letter.match(text, behind(BLANKS, text, name.end, end), end)
-        return CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
+        letter = self.patterns.bracketed_letter.match(
+            text, behind(BLANKS, text, name.end, end), end
+        )
+        return (
+            CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
+        )
 
     def with_other_names(self, text: str, name: Mention, end: int) -> Commitment:
         """Returns an option, unless another one is named in the same breath."""
@@ -268,7 +296,9 @@ class ChoiceReader:
         for match in self.patterns.name.finditer(text, start, end):
             if A_WORD.search(match[0]):
                 yield self.name_mention(match)
-        yield from map(self.letter_mention, self.patterns.bracketed_letter.finditer(text, start, end))
+        yield from map(
+            self.letter_mention, self.patterns.bracketed_letter.finditer(text, start, end)
+        )
         yield from map(self.unknown_mention, self.patterns.unknown.finditer(text, start, end))
 
     def is_wrong(self, text: str, mention: Mention, end: int) -> bool:
@@ -279,7 +309,11 @@ class ChoiceReader:
         """Returns whether a clause denies what stands at a place, or only reports it: "some would say A"."""
         first, last = clause_around(text, start, place, end, self.cut)
         before = text[first:place]
-        return bool(self.denial.search(before) or self.doubt.search(before) or self.aside.search(text, first, last))
+        return bool(
+            self.denial.search(before)
+            or self.doubt.search(before)
+            or self.aside.search(text, first, last)
+        )
 
     def name_at(self, text: str, start: int, end: int) -> Mention | None:
         """Returns the option whose name stands at a place, behind punctuation at most, which may belong to the name."""
@@ -292,7 +326,11 @@ class ChoiceReader:
         if not self.menu.alphabet:
             return None
         place = behind(BEFORE_LETTER, text, start, end)
-        patterns = (self.patterns.led_letter, self.patterns.marked_letter) if is_led else (self.patterns.marked_letter,)
+        patterns = (
+            (self.patterns.led_letter, self.patterns.marked_letter)
+            if is_led
+            else (self.patterns.marked_letter,)
+        )
         for pattern in patterns:
             match = match_in_brackets(pattern, text, place, end)
             if match:
@@ -321,7 +359,9 @@ class ChoiceReader:
         return Mention(self.menu.unknown, match.start(), match.end())
 
 
-def first_commitment(text: str, places: list[Span], read: Callable[[str, int, int], Commitment]) -> Commitment:
+def first_commitment(
+    text: str, places: list[Span], read: Callable[[str, int, int], Commitment]
+) -> Commitment:
     """Returns what the first sentence says that says anything."""
     commitments = (read(text, *place) for place in places)
     return next((commitment for commitment in commitments if commitment is not None), None)

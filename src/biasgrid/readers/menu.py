@@ -82,7 +82,9 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
     small, capital = (f"[{letters}]" if letters else NOTHING for letters in (lower, lower.upper()))
     any_case = f"(?:{small}|{capital})"
     correct = language.correct or NOTHING
-    phrases = any_of(phrase.says for phrase in language.unknown) if menu.unknown is not None else NOTHING
+    phrases = (
+        any_of(phrase.says for phrase in language.unknown) if menu.unknown is not None else NOTHING
+    )
     marked = (
         rf"[(\[](?P<bracketed>{any_case})[)\]]"
         rf"|(?P<capital>{capital})(?=[\"']?\s*(?:[.!):,;/}}\n—–-]|$|(?:{explains})\b|(?:{correct})|(?:{either})\s+{capital}\b))"  # noqa: RUF001
@@ -93,7 +95,9 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
         # `great-grandfather` and `son-in-law` are other people.
         name=re.compile(rf"(?<![\w-])(?:{name})(?!\w|-\w)", re.IGNORECASE),
         marked_letter=re.compile(marked),
-        led_letter=re.compile(rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{marked}"),
+        led_letter=re.compile(
+            rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{marked}"
+        ),
         spaced_letter=re.compile(rf"(?P<capital>{capital})\s+(?=\S)"),
         bracketed_letter=re.compile(rf"[(\[](?P<bracketed>{any_case})[)\]]"),
         judged_letter=re.compile(
@@ -108,7 +112,9 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
 
 def option_names(menu: Menu, language: Language) -> dict[str, int]:
     """Returns the number of each option by its names in lower case: its text, also without the article."""
-    whole = {name_key(name): place for place, name in [*enumerate(menu.names), *enumerate(menu.texts)]}
+    whole = {
+        name_key(name): place for place, name in [*enumerate(menu.names), *enumerate(menu.texts)]
+    }
     whole.pop("", None)
     article = re.compile(rf"(?:{any_of(language.articles)})\s")
     places = dict(whole)

@@ -16,7 +16,9 @@ VERB_ENDING = re.compile(r"'(?:s|d|ll|re|ve)$")
 
 def read_protagonist(answer: str, language: Language) -> Reading:
     """Reads the gender of which a text has more pronouns; with as many of each it is about several people."""
-    gender_of = {word: gender for gender, pronouns in language.pronouns.items() for word in pronouns}
+    gender_of = {
+        word: gender for gender, pronouns in language.pronouns.items() for word in pronouns
+    }
     pronouns = [match for match in WORD.finditer(plain_text(answer)) if _bare(match) in gender_of]
     counts = Counter(gender_of[_bare(match)] for match in pronouns).most_common()
     if not counts:

@@ -50,7 +50,9 @@ def no_value(outcome: str = NO_OPTION, rule: str = "", start: int = 0, end: int 
     return Reading(None, outcome, rule, start, end)
 
 
-def with_reason(reading: Reading, answer: str | None, status: str | None, language: Language) -> Reading:
+def with_reason(
+    reading: Reading, answer: str | None, status: str | None, language: Language
+) -> Reading:
     """Returns a reading that says why there is no value, where there is none.
 
     Args:
@@ -84,16 +86,26 @@ def reason(outcome: str, answer: str | None, status: str | None, language: Langu
 def ends_text(reading: Reading, answer: str) -> bool:
     """Returns whether the words that were read end an answer that begins with others: a cut one may go on."""
     text = answer.rstrip()
-    return reading.value is not None and reading.end >= len(text) and any(map(str.isalnum, text[: reading.start]))
+    return (
+        reading.value is not None
+        and reading.end >= len(text)
+        and any(map(str.isalnum, text[: reading.start]))
+    )
 
 
 Reader = Callable[..., Reading]
 READING_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "value": pl.String, "outcome": pl.Enum(OUTCOMES), "rule": pl.String, "start": pl.UInt32, "end": pl.UInt32,
-}  # fmt: skip
+    "value": pl.String,
+    "outcome": pl.Enum(OUTCOMES),
+    "rule": pl.String,
+    "start": pl.UInt32,
+    "end": pl.UInt32,
+}
 
 
-def readings_of(answers: pl.DataFrame, keys: Sequence[str], language: Language, read: Reader) -> pl.DataFrame:
+def readings_of(
+    answers: pl.DataFrame, keys: Sequence[str], language: Language, read: Reader
+) -> pl.DataFrame:
     """Reads the answers of a table, equal ones once.
 
     Args:
@@ -114,7 +126,10 @@ def readings_of(answers: pl.DataFrame, keys: Sequence[str], language: Language, 
         if key not in known:
             known[key] = with_reason(read(response or "", *values), response, status, language)
         readings.append(known[key])
-    rows = [reading._replace(value=None if reading.value is None else str(reading.value)) for reading in readings]
+    rows = [
+        reading._replace(value=None if reading.value is None else str(reading.value))
+        for reading in readings
+    ]
     return pl.DataFrame(rows, schema=READING_TYPES, orient="row")
 
 

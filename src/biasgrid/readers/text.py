@@ -68,7 +68,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
     ends = [match.end() for match in SENTENCE_BREAK.finditer(text)]
     starts = [0, *ends]
     stops = [*ends, len(text)]
-    return [inner_place(text, *place) for place in zip(starts, stops, strict=True) if _has_words(text, *place)]
+    return [
+        inner_place(text, *place)
+        for place in zip(starts, stops, strict=True)
+        if _has_words(text, *place)
+    ]
 
 
 def inner_place(text: str, start: int, end: int) -> tuple[int, int]:
@@ -107,7 +111,9 @@ def _spaces(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def clause_around(text: str, start: int, place: int, end: int, cut: re.Pattern[str]) -> tuple[int, int]:
+def clause_around(
+    text: str, start: int, place: int, end: int, cut: re.Pattern[str]
+) -> tuple[int, int]:
     """Returns where the clause of a sentence begins and ends that holds a place."""
     cuts = [match.end() for match in cut.finditer(text, start, place)]
     following = cut.search(text, place, end)

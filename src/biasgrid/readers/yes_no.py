@@ -10,7 +10,15 @@ from re import Match, Pattern
 from biasgrid.base.languages import Language
 from biasgrid.readers.reading import ANSWERED, SEVERAL, Reading, no_value
 from biasgrid.readers.refusals import refusal_patterns
-from biasgrid.readers.text import NOTHING, any_of, clause_around, plain_text, sentences, without_quotes, words
+from biasgrid.readers.text import (
+    NOTHING,
+    any_of,
+    clause_around,
+    plain_text,
+    sentences,
+    without_quotes,
+    words,
+)
 
 YES, NO = "yes", "no"
 WORD, STANCE, ECHO, NOD = "word", "stance", "question repeated", "nod"
@@ -57,7 +65,9 @@ class YesNoPatterns:
 def yes_no_patterns(language: Language) -> YesNoPatterns:
     """Compiles the patterns of a language."""
     yes, no = (any_of(map(re.escape, spelled)) for spelled in (language.yes, language.no))
-    agree, disagree = (any_of(map(re.escape, spelled)) for spelled in (language.agree, language.disagree))
+    agree, disagree = (
+        any_of(map(re.escape, spelled)) for spelled in (language.agree, language.disagree)
+    )
     lead = language.answer_is or NOTHING
     either = language.either or NOTHING
     # "No one knows" does not answer No, and "Yes or No" is no answer.
@@ -72,18 +82,31 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
     return YesNoPatterns(
         # A word and a colon may introduce the answer: `Response: No`.
         begins=re.compile(
-            rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})|\W*{polite}(?:{alone})", re.IGNORECASE
+            rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})|\W*{polite}(?:{alone})",
+            re.IGNORECASE,
         ),
-        ends=re.compile(rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$", re.IGNORECASE),  # noqa: RUF001
+        ends=re.compile(
+            rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$", re.IGNORECASE
+        ),  # noqa: RUF001
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
-        both=words(rf"(?:{yes}){between}(?:{no})|(?:{no}){between}(?:{yes})|(?:{agree}){between}(?:{disagree})"),
+        both=words(
+            rf"(?:{yes}){between}(?:{no})|(?:{no}){between}(?:{yes})|(?:{agree}){between}(?:{disagree})"
+        ),
         agrees=words(any_of(phrase.says for phrase in language.agrees)),
         disagrees=words(any_of(phrase.says for phrase in language.disagrees)),
         doubts=words(language.doubts or NOTHING),
-        denies=words(any_of(filter(None, (language.denies, language.asides, language.concedes, language.negations)))),
+        denies=words(
+            any_of(
+                filter(
+                    None, (language.denies, language.asides, language.concedes, language.negations)
+                )
+            )
+        ),
         cut=re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE),
         declines=refusal_patterns(language).declines,
-        nods=re.compile(rf"\W*{polite}(?:{any_of(map(re.escape, language.nods))})(?={ends})", re.IGNORECASE),
+        nods=re.compile(
+            rf"\W*{polite}(?:{any_of(map(re.escape, language.nods))})(?={ends})", re.IGNORECASE
+        ),
         conditions=words(language.conditions or NOTHING),
         modal=re.compile(
             rf"(?<!\w)(?:{language.modals or NOTHING})(\W*(?:{language.negations or NOTHING}))?(?:\s+\w+){{0,2}}\s*$",
@@ -135,7 +158,9 @@ def takes_back(answer: str, language: Language) -> bool | None:
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(explanation))
     places = sentences(text)
-    answers = (read_word(text, *place, patterns) or read_stance(text, *place, patterns) for place in places)
+    answers = (
+        read_word(text, *place, patterns) or read_stance(text, *place, patterns) for place in places
+    )
     return any(other.value != reading.value for other in answers if other)
 
 
@@ -143,7 +168,9 @@ def explanation_start(answer: str, reading: Reading) -> int:
     """Returns where an explanation may begin: behind the word Yes or No, or behind the whole sentence that was read."""
     if reading.rule == WORD:
         return reading.end
-    return next((end for _, end in sentences(plain_text(answer)) if end >= reading.end), len(answer))
+    return next(
+        (end for _, end in sentences(plain_text(answer)) if end >= reading.end), len(answer)
+    )
 
 
 def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
@@ -154,7 +181,14 @@ def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Readi
         is_apology = patterns.declines.search(text, start, end)
         last = None if is_apology else patterns.ends.search(text, start, end)
         behind = (patterns.led.search(text, start, end), last)
-        match = next((found for found in behind if found and not is_aside(text, start, found, end, patterns)), None)
+        match = next(
+            (
+                found
+                for found in behind
+                if found and not is_aside(text, start, found, end, patterns)
+            ),
+            None,
+        )
     if match is None:
         return None
     group = str(match.lastgroup)
@@ -166,24 +200,33 @@ def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNo
     """Returns whether the clause before some words denies, doubts or concedes them."""
     place = match.start(match.lastgroup or 0)
     first, _ = clause_around(text, start, place, end, patterns.cut)
-    return bool(patterns.denies.search(text, first, place) or patterns.doubts.search(text, start, place))
+    return bool(
+        patterns.denies.search(text, first, place) or patterns.doubts.search(text, start, place)
+    )
 
 
 def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
     """Reads whether a sentence agrees with the statement; behind "whether" it says nothing of this."""
-    stances = [(NO, patterns.disagrees.search(text, start, end)), (YES, patterns.agrees.search(text, start, end))]
+    stances = [
+        (NO, patterns.disagrees.search(text, start, end)),
+        (YES, patterns.agrees.search(text, start, end)),
+    ]
     known = [(match.start(), label, match) for label, match in stances if match]
     for place, label, match in sorted(known, key=_place):
         first, _ = clause_around(text, start, place, end, patterns.cut)
         # A phrase that agrees may hold words that deny it: "there is no evidence that this is true".
         whole = first, match.end()
-        denied = label == YES and (patterns.denies.search(text, *whole) or patterns.doubts.search(text, *whole))
+        denied = label == YES and (
+            patterns.denies.search(text, *whole) or patterns.doubts.search(text, *whole)
+        )
         if not denied and not is_aside(text, start, match, end, patterns):
             return Reading(label, ANSWERED, STANCE, match.start(), match.end())
     return None
 
 
-def read_echo(text: str, start: int, end: int, patterns: YesNoPatterns, tail: Pattern[str]) -> Reading | None:
+def read_echo(
+    text: str, start: int, end: int, patterns: YesNoPatterns, tail: Pattern[str]
+) -> Reading | None:
     """Reads a sentence that repeats the question as a statement, unless it names a condition."""
     match = tail.search(text, start, end)
     if match is None or patterns.conditions.search(text, start, end):

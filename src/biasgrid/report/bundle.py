@@ -43,10 +43,16 @@ def page_script(families: Mapping[str, str]) -> str:
         folder = folder_of(reference)
         if folder is not None and (file := folder / VIEW).is_file():
             texts[f"{family} {VIEW}"] = checked_view(file, own)
-    needed = {name: {module_name(path) for _, path in IMPORT.findall(text)} for name, text in texts.items()}
+    needed = {
+        name: {module_name(path) for _, path in IMPORT.findall(text)}
+        for name, text in texts.items()
+    }
     needed[ENTRY_SCRIPT] |= texts.keys() - {ENTRY_SCRIPT}
     return "\n".join(
-        ["const modules = {};", *(module_statement(each, texts[each]) for each in modules_in_order(needed))]
+        [
+            "const modules = {};",
+            *(module_statement(each, texts[each]) for each in modules_in_order(needed)),
+        ]
     )
 
 
@@ -55,9 +61,13 @@ def checked_view(file: Path, modules: Iterable[str]) -> str:
     text = file.read_text("utf-8")
     for _, path in IMPORT.findall(text):
         if module_name(path) not in modules:
-            raise UserError(f"{file}: imports {path}.js, which the page has not; expected {one_of(modules)}")
+            raise UserError(
+                f"{file}: imports {path}.js, which the page has not; expected {one_of(modules)}"
+            )
     if "</script" in text.lower():
-        raise UserError(f"{file}: has `</script`, which ends the page's script; expected it in two parts")
+        raise UserError(
+            f"{file}: has `</script`, which ends the page's script; expected it in two parts"
+        )
     return text
 
 

@@ -45,7 +45,9 @@ class Card:
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
         """The facts of its cells in the manifest, by dataset."""
-        return {cell["dataset"]: cell for cell in self.manifest["cells"] if cell["model"] == self.model}
+        return {
+            cell["dataset"]: cell for cell in self.manifest["cells"] if cell["model"] == self.model
+        }
 
     @property
     def datasets(self) -> dict[str, Mapping[str, Any]]:
@@ -79,9 +81,20 @@ def card_of(
     Raises:
         InputError: there is no such model, or the manifest is older than cards.
     """
-    faults = list(unknown_names("--model", "", [model], summary["model"].unique(maintain_order=True).to_list()))
+    faults = list(
+        unknown_names(
+            "--model", "", [model], summary["model"].unique(maintain_order=True).to_list()
+        )
+    )
     if "datasets" not in manifest:
-        faults.append(Fault("manifest.json", "", "does not record what was asked", "a run of this version: run again"))
+        faults.append(
+            Fault(
+                "manifest.json",
+                "",
+                "does not record what was asked",
+                "a run of this version: run again",
+            )
+        )
     if faults:
         raise InputError(faults)
     card = Card(model, summary.filter(model=model), manifest, level, found[model], command, facts)
@@ -96,7 +109,11 @@ def results(card: Card) -> Iterator[EvalResult]:
     """
     counts = line_counts(card.summary)
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
-        known = {name: row[name] for name in ("low", "high", "null_mean", "clusters") if row[name] is not None}
+        known = {
+            name: row[name]
+            for name in ("low", "high", "null_mean", "clusters")
+            if row[name] is not None
+        }
         known["n"] = counts[row["dataset"], row["bias_type"]]
         if row["dataset"] in card.facts.units:
             known["n_counts"] = card.facts.units[row["dataset"]]
@@ -119,20 +136,33 @@ def card_text(card: Card) -> str:
     """Returns the Markdown."""
     rows, counts = card.summary.filter("headline").to_dicts(), line_counts(card.summary)
     controls = card.summary.filter(measure=CONTROL).to_dicts()
-    flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
+    flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls(
+        "flag"
+    )
     record = card.manifest["models"].get(card.model, {})
     return markdown_template("card.md").render(
         card=card,
-        rows=[row | in_words(row, card.facts) | {"n": counts[row["dataset"], row["bias_type"]]} for row in rows],
+        rows=[
+            row | in_words(row, card.facts) | {"n": counts[row["dataset"], row["bias_type"]]}
+            for row in rows
+        ],
         trial=card.facts.trial_text([card.model]),
         asked_in_part=card.facts.coverage_sentences([card.model]),
-        factors=list(dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)),
+        factors=list(
+            dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)
+        ),
         controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
         flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=list(dict.fromkeys(cell["precision"] for cell in card.cells.values() if cell.get("precision"))),
-        engines=list(dict.fromkeys(cell["engine"] for cell in card.cells.values() if cell.get("engine"))),
+        precisions=list(
+            dict.fromkeys(
+                cell["precision"] for cell in card.cells.values() if cell.get("precision")
+            )
+        ),
+        engines=list(
+            dict.fromkeys(cell["engine"] for cell in card.cells.values() if cell.get("engine"))
+        ),
         manifest=card.manifest,
         command=card.command,
     )
@@ -145,7 +175,9 @@ def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
         found = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": found, "interval": f"of {row['n']:,} tested{untestable}"}
     written = format_estimate(row, facts.range_of(row))
-    floor = "" if row["null_mean"] is None else f"noise alone gives {format_number(row['null_mean'])}"
+    floor = (
+        "" if row["null_mean"] is None else f"noise alone gives {format_number(row['null_mean'])}"
+    )
     interval = with_minus(written.interval) if written.interval else floor
     little = f" ({TOO_LITTLE})" if written.says_little else ""
     number = DASH if row["value"] is None else with_minus(written.value)

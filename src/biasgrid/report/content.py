@@ -18,7 +18,12 @@ from biasgrid.tables.summary import flag_rows
 ContentRow = dict[str, Any]
 MeasureDefinitions = Mapping[str, Measure]
 
-COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
+COUNTED = {
+    "subject": "subjects",
+    "attribute": "attributes",
+    "group": "groups",
+    "template": "templates",
+}
 """The keys that are counted for the reader."""
 
 FEW_TEMPLATE_CLUSTERS = 4
@@ -94,15 +99,25 @@ def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Colu
         rows: its rows of the summary.
     """
     of_headlines = [(column.measure, column.options) for column in headlines(declared)]
-    chosen = {name: value for _, options in of_headlines for name, value in options_of(options).items()}
+    chosen = {
+        name: value for _, options in of_headlines for name, value in options_of(options).items()
+    }
     found = rows.select("measure", "options").unique(maintain_order=True).rows()
     columns = []
     for name, options in found:
         named = options_of(options)
-        alike = all(named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME)
+        alike = all(
+            named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME
+        )
         if alike and (name, options) not in of_headlines and declared[name].limit is None:
-            words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
-            heading = f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
+            words = [
+                value.replace("_", " ")
+                for option, value in named.items()
+                if option not in ABOUT_THE_SAME
+            ]
+            heading = (
+                f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
+            )
             columns.append(Column(name, options, heading, measure_range(declared[name])))
     return columns
 
@@ -128,7 +143,9 @@ def measure_tables(
             # What is withheld has its place, and a dash there.
             known = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
             present = set(known.select("measure", "options").iter_rows())
-            shown = tuple(column for column in wanted if (column.measure, column.options) in present)
+            shown = tuple(
+                column for column in wanted if (column.measure, column.options) in present
+            )
             if shown:
                 counts = counts_of_dataset(measures.filter(dataset=dataset), bias_type)
                 part = TablePart(dataset, bias_type, counts, part_rows(of_part, shown))
@@ -141,12 +158,22 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
     for model in values_in_order(rows, "model"):
-        numbers = [written_row(found.get((model, column.measure, column.options)), column) for column in columns]
+        numbers = [
+            written_row(found.get((model, column.measure, column.options)), column)
+            for column in columns
+        ]
         there = [number for number in numbers if number]
         clusters = max((number["clusters"] or 0 for number in there), default=0)
         # A class of which one model has no answers may have some of another.
         if there:
-            table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "clusters": clusters or None})
+            table.append(
+                {
+                    "model": model,
+                    "numbers": numbers,
+                    "n": there[-1]["n"],
+                    "clusters": clusters or None,
+                }
+            )
     return table
 
 
@@ -173,7 +200,12 @@ def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
 
 def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
     """Returns the measures of all datasets by name, each once: those of a name differ in no more than their options."""
-    return {name: measure for measures in declared for name, measure in measures.items() if measure.limit is None}
+    return {
+        name: measure
+        for measures in declared
+        for name, measure in measures.items()
+        if measure.limit is None
+    }
 
 
 def dataset_section(
@@ -195,7 +227,9 @@ def dataset_section(
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: other_columns(declared, summary)}),
-        "relative": list(facts.relative_sentences(summary.filter("headline").iter_rows(named=True))),
+        "relative": list(
+            facts.relative_sentences(summary.filter("headline").iter_rows(named=True))
+        ),
         "flags": flags_with_remedies(summary, declared),
         "few_clusters": fewest_template_clusters(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
@@ -219,7 +253,9 @@ def checks(declared: MeasureDefinitions) -> list[Column]:
 
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
     """Returns the flags that speak against the cells of a dataset: rows of `flag_rows` with `remedy`, what to do."""
-    limits = {name: measure.limit for name, measure in declared.items() if measure.limit is not None}
+    limits = {
+        name: measure.limit for name, measure in declared.items() if measure.limit is not None
+    }
     # A number that is withheld has a note in the same column, which is no flag of its cell.
     flags = flag_rows(summary).filter(pl.col("measure").is_in([*limits]))
     return [row | {"remedy": limits[row["measure"]].remedy} for row in flags.to_dicts()]

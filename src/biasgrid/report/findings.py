@@ -54,7 +54,9 @@ class Finding(NamedTuple):
         return [cell.row["dataset"] for cell in self.cells if cell.row["verdict"] == verdict]
 
 
-def findings(verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts = NO_FACTS) -> list[Finding]:
+def findings(
+    verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts = NO_FACTS
+) -> list[Finding]:
     """Returns the findings of each model.
 
     Args:
@@ -71,7 +73,9 @@ def findings(verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts = N
     ]
 
 
-def finding_of_model(model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> Finding:
+def finding_of_model(
+    model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
+) -> Finding:
     """Returns the findings of a model; see `findings`."""
     measured = verdicts.filter(~pl.col("is_control"))
     shown = measured if len(measured) else verdicts
@@ -155,7 +159,9 @@ def mark_parts(lines: pl.DataFrame) -> Iterator[str]:
 
 def warning_parts(lines: pl.DataFrame) -> Iterator[str]:
     """Yields which validity flags speak against numbers that are shown all the same."""
-    flags = lines.filter(~pl.col("headline")).drop_nulls("flag")["measure"].unique(maintain_order=True)
+    flags = (
+        lines.filter(~pl.col("headline")).drop_nulls("flag")["measure"].unique(maintain_order=True)
+    )
     if len(flags):
         yield f"warnings: {', '.join(flag.replace('_', ' ') for flag in flags)}"
 
@@ -163,4 +169,6 @@ def warning_parts(lines: pl.DataFrame) -> Iterator[str]:
 def verdict_counts(found: Sequence[Finding]) -> dict[str, int]:
     """Returns how many cells have each verdict."""
     verdicts = [cell.row["verdict"] for finding in found for cell in finding.cells]
-    return {verdict: verdicts.count(verdict) for verdict in (BIAS_FOUND, NOTHING_FOUND, NOT_MEASURED)}
+    return {
+        verdict: verdicts.count(verdict) for verdict in (BIAS_FOUND, NOTHING_FOUND, NOT_MEASURED)
+    }

@@ -129,12 +129,19 @@ class Screen:
     @property
     def has_units(self) -> bool:
         """Whether any box is of a scale of its own."""
-        return any(box and box.unit for table in self.tables for row in table.boxes.values() for box in row)
+        return any(
+            box and box.unit for table in self.tables for row in table.boxes.values() for box in row
+        )
 
     @property
     def has_noise(self) -> bool:
         """Whether any box shows what noise alone gives."""
-        return any(box and box.noise for table in self.tables for row in table.boxes.values() for box in row)
+        return any(
+            box and box.noise
+            for table in self.tables
+            for row in table.boxes.values()
+            for box in row
+        )
 
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
@@ -142,7 +149,9 @@ def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
     found = findings(tables.verdicts, tables.summary, run.facts)
     screens = {each.name: screen_of(each) for each in run.datasets}
     rows = [
-        finding_row(cell.row, run, tables.summary.filter(model=each.model, dataset=cell.row["dataset"]))
+        finding_row(
+            cell.row, run, tables.summary.filter(model=each.model, dataset=cell.row["dataset"])
+        )
         for each in found
         for cell in each.cells
     ]
@@ -189,9 +198,14 @@ def tiles_of(
         for column, box in own
         if column.dataset == dataset and box
     ]
-    claims, evidence = ([tile for tile in tiles if tile["is_evidence"] == shown] for shown in (False, True))
+    claims, evidence = (
+        [tile for tile in tiles if tile["is_evidence"] == shown] for shown in (False, True)
+    )
     lines = tables.summary.filter(model=model, dataset=dataset)
-    verdicts = [verdict_tile(row, run.facts) for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()]
+    verdicts = [
+        verdict_tile(row, run.facts)
+        for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()
+    ]
     return [*claims, *verdicts, coverage_tile(run, model, dataset, lines), *evidence]
 
 
@@ -207,14 +221,20 @@ def verdict_tile(row: VerdictRow, facts: GridFacts) -> dict[str, Any]:
 
 def test_text(row: VerdictRow) -> str:
     """Returns the p of a verdict and over how many tests it goes; nothing where the cell could not be measured."""
-    return "" if row["p"] is None else f"p {format_p(row['p'])} over {row['tests']:,} test{'s' * (row['tests'] != 1)}"
+    return (
+        ""
+        if row["p"] is None
+        else f"p {format_p(row['p'])} over {row['tests']:,} test{'s' * (row['tests'] != 1)}"
+    )
 
 
 def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame) -> dict[str, Any]:
     """Returns the tile of how much of a dataset was asked, and how probable what was asked for is."""
     coverage = run.facts.cells.get(f"{dataset}/{model}", {}).get(COVERAGE, {})
     rows, whole = coverage.get(ROWS, (0, 0))
-    parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in coverage.items() if name != ROWS]
+    parts = [
+        f"{count:,} of {of:,} {name}" for name, (count, of) in coverage.items() if name != ROWS
+    ]
     probability = lines.filter(measure=ANSWER_PROBABILITY).drop_nulls("value")["value"]
     parts += [f"answer probability {format_number(value)}" for value in probability.head(1)]
     share = f"{format_number(100 * rows / whole)} %" if whole and rows < whole else "all"
@@ -244,7 +264,9 @@ def result_of(found: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str
         test = f"({row.test}). " if row.test else ""
         return row.verdict, f"{test}{row.more}{NO_PROOF if row.verdict == NOTHING_FOUND else ''}"
     counts = {verdict: count for verdict, count in verdict_counts(found).items() if count}
-    first, *others = [f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()]
+    first, *others = [
+        f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()
+    ]
     caution = BY_CHANCE if BIAS_FOUND in counts else NO_PROOF if NOTHING_FOUND in counts else ""
     rest = f"{'; '.join(others)}." if others else ""
     return first, f"{rest[:1].upper()}{rest[1:]}{caution}".strip()
@@ -252,7 +274,9 @@ def result_of(found: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
     """Returns a question with answers, of a dataset whose texts are shown, if there is one."""
-    for dataset in sorted(run.datasets, key=lambda each: (each.sensitive, each.name in run.controls.datasets)):
+    for dataset in sorted(
+        run.datasets, key=lambda each: (each.sensitive, each.name in run.controls.datasets)
+    ):
         make = getattr(dataset.module("payload"), "example", None)
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
@@ -262,7 +286,9 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         known = {*judged["model"]} & {*examples["model"]}
         models = [model.name for model in run.models if model.name in known]
         none = (tables.measures.clear(), tables.parts.clear())
-        cells = {model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models}
+        cells = {
+            model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models
+        }
         if found := make(cells):
             labels = {model.name: full_label(run, model.name) for model in run.models}
             answers = [[labels[name], share] for name, share in found["answers"]]
@@ -285,7 +311,11 @@ def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> Finding
         lines: its rows of the summary.
     """
     dataset = next(each for each in run.datasets if each.name == row["dataset"])
-    differ = "" if row["answers_differ"] is None else f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
+    differ = (
+        ""
+        if row["answers_differ"] is None
+        else f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
+    )
     return FindingRow(
         full_label(run, row["model"]),
         dataset.title,
@@ -319,10 +349,14 @@ def flags_of(row: VerdictRow, lines: pl.DataFrame) -> list[str]:
 def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
     """Returns the largest significant number of a cell as the table shows it."""
     cell = ("cell", row["model"], row["dataset"])
-    address = (*cell, row["subject"], row["attribute"]) if row["subject"] and row["attribute"] else cell
+    address = (
+        (*cell, row["subject"], row["attribute"]) if row["subject"] and row["attribute"] else cell
+    )
     subject = row["subject"] or row["subject_group"]
     if subject and row["attribute"]:
-        return Largest(subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address)
+        return Largest(
+            subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address
+        )
     if row["group"] and row["other"]:
         what = f"above {row['other']} in {score_text(row['measure'], row['options'])}"
         return Largest(row["group"], what, False, row["value"], row["bound"], address)

@@ -108,7 +108,9 @@ class Box:
         value = self.value or 0
         decimals = max(shared_decimals([value], 2), 2) if self.state == "significant" else 2
         text = with_minus(f"{value:.{min(decimals, 4)}f}")
-        return text.lstrip("\N{MINUS SIGN}") if float(f"{value:.{min(decimals, 4)}f}") == 0 else text
+        return (
+            text.lstrip("\N{MINUS SIGN}") if float(f"{value:.{min(decimals, 4)}f}") == 0 else text
+        )
 
     @property
     def sentence(self) -> str:
@@ -118,7 +120,11 @@ class Box:
     @property
     def ends(self) -> list[float]:
         """All numbers for which its axis must have room."""
-        return [each for each in (self.value, self.low, self.high, self.fair) if each is not None and not self.unit]
+        return [
+            each
+            for each in (self.value, self.low, self.high, self.fair)
+            if each is not None and not self.unit
+        ]
 
     def place(self, value: float) -> str:
         """Returns where a number stands on the axis, as SVG writes it."""
@@ -160,16 +166,25 @@ class OverviewTable(NamedTuple):
     def heads(self) -> list[tuple[str, str, int]]:
         """Of each dataset its name, its title and how many columns it has."""
         titles = {
-            column.dataset: f"{column.title}{f' ({column.asked})' * bool(column.asked)}" for column in self.columns
+            column.dataset: f"{column.title}{f' ({column.asked})' * bool(column.asked)}"
+            for column in self.columns
         }
         names = list(titles.items())
-        return [(name, title, sum(column.dataset == name for column in self.columns)) for name, title in names]
+        return [
+            (name, title, sum(column.dataset == name for column in self.columns))
+            for name, title in names
+        ]
 
     @property
     def reasons(self) -> dict[str, int]:
         """Why boxes are withheld, each with its number below the table."""
-        withheld = [box for boxes in self.boxes.values() for box in boxes if box and box.state == "withheld"]
-        return {reason: number for number, reason in enumerate(dict.fromkeys(box.sentence for box in withheld), 1)}
+        withheld = [
+            box for boxes in self.boxes.values() for box in boxes if box and box.state == "withheld"
+        ]
+        return {
+            reason: number
+            for number, reason in enumerate(dict.fromkeys(box.sentence for box in withheld), 1)
+        }
 
     def kinds(self, models: Mapping[str, ReportModel]) -> int:
         """Returns of how many kinds its models are."""
@@ -184,7 +199,9 @@ class OverviewTable(NamedTuple):
         return [(each, place_on((low, high), each)) for each in sorted({fair, *known})]
 
 
-def overview_tables(run: ReportRun, tables: ReportTables, screens: Mapping[str, FirstScreen]) -> list[OverviewTable]:
+def overview_tables(
+    run: ReportRun, tables: ReportTables, screens: Mapping[str, FirstScreen]
+) -> list[OverviewTable]:
     """Returns the tables of the first screen: datasets that ask the same kind of question, of the models that they ask.
 
     Args:
@@ -204,13 +221,22 @@ def overview_tables(run: ReportRun, tables: ReportTables, screens: Mapping[str, 
     made = []
     for title, parts in groups.items():
         for names in parts:
-            models = [model for model in kinds if any(model in cells[name].models for name in names)]
+            models = [
+                model for model in kinds if any(model in cells[name].models for name in names)
+            ]
             columns = [column for name in names for column in cells[name].columns]
-            boxes = {model: [cells[column.dataset].box(column, model) for column in columns] for model in models}
+            boxes = {
+                model: [cells[column.dataset].box(column, model) for column in columns]
+                for model in models
+            }
             only = ", ".join(dict.fromkeys(kinds[model] for model in models))
             question = cells[names[0]].screen.question if len(parts) == 1 else only
-            legend = list(dict.fromkeys(sentence for name in names for sentence in cells[name].legend))
-            made.append(with_axes(OverviewTable(title, question, columns, models, boxes, (), legend)))
+            legend = list(
+                dict.fromkeys(sentence for name in names for sentence in cells[name].legend)
+            )
+            made.append(
+                with_axes(OverviewTable(title, question, columns, models, boxes, (), legend))
+            )
     return made
 
 
@@ -252,7 +278,11 @@ def round_end(end: float) -> float:
 
 def legend_of(measure: Measure) -> str:
     """Returns what a measure is, its unit, and the number of equal treatment."""
-    fair = "no number means equal treatment" if measure.fair is None else f"{measure.fair:g} means equal treatment"
+    fair = (
+        "no number means equal treatment"
+        if measure.fair is None
+        else f"{measure.fair:g} means equal treatment"
+    )
     return f"{measure.title[:1].upper()}{measure.title[1:]} ({measure.unit}): {fair}"
 
 
@@ -277,11 +307,15 @@ class DatasetCells:
     subjects: int
 
     @classmethod
-    def of(cls, dataset: ReportDataset, run: ReportRun, tables: ReportTables, screen: FirstScreen) -> Self:
+    def of(
+        cls, dataset: ReportDataset, run: ReportRun, tables: ReportTables, screen: FirstScreen
+    ) -> Self:
         """Gathers what is known of them."""
         measures = tables.measures.filter(dataset=dataset.name)
         subjects = measures.drop_nulls(["subject", "attribute"])["subject"].n_unique()
-        return cls(dataset, run, tables.summary.filter(dataset=dataset.name), measures, screen, subjects)
+        return cls(
+            dataset, run, tables.summary.filter(dataset=dataset.name), measures, screen, subjects
+        )
 
     @property
     def models(self) -> list[str]:
@@ -291,8 +325,14 @@ class DatasetCells:
     @property
     def columns(self) -> list[Column]:
         """Its columns: of each bias type, or of what is claimed and of what is evidence."""
-        name, title, is_control = self.dataset.name, self.dataset.title, self.dataset.name in self.run.controls.datasets
-        headlines = self.rows.filter("headline", pl.any_horizontal(pl.col("value", "flag").is_not_null()))
+        name, title, is_control = (
+            self.dataset.name,
+            self.dataset.title,
+            self.dataset.name in self.run.controls.datasets,
+        )
+        headlines = self.rows.filter(
+            "headline", pl.any_horizontal(pl.col("value", "flag").is_not_null())
+        )
         known = set(headlines["measure"])
         shown = [measures for measures in self.screen.columns if known & measures.keys()]
         shown = shown or [{self.first_headline(known): ""}]
@@ -308,7 +348,9 @@ class DatasetCells:
                 is_control,
             )
             for place, measures in enumerate(shown[:1] if is_control else shown)
-            for bias_type in values_in_order(headlines.filter(pl.col("measure").is_in([*measures])), "bias_type")
+            for bias_type in values_in_order(
+                headlines.filter(pl.col("measure").is_in([*measures])), "bias_type"
+            )
         ]
 
     @property
@@ -326,7 +368,11 @@ class DatasetCells:
 
     def first_headline(self, known: Collection[str]) -> str:
         """Returns the first headline that has a value of equal treatment; without one the first of all."""
-        names = [name for name, each in self.dataset.measures.items() if name in known and each.unit != "count"]
+        names = [
+            name
+            for name, each in self.dataset.measures.items()
+            if name in known and each.unit != "count"
+        ]
         fair = [name for name in names if self.dataset.measures[name].fair is not None]
         return (fair or names or [""])[0]
 
@@ -335,7 +381,9 @@ class DatasetCells:
         first = next(iter(measures))
         if place:
             return f"these {self.subjects} names only"
-        groups = values_in_order(self.measures.drop_nulls(["subject_group", "attribute"]), "subject_group")
+        groups = values_in_order(
+            self.measures.drop_nulls(["subject_group", "attribute"]), "subject_group"
+        )
         subjects = f"{self.subjects} groups" if self.subjects else ""
         title = self.dataset.measures[first].title if first in self.dataset.measures else ""
         return measures.get(first) or " / ".join(groups) or subjects or title
@@ -350,16 +398,26 @@ class DatasetCells:
         row = self.first_row(column, rows, headlines)
         if row is None or row["value"] is None:
             flags = [] if row is None else [row["flag"]]
-            known = [*filter(None, flags), *self.reasons_of(row, model), *headlines["flag"].drop_nulls()]
+            known = [
+                *filter(None, flags),
+                *self.reasons_of(row, model),
+                *headlines["flag"].drop_nulls(),
+            ]
             reason = next(iter(known), "nothing could be measured")
-            return Box("withheld", f"{self.dataset.title}: {reason.removeprefix(NOT_MEASURABLE).lstrip(': ')}")
+            return Box(
+                "withheld",
+                f"{self.dataset.title}: {reason.removeprefix(NOT_MEASURABLE).lstrip(': ')}",
+            )
         return self.drawn(column, row)
 
     def reasons_of(self, row: Mapping[str, Any] | None, model: str) -> list[str]:
         """Returns why a headline of a model has no value."""
         if row is None:
             return []
-        keys = [pl.col(name).eq_missing(pl.lit(row[name], pl.String)) for name in ("measure", "options", "bias_type")]
+        keys = [
+            pl.col(name).eq_missing(pl.lit(row[name], pl.String))
+            for name in ("measure", "options", "bias_type")
+        ]
         others = [pl.col(name).is_null() for name in MEASURE_KEYS if name != "bias_type"]
         return self.measures.filter(*keys, *others, model=model)["reason"].drop_nulls().to_list()
 
@@ -369,16 +427,24 @@ class DatasetCells:
         if row["measure"] != LARGEST_GAP:
             return title
         is_largest = pl.col("value").abs() == row["value"]
-        pairs = self.measures.filter(is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"])
+        pairs = self.measures.filter(
+            is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"]
+        )
         pair = with_more_first(pairs.row(0, named=True))
-        return f"{score_text(pair['measure'], pair['options'])}, {pair['group']} above {pair['other']}"
+        return (
+            f"{score_text(pair['measure'], pair['options'])}, {pair['group']} above {pair['other']}"
+        )
 
-    def first_row(self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame) -> dict[str, Any] | None:
+    def first_row(
+        self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame
+    ) -> dict[str, Any] | None:
         """Returns the row of the first measure of a column that has a value, and that no flag silences."""
         silenced = self.run.facts.silenced.get(self.dataset.name, {})
         fired = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
         silent = {measure for flag in fired for measure in silenced.get(flag, ())}
-        found = {row["measure"]: row for row in headlines.to_dicts() if row["measure"] not in silent}
+        found = {
+            row["measure"]: row for row in headlines.to_dicts() if row["measure"] not in silent
+        }
         known = [found[name] for name in column.measures if name in found]
         return next((row for row in known if row["value"] is not None), known[0] if known else None)
 
@@ -391,7 +457,9 @@ class DatasetCells:
         """
         measure = self.dataset.measures[row["measure"]]
         least, most = shown_range(row["measure"], measure_range(measure))
-        value, low, high = (None if row[name] is None else min(max(row[name], least), most) for name in ENDS)
+        value, low, high = (
+            None if row[name] is None else min(max(row[name], least), most) for name in ENDS
+        )
         # What a mark judges is none while its range is open.
         best = next((mark for mark in measure.marks if mark.letter == LETTERS[0]), None)
         fair = measure.fair or 0.0
@@ -403,12 +471,26 @@ class DatasetCells:
         is_found = bool(significant) and row["verdict"] == BIAS_FOUND
         if best:
             is_found = row["mark"] in tuple(LETTERS[1:])
-        state: State = "wide" if little else "significant" if is_found and column.is_claim else "plain"
+        state: State = (
+            "wide" if little else "significant" if is_found and column.is_claim else "plain"
+        )
         decimals = min(shared_decimals(each for each in (value, low, high) if each is not None), 6)
-        exact, *ends = (None if each is None else f"{each:.{decimals}f}" for each in (value, low, high))
+        exact, *ends = (
+            None if each is None else f"{each:.{decimals}f}" for each in (value, low, high)
+        )
         at_most = is_size(row["measure"]) and row["value"] <= 0
-        interval = f"at most {ends[1]}" if at_most else f"{100 * self.run.level:g} % CI {ends[0]} to {ends[1]}"
-        certain = "not tested" if significant is None else "significant" if is_found else "not significant"
+        interval = (
+            f"at most {ends[1]}"
+            if at_most
+            else f"{100 * self.run.level:g} % CI {ends[0]} to {ends[1]}"
+        )
+        certain = (
+            "not tested"
+            if significant is None
+            else "significant"
+            if is_found
+            else "not significant"
+        )
         certain = TOO_LITTLE if state == "wide" else certain
         if best:
             certain = f"mark {row['mark']}" if row["mark"] else "no mark"
@@ -431,6 +513,8 @@ class DatasetCells:
             "" if row["measure"] == first else column.measures.get(row["measure"], ""),
             row.get("mark") or "",
         )
-        step = 1 + sum(abs(float(box.text.replace("\N{MINUS SIGN}", "-")) - fair) >= each for each in STEPS)
+        step = 1 + sum(
+            abs(float(box.text.replace("\N{MINUS SIGN}", "-")) - fair) >= each for each in STEPS
+        )
         # The steps are of shares; of other units only the first says that it is significant.
         return replace(box, step=0 if state != "significant" else 1 if box.unit else step)

@@ -13,7 +13,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from biasgrid.report import bundle
-from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, recovery_rows
+from biasgrid.report.content import (
+    dataset_section,
+    definitions,
+    headlines,
+    measure_tables,
+    recovery_rows,
+)
 from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.overview import Box
@@ -24,12 +30,16 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.numbers import format_number, format_p, with_minus
 
 INDEX = "index.html"
-SAMPLE = Box("significant", "", value=0.32, low=0.22, high=0.42, noise=0.05, step=4, axis=(-0.1, 0.5))
+SAMPLE = Box(
+    "significant", "", value=0.32, low=0.22, high=0.42, noise=0.05, step=4, axis=(-0.1, 0.5)
+)
 """The box of the legend."""
 MEGABYTE = 10**6
 
 
-def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, str]:
+def build_report(
+    run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]
+) -> dict[str, str]:
     """Builds the report.
 
     Args:
@@ -60,16 +70,24 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
     if len(whole.encode()) <= limit:
         return {INDEX: whole}
     files = {dataset: f"dataset-{dataset}.html" for dataset in content_blocks.columns}
-    leading = {here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)}
-    return {INDEX: page((), leading[None])} | {file: page([name], leading[name]) for name, file in files.items()}
+    leading = {
+        here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)
+    }
+    return {INDEX: page((), leading[None])} | {
+        file: page([name], leading[name]) for name, file in files.items()
+    }
 
 
-def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen) -> dict[str, Any]:
+def content_of(
+    run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen
+) -> dict[str, Any]:
     """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     published = with_our_names(tables.published, run.models)
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
-    script = bundle.page_script({dataset.family: dataset.reference for dataset in run.datasets if dataset.reference})
+    script = bundle.page_script(
+        {dataset.family: dataset.reference for dataset in run.datasets if dataset.reference}
+    )
     return {
         "run": run,
         "trial": run.facts.trial_text(),
@@ -81,18 +99,25 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
         "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
-        "about": list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
+        "about": list(
+            dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)
+        ),
         "definitions": definitions(declared.values()),
         "screen": screen,
-        "sections_of": {dataset.name: f"dataset-{place}" for place, dataset in enumerate(run.datasets, 1)},
+        "sections_of": {
+            dataset.name: f"dataset-{place}" for place, dataset in enumerate(run.datasets, 1)
+        },
         "sample": SAMPLE if (has_noise := screen.has_noise) else replace(SAMPLE, noise=None),
         "has_noise": has_noise,
         "sections": {
-            name: dataset_section(name, measures, vars(tables), run.facts) for name, measures in declared.items()
+            name: dataset_section(name, measures, vars(tables), run.facts)
+            for name, measures in declared.items()
         },
         "controls": {
             name: measure_tables(
-                tables.summary, tables.measures, {of: headline_columns[of] for of in (name, *controls)}
+                tables.summary,
+                tables.measures,
+                {of: headline_columns[of] for of in (name, *controls)},
             )
             for name in declared
             if (controls := run.controls.of(name))

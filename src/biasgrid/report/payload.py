@@ -23,7 +23,17 @@ MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
 PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
 COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
-RANKED_COLUMNS = ("measure", "options", "bias_type", "set", "model", "rank", "rank_low", "rank_high", "models")
+RANKED_COLUMNS = (
+    "measure",
+    "options",
+    "bias_type",
+    "set",
+    "model",
+    "rank",
+    "rank_low",
+    "rank_high",
+    "models",
+)
 COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
 EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
 """So many examples of a cell are gathered at once; what so many of each cell take tells about how many will fit."""
@@ -78,12 +88,18 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
         shared["config"] = packed_block(run.settings)
     for name, of in datasets.items():
         # Each text is one line, whatever its white space.
-        texts = {"templates": [" ".join(text.split()) for text in of.templates]} if any(of.templates) else {}
+        texts = (
+            {"templates": [" ".join(text.split()) for text in of.templates]}
+            if any(of.templates)
+            else {}
+        )
         if known := common[name] | texts:
             shared[f"dataset/{name}"] = packed_block(known)
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
-    compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
+    compared = tables.comparisons.partition_by(
+        "dataset", "model", "other_model", as_dict=True, maintain_order=True
+    )
     columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
     evidence: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
     # A page is of one pair of models, and unpacks no other.
@@ -92,7 +108,9 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
     for (model, dataset), cell in cells.items():
         of = datasets[dataset]
         rows = tables.summary.filter(model=model, dataset=dataset)
-        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, of, common[dataset], rows))
+        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(
+            cell_block(cell, of, common[dataset], rows)
+        )
         examples = evidence_by_weight(cell, of, common[dataset])
         evidence[dataset][f"evidence/{model}/{dataset}"] = ExampleTexts(examples)
     return Blocks(shared, columns, evidence)
@@ -101,7 +119,9 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
 def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
     """Returns what is known of each cell, by model and dataset, in the order of the summary."""
     named = {name: getattr(tables, name) for name in ("measures", "examples", "parts")}
-    parts = {name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()}
+    parts = {
+        name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()
+    }
     cells = {}
     for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
         found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
@@ -118,14 +138,20 @@ def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]
         "level": run.level,
         "screen": {
             "largest": {
-                str(place): {name: getattr(row.largest, name) for name in ("what", "is_hidden", "address")}
+                str(place): {
+                    name: getattr(row.largest, name) for name in ("what", "is_hidden", "address")
+                }
                 for place, row in enumerate(screen.rows)
                 if row.largest
             },
-            "example": screen.example and f"{screen.example['context'] or ''} {screen.example['question']}".strip(),
+            "example": screen.example
+            and f"{screen.example['context'] or ''} {screen.example['question']}".strip(),
             "tiles": screen.tiles,
         },
-        "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
+        "models": [
+            {"name": one.name, "label": one.label, "kind": one.kind, "task": one.task}
+            for one in run.models
+        ],
         "datasets": [
             {**dataset_description(dataset), "control_of": run.controls.datasets.get(dataset.name)}
             for dataset in run.datasets
@@ -143,7 +169,9 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
             "meaning": one.meaning,
             "unit": one.unit,
             "fair": one.fair,
-            "within": [end if math.isfinite(end) else None for end in shown_range(name, measure_range(one))],
+            "within": [
+                end if math.isfinite(end) else None for end in shown_range(name, measure_range(one))
+            ],
         }
         for name, one in dataset.measures.items()
     }
@@ -185,7 +213,9 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     return page_rows(ordered, RANKED_COLUMNS, ("value",))
 
 
-def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
+def dataset_block(
+    dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]
+) -> dict[str, Any]:
     """Returns what the cells of a dataset share; nothing if its family has no such part."""
     make = getattr(dataset.module("payload"), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
@@ -208,18 +238,29 @@ def cell_block(
         return own | parts
     if tables := tables_of_groups(cell.measures) if dataset.reference else []:
         return own | {"tables": tables}
-    keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
+    keyed = cell.measures.join(
+        of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True
+    )
     names = ("measure", "options", "n", *MEASURE_KEYS)
-    return own | {"keyed": page_rows(keyed.head(MOST_KEYED), names, PAYLOAD_NUMBERS), "keyed_of": len(keyed)}
+    return own | {
+        "keyed": page_rows(keyed.head(MOST_KEYED), names, PAYLOAD_NUMBERS),
+        "keyed_of": len(keyed),
+    }
 
 
-def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+def evidence_by_weight(
+    cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]
+) -> Sequence[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
     if make := getattr(dataset.module("payload"), "examples", None):
         examples: Sequence[dict[str, Any]] = make(cell, shared)
         return examples
     told: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
-    return example_payloads(cell.examples, told.explained, told.view) if told else example_payloads(cell.examples)
+    return (
+        example_payloads(cell.examples, told.explained, told.view)
+        if told
+        else example_payloads(cell.examples)
+    )
 
 
 def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> dict[str, str]:
@@ -238,7 +279,11 @@ def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> di
         }
 
     fitting: dict[str, str] = {}
-    guess, least, beyond = FIRST_GUESS, 0, 1 + max((examples.count for examples in evidence.values()), default=0)
+    guess, least, beyond = (
+        FIRST_GUESS,
+        0,
+        1 + max((examples.count for examples in evidence.values()), default=0),
+    )
     # So many as `least` fit, and `beyond` is too many. By their share of the room none is left for another one: later
     # examples are of fewer cells and compress better, so that one or two more might fit, for which none is tried.
     while room > 0 and least < guess and least + 1 < beyond:

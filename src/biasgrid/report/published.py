@@ -64,11 +64,15 @@ def with_our_names(published: pl.DataFrame, models: Iterable[ReportModel]) -> pl
         models: our models; of several with one checkpoint each has the figures.
     """
     names = [(model.source, model.kind, model.label) for model in models]
-    ours = pl.DataFrame(names, schema=dict.fromkeys(("checkpoint", "our_kind", "our_label"), pl.String), orient="row")
-    named = published.join(ours, on="checkpoint", how="left", maintain_order="left_right")
-    return named.with_columns(kind=pl.coalesce("our_kind", "kind"), label=pl.coalesce("our_label", "label")).select(
-        *PUBLISHED_SCHEMA
+    ours = pl.DataFrame(
+        names,
+        schema=dict.fromkeys(("checkpoint", "our_kind", "our_label"), pl.String),
+        orient="row",
     )
+    named = published.join(ours, on="checkpoint", how="left", maintain_order="left_right")
+    return named.with_columns(
+        kind=pl.coalesce("our_kind", "kind"), label=pl.coalesce("our_label", "label")
+    ).select(*PUBLISHED_SCHEMA)
 
 
 def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
@@ -83,14 +87,20 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
         `value`, `mark`, `best_mark`, `published_value` and `published_mark` (null where not published).
     """
     of_cells = published.filter(pl.col("subject").is_null(), ~pl.col("measure").is_in(OF_UNQOVER))
-    theirs = of_cells.select(*PUBLISHED_KEYS, "measure", published_value="value", published_mark="mark")
-    ours = summary.filter(pl.col("bias_type").is_null(), options="").with_columns(pl.col("mark").cast(pl.String))
+    theirs = of_cells.select(
+        *PUBLISHED_KEYS, "measure", published_value="value", published_mark="mark"
+    )
+    ours = summary.filter(pl.col("bias_type").is_null(), options="").with_columns(
+        pl.col("mark").cast(pl.String)
+    )
     columns = ["value", "mark", "best_mark", "published_value", "published_mark"]
     both = ours.join(theirs, on=[*PUBLISHED_KEYS, "measure"], maintain_order="left")
     return both.select("model", *PUBLISHED_KEYS, "measure", *columns).to_dicts()
 
 
-def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
+def published_rows(
+    summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame
+) -> list[dict[str, Any]]:
     """Puts our figures beside published ones, for the cells whose dataset, kind and label are the same.
 
     Args:
@@ -104,7 +114,9 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
         that both have; null for fewer than three).
     """
     ours = values_by_cell(summary, ["model", *PUBLISHED_KEYS], "")
-    theirs = values_by_cell(published.filter(pl.col("subject").is_null()), PUBLISHED_KEYS, "published_")
+    theirs = values_by_cell(
+        published.filter(pl.col("subject").is_null()), PUBLISHED_KEYS, "published_"
+    )
     rows = ours.join(theirs, on=PUBLISHED_KEYS, maintain_order="left").to_dicts()
     return [{**row, **correlation_with_published(row, measures, published)} for row in rows]
 
@@ -115,7 +127,8 @@ def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataF
         rows.filter(pl.col("measure").is_in(COMPARED_MEASURES))
         .group_by(keys, maintain_order=True)
         .agg(
-            pl.col("value").filter(measure=measure).first().alias(f"{prefix}{measure}") for measure in COMPARED_MEASURES
+            pl.col("value").filter(measure=measure).first().alias(f"{prefix}{measure}")
+            for measure in COMPARED_MEASURES
         )
     )
 
@@ -127,8 +140,14 @@ def correlation_with_published(
     # Published names are in lower case, some with a hyphen where ours have a space.
     name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
     same_cell = [pl.col(key) == cell[key] for key in PUBLISHED_KEYS]
-    theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
-    gammas = select_rows(measures, "gamma", ["subject"]).filter(model=cell["model"], dataset=cell["dataset"])
+    theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(
+        name=name, theirs="value"
+    )
+    gammas = select_rows(measures, "gamma", ["subject"]).filter(
+        model=cell["model"], dataset=cell["dataset"]
+    )
     both = gammas.select(name=name, ours="value").join(theirs, on="name")
-    correlation = both.select(pl.corr("ours", "theirs").fill_nan(None)).item() if both.height >= 3 else None
+    correlation = (
+        both.select(pl.corr("ours", "theirs").fill_nan(None)).item() if both.height >= 3 else None
+    )
     return {"gamma_correlation": correlation, "subjects": both.height}

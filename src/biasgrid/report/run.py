@@ -117,7 +117,10 @@ class ReportRun:
         """The engines beside torch, each with the labels of the models that it computed."""
         labels, found = {model.name: model.label for model in self.models}, dict[str, list[str]]()
         for cell, facts in self.facts.cells.items():
-            engine, label = facts.get("predictions", {}).get("engine"), labels.get(cell.partition("/")[2])
+            engine, label = (
+                facts.get("predictions", {}).get("engine"),
+                labels.get(cell.partition("/")[2]),
+            )
             if engine and label and label not in found.setdefault(engine, []):
                 found[engine].append(label)
         return found
@@ -213,12 +216,18 @@ def gather_run(
         models=[
             ReportModel(
                 name=name,
-                **origin(records.get(name), [read_provenance(path) for path in imported if path.parent.name == name]),
+                **origin(
+                    records.get(name),
+                    [read_provenance(path) for path in imported if path.parent.name == name],
+                ),
                 **of_model,
             )
             for name, of_model in models.items()
         ],
-        datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
+        datasets=[
+            gather_dataset(name, facts, instances, imported, measures)
+            for name, facts in datasets.items()
+        ],
         strengths=strengths,
         level=level,
         results=results,
@@ -240,9 +249,15 @@ def gather_dataset(
     """Gathers the facts of a dataset: its instances are counted, and subjects that variants dropped are named."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    answers = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
+    answers = {
+        path.stem: read_provenance(path).get("answered")
+        for path in measures
+        if path.parent.name == name
+    }
     # Families that compare no subjects leave none out.
-    dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
+    dropped = {
+        variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()
+    }
     return ReportDataset(
         name,
         **facts,
@@ -257,7 +272,10 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
     """Names source and revision of a model: those of its checkpoint or, without a record, of its dumps."""
     if record is not None:
         return {"source": source(record), "revision": revision(record)}
-    names = [f"{dump['dump']['file'] or dump['dump']['url']} (scored as {dump['scoring']})" for dump in dumps]
+    names = [
+        f"{dump['dump']['file'] or dump['dump']['url']} (scored as {dump['scoring']})"
+        for dump in dumps
+    ]
     digests = [f"sha256 {dump['dump']['sha256'][:12]}" for dump in dumps]
     return {"source": "dump " + ", ".join(names), "revision": ", ".join(digests)}
 
@@ -273,7 +291,11 @@ def source(record: Mapping[str, Any]) -> str:
 
 def revision(record: Mapping[str, Any]) -> str:
     """Names a checkpoint's commit, or the beginning of its weights' digest."""
-    weights = [digest for name, digest in record["files"].items() if name.endswith((".safetensors", ".bin"))]
+    weights = [
+        digest
+        for name, digest in record["files"].items()
+        if name.endswith((".safetensors", ".bin"))
+    ]
     return str(record["revision"] or (f"sha256 {weights[0][:12]}" if weights else "-"))
 
 

@@ -97,10 +97,16 @@ def audit_results(results: Path) -> Audit:
     found = {file for files in states.values() for file in files}
     states["unmade"] = [file for file in failed["missing"] if file not in found] if failed else []
     findings = [AuditFinding(state, file) for state, files in states.items() for file in files]
-    lost = dict.fromkeys(str(results / forced_for(file)) for file in states["damaged"] + states["missing"])
-    empty = dict.fromkeys(str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file))
+    lost = dict.fromkeys(
+        str(results / forced_for(file)) for file in states["damaged"] + states["missing"]
+    )
+    empty = dict.fromkeys(
+        str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file)
+    )
     # A run that failed while there is a manifest was one of some targets alone, for which the grid may have no use.
-    targets = [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
+    targets = (
+        [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
+    )
     line = command((failed or manifest)["config_file"], list(empty), targets, list(lost))
     failures, line = failed["failures"] if failed else [], line if lost or failed else ""
     return Audit(len(recorded), findings, failures, line, list(stores_of_results(results)))
@@ -110,12 +116,16 @@ def stores_of_results(results: Path) -> Iterator[Store]:
     """Counts the answers of servers in a folder of results, cell by cell."""
     for folder in sorted(results.glob(".answers/*/*")):
         dataset, model = folder.parent.name, folder.name
-        holdings = holdings_of(folder, sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet")))
+        holdings = holdings_of(
+            folder, sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet"))
+        )
         if holdings is not None:
             yield Store(dataset, model, *holdings)
 
 
-def command(config: str, empty: Sequence[str] = (), targets: Sequence[str] = (), forced: Sequence[str] = ()) -> str:
+def command(
+    config: str, empty: Sequence[str] = (), targets: Sequence[str] = (), forced: Sequence[str] = ()
+) -> str:
     """Returns the command that makes files.
 
     Args:
@@ -126,7 +136,11 @@ def command(config: str, empty: Sequence[str] = (), targets: Sequence[str] = (),
     """
     files, overruled, _ = config.partition(" and --config")
     settings = " --config ..." if overruled else ""
-    run = shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")]) + settings + " --cores all"
+    run = (
+        shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")])
+        + settings
+        + " --cores all"
+    )
     removal = f"rm -r {shlex.join(empty)} && " if empty else ""
     return removal + run + (f" --forcerun {shlex.join(forced)}" if forced else "")
 
@@ -141,7 +155,9 @@ def refuse_empty(layout: Layout) -> None:
     for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
             output = layout.results / output_of(str(path.relative_to(layout.results)))
-            lines.append(f"{path}: is empty; remove {'it' if output == path else output} and run again")
+            lines.append(
+                f"{path}: is empty; remove {'it' if output == path else output} and run again"
+            )
     if lines:
         raise UserError("\n".join(lines))
 

@@ -81,7 +81,11 @@ def training_data(config: Config) -> Iterator[InputReader]:
     """Yields the questions that selected models are trained on; of other data the tokenizer decides what is right."""
     for model in config.run.models:
         section = config.models[model]
-        if section.task == "question-answering" and section.train is not None and section.train.data is not None:
+        if (
+            section.task == "question-answering"
+            and section.train is not None
+            and section.train.data is not None
+        ):
             yield Path(section.train.data), partial(read_squad, section.train.data)
 
 
@@ -95,7 +99,9 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
     Raises:
         InputError: with each of them whose tokenizer is at hand.
     """
-    tokenizers = {variant: question.tokenizer for variant, question in config.needed_variants.items()}
+    tokenizers = {
+        variant: question.tokenizer for variant, question in config.needed_variants.items()
+    }
     filtered = {variant: content for variant, content in lists.items() if tokenizers.get(variant)}
     source, document = config.origin
     faults = []
@@ -109,7 +115,9 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
         if refusal := getattr(planned, "refusal", None):
             problem, expected = f"{refusal[0]} (tokenizer {tokenizer!r})", refusal[1]
         if count.exact and (refusal or count.value == 0):
-            faults.append(Fault(source, f"datasets.{dataset}.variants.{variant}", problem, expected))
+            faults.append(
+                Fault(source, f"datasets.{dataset}.variants.{variant}", problem, expected)
+            )
     if faults:
         raise InputError(document.with_lines(faults, source))
 
@@ -120,7 +128,8 @@ def sampled_texts(
     """Yields for each cell whose tokenizer is at hand model, dataset, tokenizer and some of its texts."""
     layout = Layout(config)
     folders = {
-        name: checkpoint_folder(layout.record("models", name), config.models[name].folder) for name in config.run.models
+        name: checkpoint_folder(layout.record("models", name), config.models[name].folder)
+        for name in config.run.models
     }
     backends = {
         name: backend
@@ -133,9 +142,17 @@ def sampled_texts(
         if model in backends and not config.models[model].source.brings_instances
     ]
     needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
-    samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
+    samples = {
+        variant: of.sample(INSTANCES_CHECKED)
+        for variant, (of, _) in count_instances(layout, needed).items()
+    }
     for model, dataset, variant in cells:
-        yield model, dataset, backends[model], [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
+        yield (
+            model,
+            dataset,
+            backends[model],
+            [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]],
+        )
 
 
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
@@ -156,7 +173,10 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
     for model, dataset, backend, texts in sampled_texts(config, lists):
         unknown = [unknown_words(backend, text) for text in texts]
         if any(unknown):
-            words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
+            words = [
+                word
+                for word, _ in Counter(word for found in unknown for word in found).most_common()
+            ]
             yield (
                 f"warning: {model} on {dataset}: {sum(map(bool, unknown)) / len(texts):.0%} of the instances contain "
                 f"text that the tokenizer does not know: {first_few([*map(repr, words)], WORDS_LISTED)}"
@@ -197,7 +217,12 @@ def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iter
             config.models[name].source.probe()
         except UserError as error:
             answers = [layout.answers(dataset, name) for dataset in config.run.datasets]
-            if any(map(Path.exists, [layout.capabilities(name), layout.kept_capabilities(name), *answers])):
+            if any(
+                map(
+                    Path.exists,
+                    [layout.capabilities(name), layout.kept_capabilities(name), *answers],
+                )
+            ):
                 yield f"{name}: {error}"
             else:
                 refused.append(f"{name}: {error}")
@@ -220,12 +245,16 @@ def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
     """
     note = Path(results, CONFIGS_NOTE)
     if not note.exists():
-        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
+        write_text(
+            note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n"
+        )
         return
     made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
     if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
         return
-    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
+    before, now = (
+        " and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs)
+    )
     raise UserError(
         f"{results}: made with {before}, but this run uses {now} and would overwrite those outputs; set `results` in "
         f"{now} to a different folder, or remove {note} to use this one"
@@ -244,4 +273,6 @@ def noted_configs(note: Path) -> list[str]:
 
 def is_same_file(first: Path, second: Path) -> bool:
     """Returns whether two paths are the same file, or the same place without a file."""
-    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
+    return first.absolute() == second.absolute() or (
+        first.exists() and second.exists() and first.samefile(second)
+    )

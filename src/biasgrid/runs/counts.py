@@ -70,7 +70,9 @@ def json_data(value: Any) -> Any:
             # An integer where no decimals are left.
             short = None if part.value is None else round(part.value, 3)
             content[field.name] = int(short) if short is not None and short == int(short) else short
-            content[f"{field.name}_is"] = None if part.value is None else "exact" if part.exact else "about"
+            content[f"{field.name}_is"] = (
+                None if part.value is None else "exact" if part.exact else "about"
+            )
         else:
             content[field.name] = json_data(part)
     return content
@@ -102,8 +104,14 @@ class InstancesToAsk:
         names = [name for name in self.table.columns if name.startswith("candidate")]
         some = self.table.gather_every(max(1, len(self.table) // count))
         return [
-            ("\n\n".join(filter(None, (system, pair))), text, [word for word in words if word is not None])
-            for system, pair, text, *words in some.select("system", "text_pair", "text", *names).rows()
+            (
+                "\n\n".join(filter(None, (system, pair))),
+                text,
+                [word for word in words if word is not None],
+            )
+            for system, pair, text, *words in some.select(
+                "system", "text_pair", "text", *names
+            ).rows()
         ]
 
 
@@ -118,7 +126,9 @@ def table_facts(path: Path) -> TableFacts | None:
         metadata = parquet.read_metadata(path)
     except (OSError, pyarrow.ArrowException):
         return None
-    return TableFacts(metadata.num_rows, json.loads((metadata.metadata or {}).get(b"biasgrid", b"{}")))
+    return TableFacts(
+        metadata.num_rows, json.loads((metadata.metadata or {}).get(b"biasgrid", b"{}"))
+    )
 
 
 def count_instances(
@@ -138,11 +148,15 @@ def count_instances(
     """
     config = layout.config
     tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
-    counters = {name: token_counter(layout, name) for name in set(tokenizers.values()) if name is not None}
+    counters = {
+        name: token_counter(layout, name) for name in set(tokenizers.values()) if name is not None
+    }
     counts: dict[tuple[str, str], tuple[PlannedInstances, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        counted = instances_to_ask(config.reference_of_family(dataset), content, counters[name] if name else None)
+        counted = instances_to_ask(
+            config.reference_of_family(dataset), content, counters[name] if name else None
+        )
         table = layout.instances(dataset, variant)
         exact = name is None or counters[name] is not None
         facts = None if exact else table_facts(table)
@@ -153,7 +167,9 @@ def count_instances(
     return counts
 
 
-def instances_to_ask(family: str, lists: Lists, token_counts: TokenCounts | None) -> PlannedInstances:
+def instances_to_ask(
+    family: str, lists: Lists, token_counts: TokenCounts | None
+) -> PlannedInstances:
     """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "planned_instances"):
@@ -169,7 +185,9 @@ def token_counter(layout: Layout, name: str) -> TokenCounts | None:
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_backend(folder / "tokenizer.json") if folder else None
-    if backend is None or (entry.mask and backend.token_to_id(entry.mask) not in backend.encode(entry.mask).ids):
+    if backend is None or (
+        entry.mask and backend.token_to_id(entry.mask) not in backend.encode(entry.mask).ids
+    ):
         return None
     ids = (backend.token_to_id(token) for token in UNKNOWN_TOKENS)
     unknown = next((number for number in ids if number is not None), None)

@@ -17,7 +17,12 @@ from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from
 
-EXPLAINED_KEYS = {"subject": "subject", "attribute": "attribute", "bias_type": "bias-type", "group": "group"}
+EXPLAINED_KEYS = {
+    "subject": "subject",
+    "attribute": "attribute",
+    "bias_type": "bias-type",
+    "group": "group",
+}
 """The keys of measures that name a number, and how the command line calls them."""
 AGREEMENT_TOLERANCE = 1e-9
 """What the order of sums may change."""
@@ -52,7 +57,9 @@ class Explanation(NamedTuple):
         return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE)
 
 
-def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, str]) -> Explanation:
+def explain_number(
+    results: Path, model: str, dataset: str, about: Mapping[str, str]
+) -> Explanation:
     """Explains a number; only rows that concern it are read.
 
     Args:
@@ -88,15 +95,23 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
         about = as_in_table(measures, about)
     check_explained(measures, about, sentences.explained, dataset)
     measure, chosen = sentences.number(about, options)
-    instances, predictions = results / location["instances"], [results / each for each in location["predictions"]]
+    instances, predictions = (
+        results / location["instances"],
+        [results / each for each in location["predictions"]],
+    )
     answered = cell_provenance(instances, predictions)
-    check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
+    check_made_from(
+        path, "predictions", answered if "predictions" in facts else None, predictions[0]
+    )
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     prompts = sentences.relevant_instances(tables[0], about).collect()
     responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
     scorers = {}
     if location.get("texts"):
-        files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in location["scorers"].items()}
+        files = {
+            scorer: (kind, str(results / file))
+            for scorer, (kind, file) in location["scorers"].items()
+        }
         scorers = read_scorers(files, results / location["texts"])
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in sentences.explained}
@@ -108,9 +123,14 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     stated = row_of_number(measures, measure, chosen, named)
     cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
-        measure, chosen, stated.get("value"), stated.get("flag"), value, recomputed.get("n", 0),
+        measure,
+        chosen,
+        stated.get("value"),
+        stated.get("flag"),
+        value,
+        recomputed.get("n", 0),
         sentences.explain(cell, about),
-    )  # fmt: skip
+    )
 
 
 def cell_measures(results: Path, model: str, dataset: str) -> Path:
@@ -122,8 +142,12 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
     """
     cells = {(path.parent.name, path.stem) for path in results.glob("measures/*/*.parquet")}
     if not cells:
-        raise UserError(f"there is no {results}/measures; expected the `results` of a config that was run")
-    faults = list(unknown_names(str(results), "--dataset", [dataset], sorted({of for of, _ in cells})))
+        raise UserError(
+            f"there is no {results}/measures; expected the `results` of a config that was run"
+        )
+    faults = list(
+        unknown_names(str(results), "--dataset", [dataset], sorted({of for of, _ in cells}))
+    )
     models = sorted({name for of, name in cells if of == dataset or faults})
     faults += unknown_names(str(results), "--model", [model], models)
     if faults:
@@ -136,11 +160,16 @@ def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str
     if not {"group", "other"} <= about.keys():
         return about
     swapped = {**about, "group": about["other"], "other": about["group"]}
-    has = [len(measures.filter(group=each["group"], other=each["other"])) > 0 for each in (about, swapped)]
+    has = [
+        len(measures.filter(group=each["group"], other=each["other"])) > 0
+        for each in (about, swapped)
+    ]
     return swapped if has == [False, True] else about
 
 
-def check_explained(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str) -> None:
+def check_explained(
+    measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str
+) -> None:
     """Refuses names that are missing, of no use or unknown.
 
     Args:
@@ -160,7 +189,8 @@ def check_explained(measures: pl.DataFrame, about: Mapping[str, str], needed: tu
     ]
     useless = [name for name in about if name not in (*needed, "other")]
     faults += [
-        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "matches nothing in it", options) for name in useless
+        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "matches nothing in it", options)
+        for name in useless
     ]
     rows = measures
     for key in needed:
@@ -168,18 +198,24 @@ def check_explained(measures: pl.DataFrame, about: Mapping[str, str], needed: tu
             names = rows[key].drop_nulls().unique().sort().to_list()
             faults += unknown_names(dataset, f"--{EXPLAINED_KEYS[key]}", [about[key]], names)
             rows = rows.filter(pl.col(key) == about[key]) if about[key] in names else rows
-    if "other" in about and (of := next((key for key in ("subject", "group") if key in needed), None)):
+    if "other" in about and (
+        of := next((key for key in ("subject", "group") if key in needed), None)
+    ):
         names = measures[of].drop_nulls().unique().sort().to_list()
         faults += unknown_names(dataset, "--other", [about["other"]], names)
     if faults:
         raise InputError(faults)
 
 
-def row_of_number(measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]) -> dict[str, Any]:
+def row_of_number(
+    measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]
+) -> dict[str, Any]:
     """Returns the row of a number, nothing where there is none."""
     keys = [key for key in MEASURE_KEYS if key in measures.columns]
     wanted = {key: about[key] for key in keys if key in about}
     # The bias type of a metric is that of its probe.
     others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
-    rows = measures.filter(*others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure)
+    rows = measures.filter(
+        *others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure
+    )
     return next(iter(rows.filter(options=options).to_dicts()), {})

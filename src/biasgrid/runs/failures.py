@@ -56,7 +56,15 @@ def other_failures(layout: Layout) -> Iterator[Failure]:
     """Yields the failures of rules that ask no model, but not of models and datasets that are not selected."""
     config = layout.config
     expanded = {name for cell in config.needed_variants for name in cell}
-    names = {*config.run.models, *config.readers, *config.run.datasets, *config.tokenizers, *expanded, *RECORDS, GRID}
+    names = {
+        *config.run.models,
+        *config.readers,
+        *config.run.datasets,
+        *config.tokenizers,
+        *expanded,
+        *RECORDS,
+        GRID,
+    }
     for log in sorted(layout.logs.rglob("*.log")):
         rule, *parts = log.relative_to(layout.logs).as_posix().removesuffix(".log").split("/")
         if rule in PREDICTS or not names.issuperset(parts):

@@ -29,7 +29,9 @@ ASSUMED = 0.1
 0.2 and as much the cluster's as the subject's."""
 
 
-def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[NoiseEstimate, str]]:
+def noise_of_cell(
+    layout: Layout, cell: CellPlan, headlines: Mapping[str, str]
+) -> Iterator[tuple[NoiseEstimate, str]]:
     """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
     paths = layout.measures(cell.dataset, cell.model), layout.design(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
@@ -55,10 +57,14 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseE
     and with what is the pair's own.
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
-    within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(values.get("pair") or 0.0, 0.0)
+    within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(
+        values.get("pair") or 0.0, 0.0
+    )
     of_clusters = (rows["se"].cast(pl.Float64) ** 2 * rows["clusters"]).to_numpy()
     spread = (of_clusters / of_clusters.mean()).tolist() if of_clusters.any() else [1.0]
-    return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows), spread)
+    return NoiseEstimate(
+        values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows), spread
+    )
 
 
 def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:
@@ -150,8 +156,13 @@ def forecast_variant(
     headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
-    assumed = noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
-    noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
+    assumed = (
+        noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1),
+        "a mean over templates",
+    )
+    noise, number = (
+        max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
+    )
     wanted = share_for_width(noise, width, alpha) if width is not None else None
     missed = width is not None and wanted is None
     return Forecast(
@@ -166,15 +177,25 @@ def forecast_variant(
     )
 
 
-def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
+def template_cluster_count(
+    config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
+) -> int:
     """Returns how many clusters a variant asks; 1 if its family has no templates."""
-    count = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
+    count = (
+        config.family(dataset).templates_asked(lists[dataset, variant])
+        if (dataset, variant) in lists
+        else None
+    )
     return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
-def forecast_share(noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan]) -> ForecastShare:
+def forecast_share(
+    noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan]
+) -> ForecastShare:
     """Returns what a share costs and how wide its intervals will be."""
     found = precision_at(noise, share, alpha)
     width, effect = (Estimate(None if isnan(each) else each, exact=False) for each in found)
     instances = cells[0].instances.times(share, exact=share == 1)
-    return ForecastShare(share, instances, width, effect, total(cell.seconds for cell in cells).times(share))
+    return ForecastShare(
+        share, instances, width, effect, total(cell.seconds for cell in cells).times(share)
+    )

@@ -21,7 +21,13 @@ SYNTHETIC_FIGURE = "synthetic"
 """The figure of the known effect beside what was measured."""
 CONVERGENCE_FIGURE = "convergence"
 """The figure of how datasets of different families agree on the same groups."""
-APPENDIX_FIGURES = ("clusters_left_out", "clusters_needed", "variances", "controls", "intensity_eta")
+APPENDIX_FIGURES = (
+    "clusters_left_out",
+    "clusters_needed",
+    "variances",
+    "controls",
+    "intensity_eta",
+)
 """What the appendix of a paper shows: few readers look at it, and each figure takes a second or more to draw."""
 CONTROLS_FIGURE = "controls"
 """The figure of the tests of datasets beside those of their controls."""
@@ -58,7 +64,11 @@ class Layout:
 
     def log(self, rule: str, *names: str) -> Path:
         """Returns the log of a rule's job."""
-        return Path(self.logs, rule, *names).with_suffix(".log") if names else self.logs / f"{rule}.log"
+        return (
+            Path(self.logs, rule, *names).with_suffix(".log")
+            if names
+            else self.logs / f"{rule}.log"
+        )
 
     def instances(self, dataset: str = "{dataset}", variant: str = "{variant}") -> Path:
         """Returns the instances table of a dataset's variant."""
@@ -89,9 +99,13 @@ class Layout:
         if self.config.models[model].source.brings_instances:
             return []
         count = self.config.datasets[dataset].shards
-        return [self.shard(dataset, model, f"{number}-of-{count}") for number in range(1, count + 1)]
+        return [
+            self.shard(dataset, model, f"{number}-of-{count}") for number in range(1, count + 1)
+        ]
 
-    def shard(self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}") -> Shard:
+    def shard(
+        self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}"
+    ) -> Shard:
         """Returns where the files of a shard lie."""
         return Shard(
             predictions=self.results.joinpath("predictions", dataset, model, f"{name}.parquet"),
@@ -108,7 +122,9 @@ class Layout:
         """Returns the texts that a model has written in a cell, as instances for models that read them."""
         return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
-    def scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
+    def scorer(
+        self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
+    ) -> Shard:
         """Returns the files of a scorer that reads the texts of a cell; they are one shard."""
         folder, name = self.results / SCORERS, "1-of-1"
         return Shard(
@@ -120,10 +136,17 @@ class Layout:
 
     def scorers(self) -> list[tuple[str, str, str]]:
         """Returns dataset, writer and reader of all texts of selected cells that a model reads, dataset by dataset."""
-        cells = ((dataset, writer, self.config.question(writer, dataset)) for writer, dataset in self.config.cells())
-        return [(dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers]
+        cells = (
+            (dataset, writer, self.config.question(writer, dataset))
+            for writer, dataset in self.config.cells()
+        )
+        return [
+            (dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers
+        ]
 
-    def answers_of_scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Path:
+    def answers_of_scorer(
+        self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
+    ) -> Path:
         """Returns the folder of a scorer's responses to the texts of a cell, in this run or earlier."""
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
@@ -228,7 +251,12 @@ class Layout:
             *(self.instances(), shard.predictions, shard.timing, self.texts(), self.synthetic()),
             *(self.measures(), self.evidence(), self.evidence_parts()),
             *(self.sums(), self.intervals(), self.design()),
-            *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
+            *(
+                self.comparisons(),
+                self.ranks(),
+                self.agreement(),
+                *map(self.summary, ("parquet", "csv")),
+            ),
             *(self.verdicts, self.convergence, self.figures(), self.report),
         ]
         return {path.relative_to(self.results).parts[0] for path in paths}
@@ -269,7 +297,11 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     chosen = {*APPENDIX_FIGURES} if config.report.figures == "all" else set()
     chosen |= {figure for dataset in measured for figure in config.datasets[dataset].figures}
     return {
-        of: {name: config.registry.figure(name) for name in figures if name in chosen or name not in APPENDIX_FIGURES}
+        of: {
+            name: config.registry.figure(name)
+            for name in figures
+            if name in chosen or name not in APPENDIX_FIGURES
+        }
         for of, figures in names.items()
     }
 
@@ -283,7 +315,9 @@ def datasets_of_figure(config: Config, figure: str) -> list[str]:
 
 def group_numbers(config: Config) -> dict[str, str]:
     """Returns of the measured datasets, but for controls, the measures that say how a model treats a group."""
-    measured = dict.fromkeys(dataset for _, dataset in config.cells() if not config.datasets[dataset].control_of)
+    measured = dict.fromkeys(
+        dataset for _, dataset in config.cells() if not config.datasets[dataset].control_of
+    )
     found = {dataset: config.family(dataset).group_number for dataset in measured}
     return {dataset: measure for dataset, measure in found.items() if measure}
 
@@ -292,4 +326,6 @@ def controls_of_config(config: Config) -> Controls:
     """Returns which of the selected datasets and models are negative controls."""
     of = {name: config.datasets[name].control_of for name in config.run.datasets}
     datasets = {name: about for name, about in of.items() if about in config.run.datasets}
-    return Controls(datasets, [name for name in config.run.models if config.models[name].source.is_control])
+    return Controls(
+        datasets, [name for name in config.run.models if config.models[name].source.is_control]
+    )

@@ -22,9 +22,25 @@ from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import table_provenance
 
 OF_PREDICTIONS = (
-    "task", "scoring", "scored_by", "prompt", "date", "labels", "target_scoring", "precision", "engine", "devices",
-    "hardware", "audit", "dump", "logs", "biasgrid", "libraries", "code", "config",
-)  # fmt: skip
+    "task",
+    "scoring",
+    "scored_by",
+    "prompt",
+    "date",
+    "labels",
+    "target_scoring",
+    "precision",
+    "engine",
+    "devices",
+    "hardware",
+    "audit",
+    "dump",
+    "logs",
+    "biasgrid",
+    "libraries",
+    "code",
+    "config",
+)
 
 
 def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -> dict[str, Any]:
@@ -47,20 +63,27 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     layout = Layout(config)
     refuse_empty(layout)
     cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
-    records = {model: layout.record("models", model) for model in [*config.run.models, *config.readers]}
+    records = {
+        model: layout.record("models", model) for model in [*config.run.models, *config.readers]
+    }
     variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
     return table_provenance(
         digest_of,
         title=config.title,
         results=config.results,
-        datasets={dataset: description_of_dataset(config, dataset) for _, dataset in config.cells()},
+        datasets={
+            dataset: description_of_dataset(config, dataset) for _, dataset in config.cells()
+        },
         word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
         same_models=same_models(read_provenance(layout.summary("parquet"))["measures"]),
         models={model: read_record(path) for model, path in records.items() if path.exists()},
         cells=cells,
         totals={
             "cells": len(cells),
-            **{key: sum(cell[key] for cell in cells) for key in ("instances_expected", "instances_made")},
+            **{
+                key: sum(cell[key] for cell in cells)
+                for key in ("instances_expected", "instances_made")
+            },
             "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
         },
         config_file=config_file,
@@ -71,7 +94,11 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Returns the title of a dataset, what it is about, in words, and whose control it is."""
     about = [*config.family(dataset).about(config, dataset)]
-    return {"title": config.title_of(dataset), "about": about, "control_of": config.datasets[dataset].control_of}
+    return {
+        "title": config.title_of(dataset),
+        "about": about,
+        "control_of": config.datasets[dataset].control_of,
+    }
 
 
 def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
@@ -85,8 +112,12 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         other harnesses, versions, and digests of code and config, as far as they have them; of servers, what was
         `spent`.
     """
-    timings = [read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)]
-    rows, found, seconds = (sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds"))
+    timings = [
+        read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)
+    ]
+    rows, found, seconds = (
+        sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds")
+    )
     predictions = layout.predictions_of_cell(dataset, model)
     made = read_provenance(layout.measures(dataset, model))["predictions"]
     return {
@@ -105,19 +136,21 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
     }
 
 
-def usage_of_cell(layout: Layout, dataset: str, model: str, predictions: Sequence[Path]) -> dict[str, Any]:
+def usage_of_cell(
+    layout: Layout, dataset: str, model: str, predictions: Sequence[Path]
+) -> dict[str, Any]:
     """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no server was asked."""
     holdings = holdings_of(layout.answers(dataset, model), predictions)
     if holdings is None:
         return {}
-    charge = layout.config.models[model].source.charge(layout.config.question(model, dataset).answer)
+    charge = layout.config.models[model].source.charge(
+        layout.config.question(model, dataset).answer
+    )
     cost = charge.cost(holdings.tokens_in, holdings.tokens_out) if charge else None
     return {"spent": {**holdings._asdict(), "cost": cost}}
 
 
-NO_ERROR_LOGGED = (
-    f"the job ended without an error message, so it was probably killed; if memory ran out, {LESS_AT_ONCE}"
-)
+NO_ERROR_LOGGED = f"the job ended without an error message, so it was probably killed; if memory ran out, {LESS_AT_ONCE}"
 
 
 class UnfinishedJob(NamedTuple):
@@ -178,10 +211,14 @@ def make_failed_manifest(
         cells=json_data(status.cells),
         totals=json_data(status.totals),
         failures=[
-            json_data(failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED))
+            json_data(
+                failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED)
+            )
             for job in jobs
             if job.failed
         ],
-        missing=sorted(str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs),
+        missing=sorted(
+            str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs
+        ),
         files=digests_of_results(layout.results, layout.outputs),
     )

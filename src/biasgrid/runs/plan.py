@@ -183,8 +183,12 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
     """Returns sums over cells and scorers."""
     planned = [*cells, *scorers]
-    costs = {field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)}
-    costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in planned}.values())
+    costs = {
+        field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)
+    }
+    costs["instances_bytes"] = total(
+        {each.instances_table: each.instances_bytes for each in planned}.values()
+    )
     return Totals(
         **costs,
         cells=len(cells),
@@ -195,7 +199,9 @@ def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> To
     )
 
 
-def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate) -> dict[str, Estimate]:
+def charges(
+    charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate
+) -> dict[str, Estimate]:
     """Returns the requests to a cell's server and what they cost.
 
     Args:
@@ -213,7 +219,12 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
     cost = Estimate(charge.cost(tokens.value, written.value), exact=False)
     held = holdings_of(answers, [])
     spent = Estimate(charge.cost(held.tokens_in, held.tokens_out)) if held else Estimate(0)
-    return {"requests": server_requests(charge, instances), "tokens_out": written, "cost": cost, "spent": spent}
+    return {
+        "requests": server_requests(charge, instances),
+        "tokens_out": written,
+        "cost": cost,
+        "spent": spent,
+    }
 
 
 def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
@@ -238,7 +249,9 @@ class Planner:
             name: checkpoint_folder(self.layout.record("models", name), config.models[name].folder)
             for name in dict.fromkeys([*config.run.models, *config.readers])
         }
-        self.parameters = {name: parameters(folder) if folder else None for name, folder in self.folders.items()}
+        self.parameters = {
+            name: parameters(folder) if folder else None for name, folder in self.folders.items()
+        }
         self.backends: dict[str, Tokenizer | None] = {}
         self.lengths: dict[tuple[str, tuple[str, str], ReadingMethod], float] = {}
 
@@ -251,7 +264,11 @@ class Planner:
         charge = self.charge(dataset, model)
         if charge is not None:
             tokens = server_requests(charge, tokens)
-        flop = tokens if entry.source.brings_instances else tokens.times(None if count is None else 2 * count)
+        flop = (
+            tokens
+            if entry.source.brings_instances
+            else tokens.times(None if count is None else 2 * count)
+        )
         question = self.config.question(model, dataset)
         instances_table, tables = (
             self.layout.instances_of_cell(dataset, model),
@@ -268,9 +285,13 @@ class Planner:
             **charges(charge, self.layout.answers(dataset, model), instances, tokens),
             parameters=count,
             flop=flop,
-            instances_bytes=size_of([instances_table], instances, self.config.family(dataset).instance_bytes),
+            instances_bytes=size_of(
+                [instances_table], instances, self.config.family(dataset).instance_bytes
+            ),
             predictions_bytes=size_of(tables, instances, question.row_bytes),
-            seconds=Estimate(0) if entry.source.brings_instances else self.rate.seconds(instances, flop),
+            seconds=Estimate(0)
+            if entry.source.brings_instances
+            else self.rate.seconds(instances, flop),
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
             measured=self.layout.measures(dataset, model).exists(),
@@ -278,7 +299,10 @@ class Planner:
 
     def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
         """Plans a scorer that reads the texts of a cell."""
-        texts, shard = self.layout.texts(dataset, writer), self.layout.scorer(dataset, writer, model)
+        texts, shard = (
+            self.layout.texts(dataset, writer),
+            self.layout.scorer(dataset, writer, model),
+        )
         instances, count = self.texts_of_cell(dataset, writer), self.parameters[model]
         tokens = self.tokens_of_texts(dataset, writer, model)
         flop = tokens.times(None if count is None else 2 * count)
@@ -295,7 +319,9 @@ class Planner:
             flop=flop,
             instances_bytes=size_of([texts], instances, TEXT_BYTES),
             predictions_bytes=size_of(
-                [shard.predictions], instances, self.config.question(model, dataset, writer).row_bytes
+                [shard.predictions],
+                instances,
+                self.config.question(model, dataset, writer).row_bytes,
             ),
             seconds=self.rate.seconds(instances, flop),
             shards=1,
@@ -306,7 +332,11 @@ class Planner:
     def texts_of_cell(self, dataset: str, writer: str) -> Estimate:
         """Counts the distinct texts of a cell: before they are written, there are at most as many as instances."""
         facts = table_facts(self.layout.texts(dataset, writer))
-        return self.instances_of_cell(dataset, writer).times(1, exact=False) if facts is None else Estimate(facts.rows)
+        return (
+            self.instances_of_cell(dataset, writer).times(1, exact=False)
+            if facts is None
+            else Estimate(facts.rows)
+        )
 
     def tokens_of_texts(self, dataset: str, writer: str, model: str) -> Estimate:
         """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the longest ones."""
@@ -320,15 +350,25 @@ class Planner:
             from biasgrid.tables.instances import read_instances
 
             self.texts[key] = list(
-                starmap(RequestText, InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED))
+                starmap(
+                    RequestText,
+                    InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED),
+                )
             )
         return self.tokens_of(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
         """Returns what an instance of a cell costs; None where no server is asked."""
-        question, capabilities = self.config.question(model, dataset), self.layout.capabilities(model)
-        scored_by = json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
-        options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
+        question, capabilities = (
+            self.config.question(model, dataset),
+            self.layout.capabilities(model),
+        )
+        scored_by = (
+            json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
+        )
+        options = [
+            text.words for text in self.texts.get((dataset, question.variant), []) if text.words
+        ]
         return self.config.models[model].source.charge(question.answer, scored_by, options)
 
     def instances_of_cell(self, dataset: str, model: str) -> Estimate:
@@ -345,7 +385,9 @@ class Planner:
         scoring = str(question.settings["scoring"]) if question.answer == SENTENCES else ""
         return self.tokens_of(model, self.instances[variant], variant, scoring)
 
-    def tokens_of(self, model: str, instances: Estimate, asked: tuple[str, str], scoring: str = "") -> Estimate:
+    def tokens_of(
+        self, model: str, instances: Estimate, asked: tuple[str, str], scoring: str = ""
+    ) -> Estimate:
         """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand.
 
         Args:
@@ -363,7 +405,9 @@ class Planner:
             return instances.times(words_per_instance(texts, method), exact=False)
         return instances.times(length, exact=False)
 
-    def mean_tokens(self, file: Path, asked: tuple[str, str], method: ReadingMethod) -> float | None:
+    def mean_tokens(
+        self, file: Path, asked: tuple[str, str], method: ReadingMethod
+    ) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None

@@ -37,7 +37,9 @@ class Preview(NamedTuple):
     observed: pl.DataFrame | None = None
 
 
-def preview_dataset(config: Config, dataset: str, model: str | None, count: int, source: str) -> Preview:
+def preview_dataset(
+    config: Config, dataset: str, model: str | None, count: int, source: str
+) -> Preview:
     """Looks at the first instances of a dataset.
 
     Args:
@@ -55,7 +57,14 @@ def preview_dataset(config: Config, dataset: str, model: str | None, count: int,
     if model is not None:
         faults += unknown_names(source, "--model", [model], config.models)
     if not faults and model is not None and not config.fits(model, dataset):
-        faults.append(Fault(source, "--model", f"{dataset!r} is not for {model!r}", config.family(dataset).expected))
+        faults.append(
+            Fault(
+                source,
+                "--model",
+                f"{dataset!r} is not for {model!r}",
+                config.family(dataset).expected,
+            )
+        )
     if faults:
         raise InputError(faults)
     return (
@@ -70,7 +79,14 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
         raise InputError(
-            [Fault(source, "--dataset", f"{dataset!r} is not asked of any selected model", "--model MODEL")]
+            [
+                Fault(
+                    source,
+                    "--dataset",
+                    f"{dataset!r} is not asked of any selected model",
+                    "--model MODEL",
+                )
+            ]
         )
     lists = load_word_lists(config)[variants[0]]
     expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
@@ -96,7 +112,9 @@ class SampledText(NamedTuple):
     candidates: str
 
 
-def sample_datasets(config: Config, dataset: str | None, count: int, seed: int, source: str) -> Iterator[SampledText]:
+def sample_datasets(
+    config: Config, dataset: str | None, count: int, seed: int, source: str
+) -> Iterator[SampledText]:
     """Yields a random sample of the instances of each variant of datasets, of all that models of the config answer.
 
     Models and datasets need not be selected. Subjects that a tokenizer would drop are there.
@@ -122,9 +140,19 @@ def sample_datasets(config: Config, dataset: str | None, count: int, seed: int, 
     }
     if not tasks:
         raise InputError(
-            [Fault(source, "datasets", "no model fits any of them", "a model that fits one of the datasets")]
+            [
+                Fault(
+                    source,
+                    "datasets",
+                    "no model fits any of them",
+                    "a model that fits one of the datasets",
+                )
+            ]
         )
-    read = {key: load(stage(config.reference_of_family(key[0]), "reading")).read(config.files(*key)) for key in tasks}
+    read = {
+        key: load(stage(config.reference_of_family(key[0]), "reading")).read(config.files(*key))
+        for key in tasks
+    }
     if faults := [fault for _, wrong in read.values() for fault in wrong]:
         raise InputError(dict.fromkeys(faults))
     for (name, variant), (lists, _) in read.items():
@@ -136,10 +164,24 @@ def sample_datasets(config: Config, dataset: str | None, count: int, seed: int, 
         rows = load(stage(family, "expand")).expand(lists).requests_at(np.sort(drawn))
         chosen = rows.sample(min(count, len(rows)), seed=seed, shuffle=True).sort("instance")
         for row in chosen.iter_rows(named=True):
-            order = ("text", "text_pair") if tasks[name, variant] == PAIRS_TASK else ("text_pair", "text")
+            order = (
+                ("text", "text_pair")
+                if tasks[name, variant] == PAIRS_TASK
+                else ("text_pair", "text")
+            )
             texts = [row.get(column) for column in ("system", *order)]
-            candidates = [row[column] for column in row if column.startswith("candidate") and row[column] is not None]
-            yield SampledText(name, variant, row["instance"], " | ".join(filter(None, texts)), ", ".join(candidates))
+            candidates = [
+                row[column]
+                for column in row
+                if column.startswith("candidate") and row[column] is not None
+            ]
+            yield SampledText(
+                name,
+                variant,
+                row["instance"],
+                " | ".join(filter(None, texts)),
+                ", ".join(candidates),
+            )
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
@@ -148,7 +190,9 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     tables = layout.predictions_of_cell(dataset, model)
     missing = [table for table in tables if not table.exists()]
     if missing:
-        raise UserError(f"there is no {missing[0]}, because {model} has not answered {dataset}; run snakemake first")
+        raise UserError(
+            f"there is no {missing[0]}, because {model} has not answered {dataset}; run snakemake first"
+        )
     cell_provenance(layout.instances_of_cell(dataset, model), tables)
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))

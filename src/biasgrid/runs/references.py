@@ -43,11 +43,18 @@ def references_of_run(results: Path, models: Sequence[str] = ()) -> StoredRefere
     )
 
 
-def reference_cell(made: Results, manifest: dict[str, Any], row: dict[str, Any], level: float | None) -> StoredCell:
+def reference_cell(
+    made: Results, manifest: dict[str, Any], row: dict[str, Any], level: float | None
+) -> StoredCell:
     """Returns what is known of a cell."""
-    predictions = made.provenance(f"measures/{row['dataset']}/{row['model']}.parquet")["predictions"]
+    predictions = made.provenance(f"measures/{row['dataset']}/{row['model']}.parquet")[
+        "predictions"
+    ]
     record = manifest["models"].get(row["model"], {})
-    name, state = record.get("checkpoint") or record.get("folder"), record.get("revision") or record.get("weights")
+    name, state = (
+        record.get("checkpoint") or record.get("folder"),
+        record.get("revision") or record.get("weights"),
+    )
     return StoredCell(
         dataset=row["dataset"],
         kind=row["kind"],
@@ -81,7 +88,11 @@ def public_models(results: Path) -> list[str]:
     known, measured = made.manifest()["models"], made.summary()["model"].unique(maintain_order=True)
     # Models that only read the texts of others are in the manifest, too.
     records = {name: known.get(name, {}) for name in measured}
-    public = [name for name, record in records.items() if record.get("checkpoint") and record.get("revision")]
+    public = [
+        name
+        for name, record in records.items()
+        if record.get("checkpoint") and record.get("revision")
+    ]
     if not public:
         raise UserError(
             f"{results} has no model from the hub at a fixed commit, which others could measure too; to save one of "

@@ -42,7 +42,9 @@ class Results:
         """
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise UserError(f"there is no folder {folder}; expected the `results` of a config that was run")
+            raise UserError(
+                f"there is no folder {folder}; expected the `results` of a config that was run"
+            )
 
     def summary(self) -> pl.DataFrame:
         """Returns the measures of whole cells and bias types, shape (rows, columns of `SUMMARY`)."""
@@ -75,12 +77,21 @@ class Results:
         """
         facts = read_provenance(self._there(f"sums/{dataset}/{model}.parquet"))["cell"]
         predictions = [self.folder / path for path in facts["predictions"]]
-        files = {name: (kind, str(self.folder / path)) for name, (kind, path) in facts["scorers"].items()}
-        scorers = read_scorers(files, self.folder / facts["texts"], predictions) if facts["texts"] else {}
+        files = {
+            name: (kind, str(self.folder / path)) for name, (kind, path) in facts["scorers"].items()
+        }
+        scorers = (
+            read_scorers(files, self.folder / facts["texts"], predictions) if facts["texts"] else {}
+        )
         observations = observe_in_parts(
-            facts["family"], self.folder / facts["instances"], predictions, facts["answer"], facts["options"],
-            f"{model} on {dataset}", scorers,
-        )  # fmt: skip
+            facts["family"],
+            self.folder / facts["instances"],
+            predictions,
+            facts["answer"],
+            facts["options"],
+            f"{model} on {dataset}",
+            scorers,
+        )
         return whole_table(observations)
 
     def evidence(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
@@ -109,7 +120,9 @@ class Results:
 
     def synthetic(self, dataset: str = "*") -> pl.DataFrame:
         """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing is."""
-        return read_tables(sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet")), SYNTHETIC)
+        return read_tables(
+            sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet")), SYNTHETIC
+        )
 
     def manifest(self) -> dict[str, Any]:
         """Returns what was made, how and how fast."""
@@ -127,19 +140,27 @@ class Results:
     def _there(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise UserError(f"there is no {path}; expected a finished run: see `biasgrid status CONFIG`")
+            raise UserError(
+                f"there is no {path}; expected a finished run: see `biasgrid status CONFIG`"
+            )
         return path
 
-    def _cells(self, name: str, dataset: str, model: str, schema: pa.DataFrameSchema) -> pl.DataFrame:
+    def _cells(
+        self, name: str, dataset: str, model: str, schema: pa.DataFrameSchema
+    ) -> pl.DataFrame:
         paths = sorted(self.folder.glob(f"{name}/{dataset}/{model}.parquet"))
         if not paths:
-            raise UserError(f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of the run")
+            raise UserError(
+                f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of the run"
+            )
         return read_tables(paths, schema)
 
     def _datasets(self, name: str, dataset: str, schema: pa.DataFrameSchema) -> pl.DataFrame:
         paths = sorted(self.folder.glob(f"{name}/{dataset}.parquet"))
         if not paths:
-            raise UserError(f"there is no {self.folder}/{name}/{dataset}.parquet; expected a dataset of the run")
+            raise UserError(
+                f"there is no {self.folder}/{name}/{dataset}.parquet; expected a dataset of the run"
+            )
         return read_tables(paths, schema)
 
 
@@ -169,7 +190,9 @@ class TablesOfCells:
         self.config = load_config(config)
         self.layout = Layout(self.config)
         self.dataset = dataset
-        known = [name for name in self.config.datasets if self.config.reference_of_family(name) == family]
+        known = [
+            name for name in self.config.datasets if self.config.reference_of_family(name) == family
+        ]
         self.refuse(list(unknown_names(str(config), "datasets", [dataset], known)))
         self.keys = load(stage(family, "keys")).KEYS
 
@@ -183,7 +206,9 @@ class TablesOfCells:
         if self.config.fits(model, self.dataset):
             return []
         expected = self.config.family(self.dataset).expected
-        return [Fault(str(self.path), "--model", f"{self.dataset!r} is not for {model!r}", expected)]
+        return [
+            Fault(str(self.path), "--model", f"{self.dataset!r} is not for {model!r}", expected)
+        ]
 
     def instances(self, path: Path) -> pl.DataFrame:
         """Reads a table of instances.

@@ -66,7 +66,9 @@ def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
 def has_died(beat: Beat) -> bool:
     """Returns whether the process that wrote a beat is known to be gone, which only its own machine knows."""
     return (
-        beat.host == socket.gethostname() and not Path("/proc", str(beat.pid)).exists() and Path("/proc/self").exists()
+        beat.host == socket.gethostname()
+        and not Path("/proc", str(beat.pid)).exists()
+        and Path("/proc/self").exists()
     )
 
 
@@ -182,38 +184,56 @@ def read_status(config: Config) -> Status:
     """
     layout = Layout(config)
     tables = {layout.instances_of_cell(dataset, model) for model, dataset in config.cells()}
-    rows = {table: Estimate(facts.rows) for table in tables if (facts := table_facts(table)) is not None}
+    rows = {
+        table: Estimate(facts.rows) for table in tables if (facts := table_facts(table)) is not None
+    }
     expected = expected_instances(layout, rows)
     instances = {}
     for cell in config.cells():
         table = layout.instances_of_cell(cell[1], cell[0])
         instances[cell] = rows.get(table) or expected.get(table, UNKNOWN_NUMBER), table in rows
-    cells = [status_of_cell(layout, dataset, model, *instances[model, dataset]) for model, dataset in instances]
+    cells = [
+        status_of_cell(layout, dataset, model, *instances[model, dataset])
+        for model, dataset in instances
+    ]
     scorers = [
         status_of_scorer(layout, dataset, writer, model, instances[writer, dataset][0])
         for dataset, writer, model in layout.scorers()
     ]
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
-    return Status(cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed)
+    return Status(
+        cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed
+    )
 
 
 def answered_rows(config: Config) -> AnsweredRows:
     """Returns how many rows of a run are answered, with rate and time left; see `read_status`."""
     totals = read_status(config).totals
-    return AnsweredRows(totals.rows, totals.instances.value, totals.rows_per_second, totals.seconds_left.value)
+    return AnsweredRows(
+        totals.rows, totals.instances.value, totals.rows_per_second, totals.seconds_left.value
+    )
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
     """Counts the instances of tables that are not there by their word lists, which are read only if there are any."""
-    missing = [variant for variant in layout.config.selected_variants if layout.instances(*variant) not in expanded]
+    missing = [
+        variant
+        for variant in layout.config.selected_variants
+        if layout.instances(*variant) not in expanded
+    ]
     lists = load_word_lists(layout.config) if missing else {}
     counts = count_instances(layout, {variant: lists[variant] for variant in missing})
     return {layout.instances(*variant): count for variant, (_, count) in counts.items()}
 
 
-def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool) -> CellStatus:
+def status_of_cell(
+    layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool
+) -> CellStatus:
     """Returns how far a cell is."""
-    predictions, measures = layout.predictions_of_cell(dataset, model), layout.measures(dataset, model)
+    predictions, measures = (
+        layout.predictions_of_cell(dataset, model),
+        layout.measures(dataset, model),
+    )
     shards = layout.shards(dataset, model)
     # Predictions that are imported are not made in shards.
     found = [status_of_shard(shard) for shard in shards] or [status_of_table(predictions[0])]
@@ -230,7 +250,9 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate
     )
 
 
-def status_of_scorer(layout: Layout, dataset: str, writer: str, model: str, asked: Estimate) -> CellStatus:
+def status_of_scorer(
+    layout: Layout, dataset: str, writer: str, model: str, asked: Estimate
+) -> CellStatus:
     """Returns how far a scorer is that reads the texts of a cell.
 
     Args:
@@ -259,7 +281,10 @@ def of_shards(
     shards: Sequence[ShardStatus], times: Sequence[ShardTimes], instances: Estimate, expanded: bool
 ) -> dict[str, Any]:
     """Returns the fields of `CellStatus` that come from a cell's shards."""
-    rows, states = sum(shard.rows for shard in shards), count_states(shard.state for shard in shards)
+    rows, states = (
+        sum(shard.rows for shard in shards),
+        count_states(shard.state for shard in shards),
+    )
     rates = [shard.rate for shard in shards if shard.rate is not None]
     return {
         "rows": rows,
@@ -300,7 +325,10 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
     """Returns sums over cells and scorers."""
     statuses = [*cells, *scorers]
-    instances, rows = total(each.instances for each in statuses), sum(each.rows for each in statuses)
+    instances, rows = (
+        total(each.instances for each in statuses),
+        sum(each.rows for each in statuses),
+    )
     rates = [each.rows_per_second or 0 for each in statuses if each.shards["running"]]
     return StatusTotals(
         cells=len(cells),
@@ -329,7 +357,10 @@ def why_withheld(measures: Path) -> str | None:
     with suppress(OSError, pyarrow.ArrowException):
         flags = parquet.read_table(measures, columns=["flag"])["flag"].unique().to_pylist()
         beginning = f"{NOT_MEASURABLE}: "
-        return next((flag.removeprefix(beginning) for flag in flags if flag and flag.startswith(beginning)), None)
+        return next(
+            (flag.removeprefix(beginning) for flag in flags if flag and flag.startswith(beginning)),
+            None,
+        )
     return None
 
 

@@ -41,7 +41,9 @@ def set_up(folder: Path) -> None:
             shutil.copy(file, folder / file.name)
 
 
-def run_config(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:
+def run_config(
+    config: str | Path, cores: int | None = None, snakefile: str | Path | None = None
+) -> Results:
     """Runs a config to the end and returns its results; what is there already is not made again.
 
     Args:
@@ -74,7 +76,9 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
         end_progress_lines()
         unlock_results()
     if not is_done:
-        raise UserError(f"the run of {config} failed; see the logs named above, or run `biasgrid status`")
+        raise UserError(
+            f"the run of {config} failed; see the logs named above, or run `biasgrid status`"
+        )
     # Snakemake calls no handler where there is nothing to do.
     layout.failed_manifest.unlink(missing_ok=True)
     return Results(layout.results)

@@ -52,11 +52,21 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
     """
     if chosen == "auto":
         # Words that differ in gender alone become the same.
-        names = [LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower()) for text in texts]
+        names = [
+            LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower())
+            for text in texts
+        ]
     else:
-        lists = {} if isinstance(chosen, str) else {number: place for place, one in enumerate(chosen) for number in one}
+        lists = (
+            {}
+            if isinstance(chosen, str)
+            else {number: place for place, one in enumerate(chosen) for number in one}
+        )
         count = max([len(texts), *(number + 1 for number in lists)])
-        names = [f"list {lists[number]}" if number in lists else f"template {number}" for number in range(count)]
+        names = [
+            f"list {lists[number]}" if number in lists else f"template {number}"
+            for number in range(count)
+        ]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return [places[name] for name in names]
 
@@ -95,7 +105,9 @@ def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntAr
         clusters: from `clusters_from_texts`; templates beyond it are clusters of their own.
     """
     present, place = np.unique(templates % FORMAT_STEP, return_inverse=True)
-    own = [clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()]
+    own = [
+        clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()
+    ]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(own))}
     return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]
 
@@ -112,7 +124,10 @@ def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     if len(templates) == 2:
         return ["of two clusters of templates it cannot be told whether they say nearly the same"]
     loudness = dict(
-        clusters.filter(pl.col("name") == "noise_ratio").drop_nulls("value").select("cluster", "value").rows()
+        clusters.filter(pl.col("name") == "noise_ratio")
+        .drop_nulls("value")
+        .select("cluster", "value")
+        .rows()
     )
     alike = clusters.filter(pl.col("name") == "likeness", pl.col("value") >= REDUNDANT_CORRELATION)
     # Two that are most like each other are one warning, and so is what is said of a noisy one.

@@ -38,7 +38,15 @@ from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out, nullable
+from biasgrid.stats.sums import (
+    FORMATS,
+    PAIR_OF_LISTS,
+    TEMPLATES,
+    Candidate,
+    Sums,
+    leave_one_out,
+    nullable,
+)
 from biasgrid.tables.measures import TAKEN_AS_GIVEN
 
 GIVEN = "given by the family"
@@ -83,7 +91,9 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         rows.with_columns(kind=pl.lit(kind))
         for kind, part in enumerate(parts)
         if not part.is_input
-        for rows in (rows_of_shares if part.interval in WITH_ADDED else rows_of_kind)(part, settings)
+        for rows in (rows_of_shares if part.interval in WITH_ADDED else rows_of_kind)(
+            part, settings
+        )
     ]
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
@@ -99,13 +109,18 @@ def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.Data
     units = sums.along[sums.factor].present.sum(axis=1)
     needed, unit = fewest_of_sign_test(settings.alpha), unit_of_factor(part.factor)
     few = are_tested_by_signs(sums) & (units > 0) & (units < needed) & bool(part.test)
-    texts = [too_few_text(count, unit, needed) if is_few else None for count, is_few in zip(units, few, strict=True)]
+    texts = [
+        too_few_text(count, unit, needed) if is_few else None
+        for count, is_few in zip(units, few, strict=True)
+    ]
     named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
     for rows in rows_of_kind(named, settings):
         reason = pl.col("reason") if "reason" in rows.columns else pl.lit(None, pl.String)
         has_interval = pl.col("low").is_not_null()
         with_test = pl.when(has_interval).then(pl.coalesce("untestable", reason))
-        yield rows.with_columns(reason=with_test.otherwise(pl.coalesce(reason, "untestable"))).drop("untestable")
+        yield rows.with_columns(reason=with_test.otherwise(pl.coalesce(reason, "untestable"))).drop(
+            "untestable"
+        )
 
 
 def fewest_of_sign_test(alpha: float) -> int:
@@ -145,17 +160,23 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     is_claim = not claims_all and not formats
     yield rows.with_columns(
-        generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first, settings.alpha)
+        generalises_to=pl.lit(label),
+        is_claim=pl.lit(is_claim),
+        **reasons(sums, first, settings.alpha),
     )
     if formats and not claims_all:
         rows = over_formats(sums, whole, first, formats, settings)
         text = reasons_over_all(reasons(sums, first, settings.alpha)["reason"], {FORMATS: formats})
         label = join_factors([sums.factor, FORMATS])
-        yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(value=True), reason=text)
+        yield rows.with_columns(
+            generalises_to=pl.lit(label), is_claim=pl.lit(value=True), reason=text
+        )
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
-            with_intervals(whole, sums, lists, list_method(names, lists, of_groups), settings, first)
+            with_intervals(
+                whole, sums, lists, list_method(names, lists, of_groups), settings, first
+            )
             .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
             .drop_nulls("low")
         )
@@ -164,18 +185,27 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
             whole, sums, [*first.sources, *lists, *formats, *further], "combined", settings, first
         )
         text = reasons_over_all(
-            reasons(sums, first, settings.alpha)["reason"], {ATTRIBUTES: further, FORMATS: formats, of_names: lists}
+            reasons(sums, first, settings.alpha)["reason"],
+            {ATTRIBUTES: further, FORMATS: formats, of_names: lists},
         )
-        rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
+        rows = combined.with_columns(
+            generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text
+        )
         yield rows if claims_all else rows.drop_nulls("low")
     if sums.factor != TEMPLATES and TEMPLATES in sums.along:
         # They are parts of the units of the first factor, whose variance has theirs in it.
-        for parts in rows_of_kind(replace(part, along={TEMPLATES: part.along[TEMPLATES]}), settings):
+        for parts in rows_of_kind(
+            replace(part, along={TEMPLATES: part.along[TEMPLATES]}), settings
+        ):
             yield parts.with_columns(is_claim=pl.lit(value=False)).drop_nulls("low")
 
 
 def over_formats(
-    sums: Sums, whole: pl.DataFrame, first: OverFactor, formats: Sequence[VarianceSource], settings: StatisticsSettings
+    sums: Sums,
+    whole: pl.DataFrame,
+    first: OverFactor,
+    formats: Sequence[VarianceSource],
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """Returns estimates over the first factor and prompt formats: of shares Wilson's, as over the first one alone."""
     if not is_share(sums, settings):
@@ -210,11 +240,15 @@ def factors_of_names(sums: Sums, persons: VarianceSource | None) -> list[str]:
         sums: the numbers of a kind.
         persons: see `persons_source`; without it persons are taken as given.
     """
-    others = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)]
+    others = [
+        factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)
+    ]
     return [factor for factor in others if factor != PERSONS or persons is not None]
 
 
-def sources_of_factors(sums: Sums, factors: Sequence[str], persons: VarianceSource | None) -> list[VarianceSource]:
+def sources_of_factors(
+    sums: Sums, factors: Sequence[str], persons: VarianceSource | None
+) -> list[VarianceSource]:
     """Returns how much numbers vary with each factor of `factors_of_names`."""
     of_names = [over_names(sums, factor) for factor in factors if factor != PERSONS]
     return of_names if persons is None else [*of_names, persons]
@@ -236,15 +270,25 @@ def list_method(names: Sequence[str], sources: Sequence[VarianceSource], of_grou
     return "Welch t" if of_groups else "jackknife t"
 
 
-def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings) -> pl.DataFrame:
+def over_one_factor(
+    sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings
+) -> pl.DataFrame:
     """Returns estimates over the first factor."""
     if sums.interval == "none" or whole.is_empty():
         ends = pl.lit(None, pl.Float64)
         return whole.with_columns(low=ends, high=ends, method=pl.lit(None, pl.String))
     if is_share(sums, settings):
-        cases = whole["cases"].fill_null(whole["n"].cast(pl.Float64)) if "cases" in whole.columns else whole["n"]
+        cases = (
+            whole["cases"].fill_null(whole["n"].cast(pl.Float64))
+            if "cases" in whole.columns
+            else whole["n"]
+        )
         low, high, _ = wilson_interval(
-            sums.values, cases.cast(pl.Float64).to_numpy(), first.source.variance, first.units, settings.alpha
+            sums.values,
+            cases.cast(pl.Float64).to_numpy(),
+            first.source.variance,
+            first.units,
+            settings.alpha,
         )
         return with_columns_of(whole, low, high, [first.source], "effective Wilson")
     if sums.interval == "largest":
@@ -260,7 +304,9 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
     if not sums.test or first.constant is None:
         return rows
     has_exact = pl.Series(first.constant) & pl.col("p").is_not_null()
-    return rows.with_columns(method=pl.when(has_exact).then(pl.lit("sign test")).otherwise("method"))
+    return rows.with_columns(
+        method=pl.when(has_exact).then(pl.lit("sign test")).otherwise("method")
+    )
 
 
 def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
@@ -282,9 +328,13 @@ def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_intervals(
-    whole: pl.DataFrame, sums: Sums, sources: Sequence[VarianceSource], method: str, settings: StatisticsSettings,
+    whole: pl.DataFrame,
+    sums: Sums,
+    sources: Sequence[VarianceSource],
+    method: str,
+    settings: StatisticsSettings,
     first: OverFactor,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was selected."""
     values = sums.values if first.centre is None else first.centre
     within = settings.range_of(str(whole["measure"][0])) if len(whole) else (0.0, 0.0)
@@ -309,14 +359,18 @@ def with_intervals(
     if sums.test == "p":
         # Each is tested alone.
         size = detectable_effect(own, settings.alpha)
-        return rows.with_columns(detectable=pl.when(pl.col("p").is_not_null()).then(pl.lit(size)).fill_nan(None))
+        return rows.with_columns(
+            detectable=pl.when(pl.col("p").is_not_null()).then(pl.lit(size)).fill_nan(None)
+        )
     return rows.with_columns(
         **corrected_columns(values, p, own, shared, within, settings, sums.fair),
         **source_columns(values, own, shared, sums.fair),
     )
 
 
-def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: OverFactor) -> FloatArray:
+def p_of_kind(
+    values: FloatArray, sources: Sequence[VarianceSource], first: OverFactor
+) -> FloatArray:
     """Returns p of numbers less their fair value over some sources, NaN where there is no test.
 
     Two units of the first factor are too few to test by. Of numbers that are the same in all of them nothing is known
@@ -333,7 +387,9 @@ def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: Over
         signs = sign_test_p(np.where(np.abs(values) <= ROUNDING, 0.0, values), first.units)
         others = [source for source in sources if all(source is not own for own in first.sources)]
         # Other factors in which nothing varies either say no more than these signs.
-        p = np.where(first.constant & np.all([source.variance == 0 for source in others], axis=0), signs, p)
+        p = np.where(
+            first.constant & np.all([source.variance == 0 for source in others], axis=0), signs, p
+        )
     if first.least_p is not None:
         p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
     if not is_of_units:
@@ -358,7 +414,11 @@ def are_too_few(first: OverFactor, sources: Sequence[VarianceSource], alpha: flo
 
 
 def with_columns_of(
-    whole: pl.DataFrame, low: FloatArray, high: FloatArray, sources: Sequence[VarianceSource], method: str
+    whole: pl.DataFrame,
+    low: FloatArray,
+    high: FloatArray,
+    sources: Sequence[VarianceSource],
+    method: str,
 ) -> pl.DataFrame:
     """Adds the ends of intervals, where they are known, and from what they are made."""
     known = ~np.isnan(low)
@@ -398,13 +458,18 @@ def reasons(sums: Sums, first: OverFactor, alpha: float) -> dict[str, pl.Expr]:
     """Returns the column `reason`: why numbers have no interval or no test at level alpha, null if they have both."""
     unit = unit_of_factor(sums.factor)
     text = (
-        pl.when(pl.lit(sums.interval == "none")).then(pl.lit("a ratio without a direction"))
-        .when(pl.col("value").is_null()).then(pl.lit("no value"))
-        .when(pl.col("clusters") < 2).then(pl.format("one {}", pl.lit(unit)))
-        .when(pl.Series(np.isnan(first.without).all(axis=1))).then(pl.lit(f"not defined without one of its {unit}s"))
-        .when(is_constant(first)).then(equal_in_all(sums, alpha))
+        pl.when(pl.lit(sums.interval == "none"))
+        .then(pl.lit("a ratio without a direction"))
+        .when(pl.col("value").is_null())
+        .then(pl.lit("no value"))
+        .when(pl.col("clusters") < 2)
+        .then(pl.format("one {}", pl.lit(unit)))
+        .when(pl.Series(np.isnan(first.without).all(axis=1)))
+        .then(pl.lit(f"not defined without one of its {unit}s"))
+        .when(is_constant(first))
+        .then(equal_in_all(sums, alpha))
         .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
-    )  # fmt: skip
+    )
     return {"reason": pl.when(pl.col("low").is_null()).then(text).otherwise(too_few_to_test(sums))}
 
 
@@ -420,7 +485,9 @@ def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
     needed = fewest_of_sign_test(alpha)
     is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < needed)
     return (
-        pl.when(is_untestable).then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed))).otherwise(equal)
+        pl.when(is_untestable)
+        .then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed)))
+        .otherwise(equal)
     )
 
 
@@ -428,11 +495,15 @@ def too_few_to_test(sums: Sums) -> pl.Expr:
     """Says why numbers with an interval have no test; null where they have one or none is wanted."""
     unit = unit_of_factor(sums.factor)
     is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
-    text = pl.format("untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED))
+    text = pl.format(
+        "untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED)
+    )
     return pl.when(is_few).then(text)
 
 
-def reasons_over_all(over_first: pl.Expr, further: Mapping[str, Sequence[VarianceSource]]) -> pl.Expr:
+def reasons_over_all(
+    over_first: pl.Expr, further: Mapping[str, Sequence[VarianceSource]]
+) -> pl.Expr:
     """Returns why numbers have no interval over all factors, null where they have one.
 
     Args:
@@ -444,5 +515,9 @@ def reasons_over_all(over_first: pl.Expr, further: Mapping[str, Sequence[Varianc
         one = pl.lit(ONE_OF_FACTOR.get(factor, f"one of the {factor}"))
         is_unknown = np.any([np.isnan(each.variance) for each in sources], axis=0)
         has_value = pl.col("low").is_null() & pl.col("value").is_not_null()
-        reason = pl.when(has_value & pl.lit(pl.Series(is_unknown))).then(one).otherwise(reason) if sources else reason
+        reason = (
+            pl.when(has_value & pl.lit(pl.Series(is_unknown))).then(one).otherwise(reason)
+            if sources
+            else reason
+        )
     return reason

@@ -95,7 +95,9 @@ def number_of_columns(sums: FloatArray, function: Function, columns: slice) -> F
     return function(sums[..., columns])
 
 
-def join_numbers(sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]) -> FloatArray:
+def join_numbers(
+    sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]
+) -> FloatArray:
     """Returns what several numbers make together, NaN where one of them is not known."""
     return np.asarray(join([each(sums) for each in functions], axis=0))
 
@@ -134,7 +136,9 @@ def pearson(sums: FloatArray) -> FloatArray:
     n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (xx - x * x / n) * (yy - y * y / n)
-        found: FloatArray = np.where(spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan)
+        found: FloatArray = np.where(
+            spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan
+        )
     return found
 
 
@@ -159,8 +163,12 @@ def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
         inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
         edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
         edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
-        errors = np.stack([b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges])
+        errors = np.stack(
+            [b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges]
+        )
         # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
-        best = np.take_along_axis(np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0)[0]
+        best = np.take_along_axis(
+            np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0
+        )[0]
     bound: FloatArray = np.where(inside | ~varies, found, best)
     return bound

@@ -62,7 +62,8 @@ def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArra
     known &= np.sum([source.variance for source in sources], axis=0) > 0
     p = np.full(len(values), np.nan)
     p[known] = bisect_alpha(
-        np.abs(values[known]), [VarianceSource(one.variance[known], one.df[known]) for one in sources]
+        np.abs(values[known]),
+        [VarianceSource(one.variance[known], one.df[known]) for one in sources],
     )
     return p
 
@@ -91,7 +92,9 @@ def bisect_alpha(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatA
     return np.exp((low + high) / 2)
 
 
-def interval_ends(values: FloatArray, half: FloatArray, within: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
+def interval_ends(
+    values: FloatArray, half: FloatArray, within: tuple[Any, Any]
+) -> tuple[FloatArray, FloatArray]:
     """Returns both ends of intervals, cut to a range."""
     return np.clip(values - half, *within), np.clip(values + half, *within)
 

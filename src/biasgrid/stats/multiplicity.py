@@ -70,7 +70,11 @@ def simes(p: Sequence[float]) -> float:
 
 
 def selected_ends(
-    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[Any, Any], alpha: float
+    values: FloatArray,
+    q: FloatArray,
+    sources: list[VarianceSource],
+    within: tuple[Any, Any],
+    alpha: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
 
@@ -87,7 +91,11 @@ def selected_ends(
 
 
 def simultaneous_bounds(
-    values: FloatArray, p: FloatArray, sources: list[VarianceSource], shared: list[VarianceSource], alpha: float
+    values: FloatArray,
+    p: FloatArray,
+    sources: list[VarianceSource],
+    shared: list[VarianceSource],
+    alpha: float,
 ) -> FloatArray:
     """Returns how far from their fair value numbers are at least, all of a kind at once (Bonferroni).
 

@@ -84,7 +84,9 @@ def split_weights(clusters: int, positive: list[int], kept: list[int]) -> FloatA
 def drawn_splits(clusters: int) -> FloatArray:
     """Returns some splits of many clusters."""
     random = np.random.default_rng(0)
-    orders = [random.permutation(clusters)[: clusters - clusters % 2].tolist() for _ in range(MOST_SPLITS)]
+    orders = [
+        random.permutation(clusters)[: clusters - clusters % 2].tolist() for _ in range(MOST_SPLITS)
+    ]
     return np.array([split_weights(clusters, order[: len(order) // 2], order) for order in orders])
 
 
@@ -99,14 +101,18 @@ def null_mean_of(values: FloatArray, name: Statistic) -> float:
     counts = asked.sum(axis=-1)
     if not has.any() or counts[has].min() < 2:
         return float("nan")
-    patterns, of_association = np.unique(asked.reshape(-1, asked.shape[-1]), axis=0, return_inverse=True)
+    patterns, of_association = np.unique(
+        asked.reshape(-1, asked.shape[-1]), axis=0, return_inverse=True
+    )
     of_association = of_association.reshape(has.shape)
     longest = max(len(splits(int(pattern.sum()))) for pattern in patterns if pattern.any())
     noise = np.full((longest, *has.shape), np.nan)
     for number, pattern in enumerate(patterns):
         if pattern.any():
             rows = np.nonzero(of_association == number)
-            weights = splits(int(pattern.sum()))[np.arange(longest) % len(splits(int(pattern.sum())))]
+            weights = splits(int(pattern.sum()))[
+                np.arange(longest) % len(splits(int(pattern.sum())))
+            ]
             noise[:, rows[0], rows[1]] = weights @ values[rows][:, pattern].T
     return float(statistic(noise, name).mean())
 
@@ -127,7 +133,9 @@ def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) 
     return float(signed_root(statistic(means, name) ** 2 - null_mean_of(values, name) ** 2))
 
 
-def strength_of(sums: FloatArray, counts: FloatArray, of_formats: FloatArray | float = 0.0) -> float:
+def strength_of(
+    sums: FloatArray, counts: FloatArray, of_formats: FloatArray | float = 0.0
+) -> float:
     """Returns the size (root mean square) of associations without noise, signed like an adjusted R².
 
     Args:
@@ -159,10 +167,15 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
 
 def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
     """Returns for each subject the association in a cluster that is largest in the others, with its sign there."""
-    others, left = sums.sum(axis=-1) - sums[..., cluster], counts.sum(axis=-1) - counts[..., cluster]
+    others, left = (
+        sums.sum(axis=-1) - sums[..., cluster],
+        counts.sum(axis=-1) - counts[..., cluster],
+    )
     usable: BoolArray = (left > 0) & (counts[..., cluster] > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         elsewhere, here = others / left, sums[..., cluster] / counts[..., cluster]
     chosen = np.where(usable, np.abs(elsewhere), -1).argmax(axis=1)[:, None]
-    sign, found = (np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (np.sign(elsewhere), here))
+    sign, found = (
+        np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (np.sign(elsewhere), here)
+    )
     return np.where(usable.any(axis=1), sign * found, np.nan)

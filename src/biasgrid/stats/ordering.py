@@ -10,7 +10,16 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.tables.measures import MEASURE_KEYS
 
-UNCERTAINTY_COLUMNS = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
+UNCERTAINTY_COLUMNS = (
+    "low",
+    "high",
+    "selected_low",
+    "selected_high",
+    "p",
+    "q",
+    "null_mean",
+    "clusters",
+)
 """The uncertainty of a measure, of measures."""
 
 
@@ -34,7 +43,12 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
 
 
 def select_rows(
-    measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "", *, intervals: bool = False
+    measures: pl.DataFrame,
+    measure: str,
+    keys: Sequence[str] = (),
+    options: str = "",
+    *,
+    intervals: bool = False,
 ) -> pl.DataFrame:
     """Picks the rows of a measure that are about exactly these keys.
 
@@ -49,11 +63,19 @@ def select_rows(
         The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals` `UNCERTAINTY_COLUMNS`, null
         where nothing is known; no rows where there is no such measure.
     """
-    presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
+    presence = [
+        pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS
+    ]
     wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]
-    missing = [pl.lit(None, pl.Float64).alias(name) for name in UNCERTAINTY_COLUMNS if name not in measures.columns]
+    missing = [
+        pl.lit(None, pl.Float64).alias(name)
+        for name in UNCERTAINTY_COLUMNS
+        if name not in measures.columns
+    ]
     rows = measures.filter(*wanted).with_columns(missing)
-    return rows.select("dataset", "model", *keys, "value", "n", *(UNCERTAINTY_COLUMNS if intervals else ()))
+    return rows.select(
+        "dataset", "model", *keys, "value", "n", *(UNCERTAINTY_COLUMNS if intervals else ())
+    )
 
 
 def values_in_order(frame: pl.DataFrame, column: str) -> list[str]:

@@ -57,7 +57,9 @@ def permutation_test(
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
     # The same order in all clusters changes nothing in one list; in two it changes who is of which.
     fixed = 1 if firsts is None else 0
-    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_PERMUTATIONS)
+    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(
+        MOST_PERMUTATIONS
+    )
     size = max(1, VALUES_AT_ONCE // values.size)
     drawn = drawn_orders(subjects, clusters, fixed, size, most, seed)
     orders = all_orders(subjects, clusters, fixed, size) if exact else drawn
@@ -88,7 +90,9 @@ def all_orders(subjects: int, clusters: int, fixed: int, size: int) -> Iterator[
         yield orders
 
 
-def drawn_orders(subjects: int, clusters: int, fixed: int, size: int, count: int, seed: int) -> Iterator[IntArray]:
+def drawn_orders(
+    subjects: int, clusters: int, fixed: int, size: int, count: int, seed: int
+) -> Iterator[IntArray]:
     """Yields random orders, as `all_orders` does."""
     random = np.random.default_rng(seed)
     for start in range(0, count, size):

@@ -20,7 +20,9 @@ MOST_CLUSTERS_TRIED = 1000
 """Nobody writes more templates to narrow an interval."""
 
 
-def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, alpha: float = 0.05) -> float:
+def minimal_detectable_effect(
+    variance: float, prior_df: float, clusters: int, alpha: float = 0.05
+) -> float:
     """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two clusters.
 
     Args:
@@ -155,7 +157,9 @@ def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int 
     return None
 
 
-def items_for_half_width(half: float, items_part: float, items: int, wanted: float, alpha: float) -> int | None:
+def items_for_half_width(
+    half: float, items_part: float, items: int, wanted: float, alpha: float
+) -> int | None:
     """Returns how many items like these have intervals of at most half a width; None where more items do not do it.
 
     Args:
@@ -170,4 +174,6 @@ def items_for_half_width(half: float, items_part: float, items: int, wanted: flo
         return None
     of_items = VarianceSource(np.array([1.0]), np.array([items - 1.0]))
     variance = items_part * half**2 / float(half_width([of_items], alpha)[0]) ** 2
-    return clusters_for_width(NoiseEstimate(variance * items, 0.0, 0.0, items, items), 2 * float(np.sqrt(rest)), alpha)
+    return clusters_for_width(
+        NoiseEstimate(variance * items, 0.0, 0.0, items, items), 2 * float(np.sqrt(rest)), alpha
+    )

@@ -40,13 +40,19 @@ def measured_and_synthetic(
         pl.when(pl.col("subject_group").is_null()).then(pl.lit(NAMES)).otherwise(pl.lit(GROUPS))
     )
     learned = pl.DataFrame(
-        [(dataset, *learned) for dataset, models in strengths.items() for learned in models.items()],
+        [
+            (dataset, *learned)
+            for dataset, models in strengths.items()
+            for learned in models.items()
+        ],
         schema={"dataset": pl.String, "model": pl.String, "strength": pl.String},
         orient="row",
     )
     return (
         learned.join(
-            measures.select("model", *keys, measured="value"), on=["dataset", "model"], maintain_order="left_right"
+            measures.select("model", *keys, measured="value"),
+            on=["dataset", "model"],
+            maintain_order="left_right",
         )
         .join(
             synthetic.select("strength", *keys, synthetic="value"),
@@ -77,7 +83,9 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
     moves = pl.col("measured").max() - pl.col("measured").min() > LEAST
     covariance = pl.cov("measured", "synthetic", ddof=0)
     sides, keys = pl.col("synthetic", "measured"), list(dict.fromkeys([*by, "bias_type"]))
-    ranges = pairs.group_by(keys, maintain_order=True).agg((sides.max() - sides.min()).name.suffix("_range"))
+    ranges = pairs.group_by(keys, maintain_order=True).agg(
+        (sides.max() - sides.min()).name.suffix("_range")
+    )
     return (
         pairs.group_by(*by, maintain_order=True)
         .agg(
@@ -87,7 +95,10 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
             n=pl.len(),
         )
         .join(
-            ranges.group_by(*by).agg(pl.col("^.*_range$").mean()), on=list(by), nulls_equal=True, maintain_order="left"
+            ranges.group_by(*by).agg(pl.col("^.*_range$").mean()),
+            on=list(by),
+            nulls_equal=True,
+            maintain_order="left",
         )
     )
 

@@ -14,9 +14,14 @@ class StatisticsSection(Section):
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
     permutations: int = Field(
-        1999, ge=99, le=100_000, description="number of random permutations, if there are too many to try all"
+        1999,
+        ge=99,
+        le=100_000,
+        description="number of random permutations, if there are too many to try all",
     )
-    seed: int = Field(0, ge=0, description="seed of the permutations; intervals need no random numbers")
+    seed: int = Field(
+        0, ge=0, description="seed of the permutations; intervals need no random numbers"
+    )
     fdr: Literal["bh", "by"] = Field(
         "bh",
         description="how false discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
@@ -43,10 +48,14 @@ def check_clusters(value: Any) -> Any:
     lists = value if isinstance(value, list) else [value]
     numbers = [number for one in lists for number in (one if isinstance(one, list) else [None])]
     if not lists or any(type(number) is not int or number < 0 for number in numbers):
-        raise ValueError("expected auto, none, or lists of template numbers from 0, such as [[0, 1], [2, 3]]")
+        raise ValueError(
+            "expected auto, none, or lists of template numbers from 0, such as [[0, 1], [2, 3]]"
+        )
     if len(set(numbers)) < len(numbers):
         raise ValueError("expected each template in only one list")
     return value
 
 
-TemplateClusters = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(check_clusters)]
+TemplateClusters = Annotated[
+    Literal["auto", "none"] | list[list[int]], BeforeValidator(check_clusters)
+]

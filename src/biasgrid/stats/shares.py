@@ -68,7 +68,9 @@ def difference_of_shares(sums: FloatArray) -> ShareDifferences:
     enough = (clusters > 1).all(axis=1)
     variance = np.where(enough, np.where(paired, pair_variance, total), np.nan)
     df = np.where(enough, np.where(paired, free.min(axis=1), welch), 0)
-    flipped = np.array([sign_flip_p(row) if pair else 0.0 for row, pair in zip(apart, paired, strict=True)])
+    flipped = np.array(
+        [sign_flip_p(row) if pair else 0.0 for row, pair in zip(apart, paired, strict=True)]
+    )
     return ShareDifferences(centre, VarianceSource(variance, df), flipped, paired)
 
 
@@ -176,7 +178,9 @@ class ShareWithInterval(NamedTuple):
     high: FloatArray
 
 
-def ratio_of_shares(one: ShareWithInterval, other: ShareWithInterval) -> tuple[FloatArray, FloatArray]:
+def ratio_of_shares(
+    one: ShareWithInterval, other: ShareWithInterval
+) -> tuple[FloatArray, FloatArray]:
     """Returns both ends of the interval of one share by another, taken as uncorrelated (MOVER-R).
 
     Returns:

@@ -22,9 +22,16 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
 
 IntervalMethod = Literal[
-    "unit", "t", "moderated t", "effective Wilson", "difference of shares", "share of two", "mean share of two",
-    "largest", "none",
-]  # fmt: skip
+    "unit",
+    "t",
+    "moderated t",
+    "effective Wilson",
+    "difference of shares",
+    "share of two",
+    "mean share of two",
+    "largest",
+    "none",
+]
 """How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
 Tested = Literal["", "p", "q"]
 """Whether a number is tested against its fair value, and whether together with the others of its kind."""
@@ -93,7 +100,11 @@ def total(sums: FloatArray) -> FloatArray:
     return sums[..., 0]
 
 
-MEAN, DIFFERENCE, TOTAL = Finish("mean", mean), Finish("difference", difference_of_means), Finish("total", total)
+MEAN, DIFFERENCE, TOTAL = (
+    Finish("mean", mean),
+    Finish("difference", difference_of_means),
+    Finish("total", total),
+)
 RECOMPUTED = Finish("recomputed", total)
 """Of numbers that were computed again: the columns are what they are without a unit, and 1 where they have it."""
 FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
@@ -170,7 +181,9 @@ class Sums:
 
     def named(self, measure: str, options: str = "") -> Sums:
         """Returns the same numbers under a name."""
-        return replace(self, keys=self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options)))
+        return replace(
+            self, keys=self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options))
+        )
 
     def clustered(self, clusters: Sequence[int]) -> Sums:
         """Returns the same numbers with the templates of each cluster taken together, and along several formats.
@@ -184,13 +197,19 @@ class Sums:
         numbers, formats = parse_units(units)
         of_template = clusters_of_templates(numbers, clusters)
         named = dict(
-            zip(of_template.tolist(), (cluster_name(number, clusters) for number in numbers.tolist()), strict=True)
+            zip(
+                of_template.tolist(),
+                (cluster_name(number, clusters) for number in numbers.tolist()),
+                strict=True,
+            )
         )
         joined = [named[place] for place in range(len(named))]
         along = {**self.along, TEMPLATES: Along(joined, add_up(sums, of_template))}
         if any(formats):
             found = sorted({*formats}, key=int)
-            along[FORMATS] = Along(found, add_up(sums, np.array([found.index(each) for each in formats])))
+            along[FORMATS] = Along(
+                found, add_up(sums, np.array([found.index(each) for each in formats]))
+            )
         return replace(self, along=along)
 
 
@@ -239,7 +258,9 @@ def nullable(values: FloatArray) -> pl.Series:
     return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)
 
 
-def sum_units(values: FloatArray, units: IntArray, count: int, numbers: IntArray | None = None, of: int = 1) -> Along:
+def sum_units(
+    values: FloatArray, units: IntArray, count: int, numbers: IntArray | None = None, of: int = 1
+) -> Along:
     """Adds up values by number and unit, for means.
 
     Args:
@@ -270,7 +291,9 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     tables = [empty]
     for kind, part in enumerate(parts):
         if isinstance(part, Sums) and len(part.keys):
-            tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)]
+            tables += [
+                table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)
+            ]
         elif isinstance(part, pl.DataFrame) and len(part):
             tables.append(part.with_columns(kind=pl.lit(kind, pl.Int64)))
     named = [each.cast({pl.Categorical: pl.String}) for each in tables]
@@ -296,10 +319,22 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
         )
 
 
-NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "value", "n", "left_out", "cases", "low", "high")
+NUMBER_COLUMNS = (
+    "measure",
+    "options",
+    *MEASURE_KEYS,
+    "value",
+    "n",
+    "left_out",
+    "cases",
+    "low",
+    "high",
+)
 
 
-def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list[Sums], pl.DataFrame]:
+def read_sums(
+    table: pl.DataFrame, finishes: Mapping[str, Finish]
+) -> tuple[list[Sums], pl.DataFrame]:
     """Reads what `sums_table` returned.
 
     Args:
@@ -319,12 +354,17 @@ def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list
             along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
         row = kind.row(0, named=True)
         keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
-        chosen = {name: row[name] for name in ("interval", "test", "fair", "claims_all", "compared", "is_input")}
+        chosen = {
+            name: row[name]
+            for name in ("interval", "test", "fair", "claims_all", "compared", "is_input")
+        }
         found.append(Sums(keys, along, known[row["finish"]], **chosen))
     return found, table.filter(pl.col("factor").is_null())
 
 
-def read_cell_sums(family: str, table: pl.DataFrame, options: Mapping[str, Any]) -> tuple[list[Sums], pl.DataFrame]:
+def read_cell_sums(
+    family: str, table: pl.DataFrame, options: Mapping[str, Any]
+) -> tuple[list[Sums], pl.DataFrame]:
     """Reads the sums of a cell, with the functions that its family makes numbers with; see `read_sums`.
 
     Args:
@@ -343,11 +383,17 @@ def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
         parts: sums, and tables of numbers that are not made of any.
     """
     tables = [
-        part.keys.with_columns(value=pl.Series(part.values).fill_nan(None)) if isinstance(part, Sums) else part
+        part.keys.with_columns(value=pl.Series(part.values).fill_nan(None))
+        if isinstance(part, Sums)
+        else part
         for part in parts
         if not (isinstance(part, Sums) and part.is_input)
     ]
-    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed") if tables else pl.DataFrame()
+    return (
+        pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
+        if tables
+        else pl.DataFrame()
+    )
 
 
 def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
@@ -358,7 +404,9 @@ def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
     """
     for each in sums:
         about = [
-            key for key in MEASURE_KEYS if key in each.keys.columns and each.keys[key].null_count() < len(each.keys)
+            key
+            for key in MEASURE_KEYS
+            if key in each.keys.columns and each.keys[key].null_count() < len(each.keys)
         ]
         if each.keys["measure"][0] == measure and about == list(keys):
             return each

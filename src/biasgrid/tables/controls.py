@@ -8,7 +8,14 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.claims.numbers import CORRECTED, format_number
-from biasgrid.tables.metric import CONTROL, CONTROLS, IMPROBABLE, NOT_MEASURABLE, Controls, options_text
+from biasgrid.tables.metric import (
+    CONTROL,
+    CONTROLS,
+    IMPROBABLE,
+    NOT_MEASURABLE,
+    Controls,
+    options_text,
+)
 
 ROW_NAMES = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
 NUMBERS = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
@@ -17,7 +24,9 @@ TOGETHER = "in {other}, {flag}: a control is withheld with its dataset"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so it says nothing"
 
 
-def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+def withheld_together(
+    rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls
+) -> pl.DataFrame:
     """Withholds controls of datasets that are improbable: the dataset decides for both.
 
     The limit lies between two shares that may be nearly the same, and with one of both numbers nothing can be compared.
@@ -37,7 +46,9 @@ def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Con
         if (model, about) in flags and name != about
     ]
     cell = dict.fromkeys(("model", "dataset", "text"), pl.String)
-    known = pl.DataFrame(texts, schema=cell, orient="row").unique(["model", "dataset"], keep="first")
+    known = pl.DataFrame(texts, schema=cell, orient="row").unique(
+        ["model", "dataset"], keep="first"
+    )
     number = ["dataset", "measure", "options"]
     places = headlines.select(number).with_columns(is_headline=pl.lit(value=True))
     joined = rows.join(known, on=["model", "dataset"], how="left", maintain_order="left")
@@ -48,7 +59,10 @@ def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Con
 
 
 def control(
-    rows: pl.DataFrame, found: pl.DataFrame, controls: Controls, beside: Collection[tuple[str, str]] = ()
+    rows: pl.DataFrame,
+    found: pl.DataFrame,
+    controls: Controls,
+    beside: Collection[tuple[str, str]] = (),
 ) -> pl.DataFrame:
     """Says of each dataset what its controls show.
 
@@ -69,7 +83,9 @@ def control(
     for model, dataset, about, name in controls.pairs(cells):
         tests = found.filter(model=model, dataset=dataset)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
-        flag = control_problem(rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested)
+        flag = control_problem(
+            rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested
+        )
         # What is not measurable shows nothing, quiet or not.
         is_missing = (flag or "").startswith(NO_NUMBERS)
         flag = None if (model, name) in beside and not is_missing else flag
@@ -78,7 +94,9 @@ def control(
     return pl.DataFrame(lines, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
 
-def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:
+def control_problem(
+    rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int
+) -> str | None:
     """Words what a control shows that it should not, None where it is quiet.
 
     Args:
@@ -89,7 +107,9 @@ def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: i
     """
     withheld = [row["flag"] for row in rows if (row["flag"] or "").startswith(NOT_MEASURABLE)]
     if withheld:
-        return MISSING_NUMBERS.format(flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}")
+        return MISSING_NUMBERS.format(
+            flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}"
+        )
     seen = [f"{significant} of {tested} significant"] if significant else []
     seen += [
         f"{row['measure']} {format_number(row['low'])} to {format_number(row['high'])}"

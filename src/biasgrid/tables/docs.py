@@ -40,15 +40,24 @@ def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
         for name, dtype, meaning in column_rows(schema):
             types.setdefault((name, meaning), []).append(dtype)
     many = {column: found for column, found in types.items() if len(found) >= MANY}
-    rows = [(name, "; ".join(dict.fromkeys(found)), meaning) for (name, meaning), found in many.items()]
-    tables = {f"columns of {name}": partial(column_table, schema, many) for name, schema in schemas.items()}
+    rows = [
+        (name, "; ".join(dict.fromkeys(found)), meaning) for (name, meaning), found in many.items()
+    ]
+    tables = {
+        f"columns of {name}": partial(column_table, schema, many)
+        for name, schema in schemas.items()
+    }
     return {"columns of many tables": partial(markdown_table, COLUMN, rows), **tables}
 
 
 def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
     """Returns name, type and meaning of each column of a schema."""
     return [
-        (f"`{name}`", f"{column.dtype.type}{', or null' if column.nullable else ''}", column.description)
+        (
+            f"`{name}`",
+            f"{column.dtype.type}{', or null' if column.nullable else ''}",
+            column.description,
+        )
         for name, column in schema.columns.items()
     ]
 
@@ -62,7 +71,9 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
             these in a row are only named.
     """
     rows: list[tuple[str, str, str]] = []
-    for is_elsewhere, run in groupby(column_rows(schema), lambda row: (row[0], row[2]) in elsewhere):
+    for is_elsewhere, run in groupby(
+        column_rows(schema), lambda row: (row[0], row[2]) in elsewhere
+    ):
         columns = list(run)
         names = ", ".join(name for name, *_ in columns)
         is_short = is_elsewhere and len(columns) > 1

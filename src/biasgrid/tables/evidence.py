@@ -16,7 +16,9 @@ EVIDENCE = table(
         **MEASURE_NAME,
         **KEYS,
         **VALUE,
-        "rank": column(pl.UInt16, description="place of the number among the numbers of its measure, from 0"),
+        "rank": column(
+            pl.UInt16, description="place of the number among the numbers of its measure, from 0"
+        ),
         "reason": column(
             pl.String,
             description="why the number is included: `strongest`, `drawn` from the others, or `all` of its kind",
@@ -26,7 +28,8 @@ EVIDENCE = table(
             description="`strongest`, `typical` (the median) or `contrary`",
         ),
         "unit": column(
-            pl.UInt32, description="number of the swap group, case, pair of statements, item, question or prompt"
+            pl.UInt32,
+            description="number of the swap group, case, pair of statements, item, question or prompt",
         ),
         "unit_value": column(
             pl.Float64,
@@ -37,22 +40,36 @@ EVIDENCE = table(
             ),
         ),
         "instance": column(pl.UInt32, description="the instance"),
-        "swapped": column(pl.Boolean, description="whether the two subjects are in reversed order", nullable=True),
+        "swapped": column(
+            pl.Boolean, description="whether the two subjects are in reversed order", nullable=True
+        ),
         "negated": column(pl.Boolean, description="whether the question is negated", nullable=True),
         "term": column(pl.String, description="the identity term", nullable=True),
         "text": column(pl.String, description="the first text: the question, statement or input"),
         "text_pair": column(
-            pl.String, description="the second text: the context, second input or system text", nullable=True
+            pl.String,
+            description="the second text: the context, second input or system text",
+            nullable=True,
         ),
-        "expected": column(pl.String, description="the right class, target words or answer", nullable=True),
-        "said": column(pl.String, description="the most probable class or target word, or the answer", nullable=True),
+        "expected": column(
+            pl.String, description="the right class, target words or answer", nullable=True
+        ),
+        "said": column(
+            pl.String,
+            description="the most probable class or target word, or the answer",
+            nullable=True,
+        ),
         "found": column(
             pl.String,
             description="what the evaluator found in the answer, or why it found nothing",
             nullable=True,
         ),
-        "p_yes": column(pl.Float64, description="probability of Yes, if the answer is Yes or No", nullable=True),
-        "p_no": column(pl.Float64, description="probability of No, if the answer is Yes or No", nullable=True),
+        "p_yes": column(
+            pl.Float64, description="probability of Yes, if the answer is Yes or No", nullable=True
+        ),
+        "p_no": column(
+            pl.Float64, description="probability of No, if the answer is Yes or No", nullable=True
+        ),
         "score": column(
             pl.Float64,
             description=(
@@ -67,11 +84,17 @@ EVIDENCE = table(
             nullable=True,
         ),
         "position": column(
-            pl.UInt16, description="position of the subject in `text_pair`, in characters", nullable=True
+            pl.UInt16,
+            description="position of the subject in `text_pair`, in characters",
+            nullable=True,
         ),
         "length": column(pl.UInt16, description="its length there, in characters", nullable=True),
-        "other_position": column(pl.UInt16, description="position of the other subject, in characters", nullable=True),
-        "other_length": column(pl.UInt16, description="its length there, in characters", nullable=True),
+        "other_position": column(
+            pl.UInt16, description="position of the other subject, in characters", nullable=True
+        ),
+        "other_length": column(
+            pl.UInt16, description="its length there, in characters", nullable=True
+        ),
     },
 )
 
@@ -81,7 +104,9 @@ EVIDENCE_PARTS = table(
         **CELL,
         **MEASURE_NAME,
         **{name: KEYS[name] for name in ("subject", "attribute")},
-        "template": column(pl.UInt16, description="the template that the mean is over", nullable=True),
+        "template": column(
+            pl.UInt16, description="the template that the mean is over", nullable=True
+        ),
         "other": column(pl.String, description="the partner of the mean", nullable=True),
         "value": column(pl.Float64, description="mean of C"),
         "n": NUMBER_COLUMNS["n"],

@@ -55,7 +55,10 @@ def write_table(
 
 
 def write_table_in_parts(
-    parts: Iterable[pl.DataFrame], path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
+    parts: Iterable[pl.DataFrame],
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    provenance: Mapping[str, Any],
 ) -> None:
     """Writes a table of which only a few parts at a time are in memory; see `write_table`.
 
@@ -79,7 +82,10 @@ def write_table_in_parts(
 
 
 def write_parts(
-    parts: Iterable[pl.DataFrame], path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
+    parts: Iterable[pl.DataFrame],
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    provenance: Mapping[str, Any],
 ) -> None:
     """Writes the parts of a table; see `write_table_in_parts`."""
     empty = empty_table(schema)
@@ -113,13 +119,17 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
     """
     numbers = [name for name, kind in columns.items() if kind in NUMBERS]
     leaves = {
-        f"{name}.list.element" if isinstance(kind, pl.List) else name: kind.inner if isinstance(kind, pl.List) else kind
+        f"{name}.list.element" if isinstance(kind, pl.List) else name: kind.inner
+        if isinstance(kind, pl.List)
+        else kind
         for name, kind in columns.items()
     }
     return {
         "compression": "zstd",
         "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        "use_dictionary": [path for path, kind in leaves.items() if path not in numbers and kind not in FLOATS],
+        "use_dictionary": [
+            path for path, kind in leaves.items() if path not in numbers and kind not in FLOATS
+        ],
         # They are not used: which rows are read is known otherwise.
         "write_statistics": False,
     }
@@ -222,7 +232,9 @@ def read_row_groups(path: str | Path, schema: pa.DataFrameSchema, groups: IntArr
     runs = [run for run in np.split(groups, np.flatnonzero(np.diff(groups) > 1) + 1) if len(run)]
     table = pl.scan_parquet(path, glob=False)
     try:
-        read = pl.collect_all([table.slice(run[0] * ROWS_A_GROUP, len(run) * ROWS_A_GROUP) for run in runs])
+        read = pl.collect_all(
+            [table.slice(run[0] * ROWS_A_GROUP, len(run) * ROWS_A_GROUP) for run in runs]
+        )
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable_table(path, schema.name, error) from None
     rows = pl.concat(read) if read else empty_table(schema)
@@ -264,17 +276,26 @@ class TablesInRows:
         read = read_table if check else read_unchecked
         starts = [0, *self.ends[:-1]]
         ranges = [range(max(first - start, 0), first + rows - start) for start in starts]
-        there = [first + rows > start and first < end for start, end in zip(starts, self.ends, strict=True)]
-        files = [(path, some) for path, some, has in zip(self.paths, ranges, there, strict=True) if has]
+        there = [
+            first + rows > start and first < end
+            for start, end in zip(starts, self.ends, strict=True)
+        ]
+        files = [
+            (path, some) for path, some, has in zip(self.paths, ranges, there, strict=True) if has
+        ]
         return pl.concat([read(path, self.schema, columns, rows=some) for path, some in files])
 
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
     """Returns the error of a file that cannot be read as a table."""
-    return TableError(f"{path}: is not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
+    return TableError(
+        f"{path}: is not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}"
+    )
 
 
-def validate_table(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = "") -> None:
+def validate_table(
+    frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = ""
+) -> None:
     """Checks a table against its schema.
 
     Raises:
@@ -286,7 +307,9 @@ def validate_table(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | 
     except (SchemaError, SchemaErrors) as error:
         cases = getattr(error, "failure_cases", None)
         detail = str(cases) if cases is not None else str(error)
-        raise TableError(f"{path}: does not fit the schema of {schema.name}{remedy}:\n{detail}") from None
+        raise TableError(
+            f"{path}: does not fit the schema of {schema.name}{remedy}:\n{detail}"
+        ) from None
 
 
 def empty_table(schema: pa.DataFrameSchema) -> pl.DataFrame:
@@ -335,7 +358,9 @@ def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str,
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable_table(path, kind, error) from None
     if PROVENANCE_KEY not in metadata:
-        raise TableError(f"{path}: has no provenance; expected a table that biasgrid wrote; {REMEDY}")
+        raise TableError(
+            f"{path}: has no provenance; expected a table that biasgrid wrote; {REMEDY}"
+        )
     facts: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])
     if not anywhere and OF in facts:
         check_place(Path(path), facts[OF])
@@ -374,7 +399,9 @@ def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> 
     """
     distinct = frame.select(keys).unique(maintain_order=True)
     numbered = distinct.with_row_index("number")
-    rows = frame.select(*keys, value).join(numbered, on=list(keys), nulls_equal=True, maintain_order="left")
+    rows = frame.select(*keys, value).join(
+        numbered, on=list(keys), nulls_equal=True, maintain_order="left"
+    )
     known = rows.drop_nulls(value)
     number = known["number"].to_numpy()
     counts = np.bincount(number, minlength=len(distinct))

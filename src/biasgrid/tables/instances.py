@@ -21,9 +21,12 @@ ASKED_BEFORE = "asked_before"
 REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     ASKED_BEFORE: column(
-        pl.UInt32, description="number of earlier instances that ask the same: 0 unless something is asked repeatedly"
+        pl.UInt32,
+        description="number of earlier instances that ask the same: 0 unless something is asked repeatedly",
     ),
-    "system": column(pl.Categorical, description="generative models: the system text, if any", nullable=True),
+    "system": column(
+        pl.Categorical, description="generative models: the system text, if any", nullable=True
+    ),
     "text": column(
         pl.Categorical,
         description="what the model is asked: the text to classify, the question, or the text with the mask",
@@ -65,7 +68,9 @@ NUMBERED = {
 PROMPT_FORMAT = "prompt_format"
 OF_FORMAT = {
     PROMPT_FORMAT: column(
-        pl.UInt8, description="the prompt format, numbered from 0; only if the dataset has several", required=False
+        pl.UInt8,
+        description="the prompt format, numbered from 0; only if the dataset has several",
+        required=False,
     )
 }
 """A key of families whose datasets may be asked in several prompt formats."""
@@ -82,27 +87,47 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
     """
     present = {name: key for name, key in keys.items() if key.required or name in columns}
     plain = {
-        name: column(pl.String, description=REQUEST_COLUMNS[name].description, nullable=REQUEST_COLUMNS[name].nullable)
+        name: column(
+            pl.String,
+            description=REQUEST_COLUMNS[name].description,
+            nullable=REQUEST_COLUMNS[name].nullable,
+        )
         for name in TEXTS
         if columns.get(name) == pl.String
     }
     optional = {name: column for name, column in OPTIONAL.items() if name in columns}
-    return table("instances", {**REQUEST_COLUMNS, **plain, **optional, **numbered_columns(columns), **present})
+    return table(
+        "instances",
+        {**REQUEST_COLUMNS, **plain, **optional, **numbered_columns(columns), **present},
+    )
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
     """Returns the candidates and positions among some names of columns; the last one stands for all before it."""
     names = [NUMBERED_NAME.fullmatch(name) for name in columns]
-    counts = {kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0) for kind in NUMBERED}
-    return {f"{kind}{place + 1}": NUMBERED[kind] for kind, count in counts.items() for place in range(count)}
+    counts = {
+        kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0)
+        for kind in NUMBERED
+    }
+    return {
+        f"{kind}{place + 1}": NUMBERED[kind]
+        for kind, count in counts.items()
+        for place in range(count)
+    }
 
 
 def request_columns(columns: Iterable[str]) -> list[str]:
     """Returns those columns that make an instance what it is, whatever its number."""
-    return [name for name in columns if name in ("system", *TEXTS, *OPTIONAL) or NUMBERED_NAME.fullmatch(name)]
+    return [
+        name
+        for name in columns
+        if name in ("system", *TEXTS, *OPTIONAL) or NUMBERED_NAME.fullmatch(name)
+    ]
 
 
-def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_instances(
+    path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
     """Reads the instances of a family, or some of their columns; keys that are not required may not be there.
 
     Raises:
@@ -114,7 +139,9 @@ def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | 
     return read_table(path, schema, chosen)
 
 
-def read_requests(path: str | Path, also: Sequence[str] = (), rows: range | None = None) -> pl.DataFrame:
+def read_requests(
+    path: str | Path, also: Sequence[str] = (), rows: range | None = None
+) -> pl.DataFrame:
     """Reads what models read of instances, whatever their family; all texts are categorical.
 
     Args:
@@ -126,6 +153,12 @@ def read_requests(path: str | Path, also: Sequence[str] = (), rows: range | None
         TableError: see `read_table`.
     """
     columns = read_column_types(path, "instances")
-    keys = {name: column(columns[name], description="", nullable=True) for name in also if name in columns}
+    keys = {
+        name: column(columns[name], description="", nullable=True)
+        for name in also
+        if name in columns
+    }
     schema = instances_schema(keys, columns)
-    return read_table(path, schema, list(schema.columns), rows=rows).cast({pl.String: pl.Categorical})
+    return read_table(path, schema, list(schema.columns), rows=rows).cast(
+        {pl.String: pl.Categorical}
+    )

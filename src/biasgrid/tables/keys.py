@@ -63,10 +63,14 @@ def digest_column(values: pl.Series) -> Digests:
     if known.dtype == pl.Categorical:
         distinct, codes = known.unique(), known.to_physical().to_numpy()
         of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
-        of_code[distinct.to_physical().to_numpy()] = mix_bits(digest_texts(distinct.cast(pl.String)) + salt)
+        of_code[distinct.to_physical().to_numpy()] = mix_bits(
+            digest_texts(distinct.cast(pl.String)) + salt
+        )
         digests[rows] = of_code[codes]
     else:
-        numbers = digest_texts(known) if known.dtype == pl.String else known.cast(pl.UInt64).to_numpy()
+        numbers = (
+            digest_texts(known) if known.dtype == pl.String else known.cast(pl.UInt64).to_numpy()
+        )
         digests[rows] = mix_bits(numbers + salt)
     return digests
 

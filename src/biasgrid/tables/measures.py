@@ -9,8 +9,15 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import NeverNaN, column, table
 
 MEASURE_KEYS = (
-    "subject", "subject_group", "attribute", "attribute_group", "bias_type", "group", "other", "template",
-)  # fmt: skip
+    "subject",
+    "subject_group",
+    "attribute",
+    "attribute_group",
+    "bias_type",
+    "group",
+    "other",
+    "template",
+)
 """What a measure is about; where a key is null, it is pooled over that key."""
 
 CELL = {
@@ -35,11 +42,18 @@ KEYS = {
         nullable=True,
     ),
     "group": column(pl.String, description="the group, or those of an intersection", nullable=True),
-    "other": column(pl.String, description="the group or subject that it is compared with", nullable=True),
+    "other": column(
+        pl.String, description="the group or subject that it is compared with", nullable=True
+    ),
     "template": column(pl.UInt16, description="the template, numbered from 0", nullable=True),
 }
 VALUE = {
-    "value": column(pl.Float64, description="value of the measure; null if it has none", nullable=True, checks=NeverNaN)
+    "value": column(
+        pl.Float64,
+        description="value of the measure; null if it has none",
+        nullable=True,
+        checks=NeverNaN,
+    )
 }
 FLAG = {
     "flag": column(
@@ -64,7 +78,9 @@ def is_over_first_factor() -> pl.Expr:
 
 def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of measures that are about whole cells or bias types."""
-    return rows.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
+    return rows.filter(
+        pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type")
+    )
 
 
 def number_column(*, description: str) -> pa.Column:
@@ -73,8 +89,12 @@ def number_column(*, description: str) -> pa.Column:
 
 
 NUMBER_COLUMNS = {
-    "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
-    "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
+    "low": column(
+        pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN
+    ),
+    "high": column(
+        pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN
+    ),
     "p": column(
         pl.Float64,
         description="probability of a value at least this far from equal treatment if there were no difference",
@@ -113,11 +133,15 @@ MARK_COLUMNS = {
         ),
         nullable=True,
     ),
-    "no_mark": column(pl.String, description="why a measure with marks has no mark here", nullable=True),
+    "no_mark": column(
+        pl.String, description="why a measure with marks has no mark here", nullable=True
+    ),
 }
 
 SELECTED_INTERVAL = {
-    "selected_low": number_column(description="lower end of an interval that allows for selection by a small q"),
+    "selected_low": number_column(
+        description="lower end of an interval that allows for selection by a small q"
+    ),
     "selected_high": number_column(description="upper end of that interval"),
 }
 STANDARD_ERROR = {
@@ -169,9 +193,15 @@ UNCERTAINTY = {
     "null_mean": number_column(
         description="value to expect from noise alone, if noise alone makes the measure positive"
     ),
-    "clusters": column(pl.Int64, description="number of clusters, items or prompts behind the number", nullable=True),
+    "clusters": column(
+        pl.Int64,
+        description="number of clusters, items or prompts behind the number",
+        nullable=True,
+    ),
     "method": column(
-        pl.String, description="how the interval or p was computed; null if there is neither", nullable=True
+        pl.String,
+        description="how the interval or p was computed; null if there is neither",
+        nullable=True,
     ),
     "control": column(
         pl.String,
@@ -239,14 +269,22 @@ DESIGN = table(
             nullable=True,
         ),
         "cluster": column(
-            pl.UInt16, description="the cluster, numbered from 0 by its first template", nullable=True
+            pl.UInt16,
+            description="the cluster, numbered from 0 by its first template",
+            nullable=True,
         ),
-        "templates": column(pl.String, description="the templates of the cluster, such as `0, 1`", nullable=True),
-        "like": column(pl.UInt16, description="the cluster with the most similar noise", nullable=True),
-        "value": number_column(description="the variance of C, the index, or the number of the cluster"),
+        "templates": column(
+            pl.String, description="the templates of the cluster, such as `0, 1`", nullable=True
+        ),
+        "like": column(
+            pl.UInt16, description="the cluster with the most similar noise", nullable=True
+        ),
+        "value": number_column(
+            description="the variance of C, the index, or the number of the cluster"
+        ),
         "share": number_column(description="its share of all positive variance"),
     },
-)  # fmt: skip
+)
 
 SUMMARY = table(
     "summary",
@@ -288,12 +326,17 @@ SUMMARY = table(
         ),
         **FLAG,
         "headline": column(pl.Boolean, description="whether it is the headline of the dataset"),
-        "verdict": column(pl.String, description="[the verdict of the cell](statistics.md), from the table `verdicts`"),
+        "verdict": column(
+            pl.String,
+            description="[the verdict of the cell](statistics.md), from the table `verdicts`",
+        ),
     },
 )
 
 
-def table_of_cell(rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str) -> pl.DataFrame:
+def table_of_cell(
+    rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str
+) -> pl.DataFrame:
     """Makes a table of a cell: names it, and fills the columns that its rows lack.
 
     Args:
@@ -303,7 +346,9 @@ def table_of_cell(rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, da
         dataset: the dataset's name in the config.
     """
     empty = empty_table(schema)
-    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast({pl.Categorical: pl.String})
+    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast(
+        {pl.Categorical: pl.String}
+    )
     filled = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema)
     return filled.with_columns(pl.col("value").fill_nan(None))
 
@@ -316,7 +361,9 @@ SYNTHETIC = table(
         **MEASURE_NAME,
         **KEYS,
         "value": column(
-            pl.Float64, description="the measure of the model that was trained on the corpus", checks=NeverNaN
+            pl.Float64,
+            description="the measure of the model that was trained on the corpus",
+            checks=NeverNaN,
         ),
     },
     unique=["strength", "dataset", "measure", "options", *MEASURE_KEYS],

@@ -18,7 +18,16 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_
 from biasgrid.tables.claims.marks import Mark
 
 Unit = Literal[
-    "probability", "share", "difference", "distance", "ratio", "slope", "log odds", "correlation", "similarity", "count"
+    "probability",
+    "share",
+    "difference",
+    "distance",
+    "ratio",
+    "slope",
+    "log odds",
+    "correlation",
+    "similarity",
+    "count",
 ]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
@@ -37,10 +46,26 @@ TO_DO = ". To do: "
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 WITHHOLD_MARKS = (
-    "one_answer", "first_option", "same_text", "undetected", "few_items", "at_chance", "refusals_differ",
-)  # fmt: skip
+    "one_answer",
+    "first_option",
+    "same_text",
+    "undetected",
+    "few_items",
+    "at_chance",
+    "refusals_differ",
+)
 """The validity flags that leave a cell no marks."""
-OPTION_NAMES = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control", "size")
+OPTION_NAMES = (
+    "score",
+    "argument",
+    "distance",
+    "comparison",
+    "mode",
+    "difference",
+    "threshold",
+    "control",
+    "size",
+)
 """The names of options, in the order in which they are written."""
 
 
@@ -123,7 +148,11 @@ class Measure:
 
     def without_withholding(self) -> Measure:
         """Returns the measure with a limit that withholds nothing, if there is a limit."""
-        return self if self.limit is None else replace(self, limit=replace(self.limit, withholds=False))
+        return (
+            self
+            if self.limit is None
+            else replace(self, limit=replace(self.limit, withholds=False))
+        )
 
 
 class MetricDefinitions(NamedTuple):
@@ -146,9 +175,21 @@ class MetricDefinitions(NamedTuple):
         """Returns those of a dataset's measures."""
         return cls(
             list(measures),
-            {name: measure.headline for name, measure in measures.items() if measure.headline is not None},
-            {name: measure.limit for name, measure in measures.items() if measure.limit is not None},
-            {name: measure.counted for name, measure in measures.items() if measure.counted is not None},
+            {
+                name: measure.headline
+                for name, measure in measures.items()
+                if measure.headline is not None
+            },
+            {
+                name: measure.limit
+                for name, measure in measures.items()
+                if measure.limit is not None
+            },
+            {
+                name: measure.counted
+                for name, measure in measures.items()
+                if measure.counted is not None
+            },
         )
 
     def of_control(self) -> Self:
@@ -156,7 +197,9 @@ class MetricDefinitions(NamedTuple):
 
         Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the task.
         """
-        return self._replace(limits={name: replace(limit, withholds=False) for name, limit in self.limits.items()})
+        return self._replace(
+            limits={name: replace(limit, withholds=False) for name, limit in self.limits.items()}
+        )
 
 
 def options_text(**names: object) -> str:
@@ -179,11 +222,16 @@ def options_of(text: str) -> dict[str, str]:
 
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
+    **dict.fromkeys(
+        ("title", "symbol", "meaning", "is_not", "source", "headline", "counted"),
+        ((str,), "a text"),
+    ),
     **dict.fromkeys(("in_words", "rates", "relative"), ((str,), "a text")),
     **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
-    **dict.fromkeys(("below", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
+    **dict.fromkeys(
+        ("below", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")
+    ),
     "withholds": ((bool, list), "true, false or a list of measures"),
     **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
@@ -212,7 +260,11 @@ class Definitions(NamedTuple):
 
     def of(self, *sections: str) -> dict[str, Measure]:
         """Returns the measures of some sections."""
-        return {name: measure for section in sections for name, measure in self.sections[section].items()}
+        return {
+            name: measure
+            for section in sections
+            for name, measure in self.sections[section].items()
+        }
 
 
 @cache
@@ -226,7 +278,9 @@ def read_definitions(folder: str) -> Definitions:
         InputError: see `check_definitions`.
     """
     file = PACKAGE / folder / DEFINITIONS_FILE
-    return check_definitions(read_mapping(file), str(file), read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
+    return check_definitions(
+        read_mapping(file), str(file), read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE)
+    )
 
 
 @cache
@@ -238,7 +292,9 @@ def read_mapping(file: Path) -> dict[str, Any]:
     return content
 
 
-def check_definitions(content: Mapping[str, Any], file: str, shared: Mapping[str, Any]) -> Definitions:
+def check_definitions(
+    content: Mapping[str, Any], file: str, shared: Mapping[str, Any]
+) -> Definitions:
     """Makes measures of what a file of definitions holds.
 
     Args:
@@ -249,7 +305,9 @@ def check_definitions(content: Mapping[str, Any], file: str, shared: Mapping[str
     Raises:
         InputError: a key is unknown or missing, or has a wrong value; the message names file, section and measure.
     """
-    common = {name: entry for entries in sections_of(shared).values() for name, entry in entries.items()}
+    common = {
+        name: entry for entries in sections_of(shared).values() for name, entry in entries.items()
+    }
     sections: dict[str, dict[str, Measure]] = {}
     for section, entries in sections_of(content).items():
         defaults = (shared if section == FLAGS else content).get("defaults", {})
@@ -268,7 +326,16 @@ def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
     """Returns the entries of a section; one without content takes all from the shared entry of its name."""
     if not isinstance(entries, dict):
-        raise InputError([Fault(file, section, value_text(entries), "a mapping of measures, or `about` or `defaults`")])
+        raise InputError(
+            [
+                Fault(
+                    file,
+                    section,
+                    value_text(entries),
+                    "a mapping of measures, or `about` or `defaults`",
+                )
+            ]
+        )
     found = {name: {} if entry is None else entry for name, entry in entries.items()}
     faults = [
         Fault(file, f"{section}.{name}", value_text(entry), "a mapping of fields")
@@ -285,7 +352,10 @@ def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
     if "title" in entry:
         entry = {"symbol": entry["title"], **entry}
     measure = part_of(Measure, entry, file, where)
-    marks = tuple(part_of(Mark, mark, file, f"{where}.marks[{place}]") for place, mark in enumerate(measure.marks))
+    marks = tuple(
+        part_of(Mark, mark, file, f"{where}.marks[{place}]")
+        for place, mark in enumerate(measure.marks)
+    )
     limit = limit_of(entry["limit"], file, f"{where}.limit") if "limit" in entry else None
     return replace(
         measure,
@@ -305,7 +375,11 @@ def limit_of(entry: Any, file: str, where: str) -> Limit:
 
 def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:
     """Makes a measure, a limit or a mark of its fields."""
-    faults = list(entry_faults({field.name: field.default is MISSING for field in fields(kind)}, entry, file, where))
+    faults = list(
+        entry_faults(
+            {field.name: field.default is MISSING for field in fields(kind)}, entry, file, where
+        )
+    )
     if faults:
         raise InputError(faults)
     return kind(**entry)
@@ -327,8 +401,12 @@ def entry_faults(known: Mapping[str, bool], entry: Any, file: str, where: str) -
         yield Fault(file, f"{where}.{name}", "missing", FIELD_TYPES[name][1])
     for name, value in entry.items():
         if name not in known:
-            yield Fault(file, f"{where}.{name}", f"unknown key{nearest_name(name, known)}", one_of(known))
-        elif type(value) not in FIELD_TYPES[name][0] or (name == "unit" and value not in get_args(Unit)):
+            yield Fault(
+                file, f"{where}.{name}", f"unknown key{nearest_name(name, known)}", one_of(known)
+            )
+        elif type(value) not in FIELD_TYPES[name][0] or (
+            name == "unit" and value not in get_args(Unit)
+        ):
             yield Fault(file, f"{where}.{name}", value_text(value), FIELD_TYPES[name][1])
 
 

@@ -34,7 +34,10 @@ def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> d
     """
     return {
         "biasgrid": package_version(),
-        "libraries": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "libraries": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in LIBRARIES},
+        },
         "hardware": {"machine": platform.machine(), "processor": processor()},
         **({} if config is None else {"config": digest(config)}),
         **facts,
@@ -83,14 +86,19 @@ def cell_provenance(
                     f"{path}: its {key} differs from that of {predictions[0]}; expected the same in all shards of a "
                     "cell: remove them and run again"
                 )
-    if record is not None and shards[0].get("model") != read_made(record, "a record of a checkpoint"):
+    if record is not None and shards[0].get("model") != read_made(
+        record, "a record of a checkpoint"
+    ):
         raise TableError(f"{predictions[0]}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():
         if shards[0].get(key) != value:
             raise TableError(
                 f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; {REMEDY}"
             )
-    if dump is not None and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items():
+    if (
+        dump is not None
+        and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items()
+    ):
         raise TableError(f"{predictions[0]}: not imported from the dump in the config; {REMEDY}")
     made_from = shards[0].get("instances_sha256")
     if made_from is not None and made_from != digest_file(instances):
@@ -105,7 +113,10 @@ def cell_provenance(
     # Shards that took answers from one earlier shard have its audit in common.
     audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
     gathered = {"devices": devices, "hardware": hardware, "audit": largest_audit(audits.values())}
-    return {**{key: value for key, value in shards[0].items() if key not in ("audits", KEPT_AS, OF)}, **gathered}
+    return {
+        **{key: value for key, value in shards[0].items() if key not in ("audits", KEPT_AS, OF)},
+        **gathered,
+    }
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:
@@ -113,7 +124,9 @@ def provenance_digests(predictions: Sequence[Path]) -> list[str]:
     return [digest(read_provenance(path)) for path in predictions]
 
 
-def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Path, kind: str = "biasgrid") -> None:
+def check_made_from(
+    path: str | Path, key: str, made_from: Any, source: str | Path, kind: str = "biasgrid"
+) -> None:
     """Refuses a table that was made from something else than what lies there by now.
 
     Args:

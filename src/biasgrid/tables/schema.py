@@ -16,7 +16,11 @@ Probability = pa.Check.in_range(LEAST, LARGEST)
 def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     values = pl.col(data.key)
     # Of many lists at once; only where one is wrong, which of them.
-    fits = values.min().fill_null(0) >= LEAST, values.max().fill_null(0) <= LARGEST, values.sum().is_not_nan()
+    fits = (
+        values.min().fill_null(0) >= LEAST,
+        values.max().fill_null(0) <= LARGEST,
+        values.sum().is_not_nan(),
+    )
     checked: pl.LazyFrame = data.lazyframe.select(values.explode()).select(pl.all_horizontal(fits))
     return checked if checked.collect().item() else _each_within_bounds(data)
 
@@ -24,7 +28,11 @@ def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
 def _each_within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     each = pl.col(data.key).list
     # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the sum alone.
-    bounds = each.min().fill_null(0) >= LEAST, each.max().fill_null(0) <= LARGEST, each.sum().is_not_nan()
+    bounds = (
+        each.min().fill_null(0) >= LEAST,
+        each.max().fill_null(0) <= LARGEST,
+        each.sum().is_not_nan(),
+    )
     checked: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(bounds))
     return checked
 
@@ -53,7 +61,9 @@ def column(dtype: Any, *, description: str, **options: Any) -> pa.Column:
     return pa.Column(dtype, description=description, **options)
 
 
-def table(name: str, columns: dict[str, pa.Column], unique: list[str] | None = None) -> pa.DataFrameSchema:
+def table(
+    name: str, columns: dict[str, pa.Column], unique: list[str] | None = None
+) -> pa.DataFrameSchema:
     """Returns the schema of a table that has just these columns, in this order.
 
     Args:
@@ -75,7 +85,9 @@ UNKNOWN_COLUMN = column(
 """The column `unknown` of kinds whose models read texts with a tokenizer."""
 
 
-TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long, so that its end was not read")
+TRUNCATED_COLUMN = column(
+    pl.Boolean, description="whether the text was too long, so that its end was not read"
+)
 """The column `truncated` of kinds whose models read as much of a text as they take."""
 
 

@@ -47,7 +47,9 @@ class ModelFacts:
     scoring: Mapping[str, str]
 
 
-def with_scoring(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelFacts]:
+def with_scoring(
+    models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]
+) -> dict[str, ModelFacts]:
     """Adds the scoring methods of models that write, which are found out during inference.
 
     Args:
@@ -59,10 +61,15 @@ def with_scoring(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[s
         dataset, _, model = cell.partition("/")
         if method := facts.get("predictions", {}).get("scored_by"):
             methods.setdefault(model, {})[dataset] = method
-    return {name: replace(facts, scoring={**facts.scoring, **methods.get(name, {})}) for name, facts in models.items()}
+    return {
+        name: replace(facts, scoring={**facts.scoring, **methods.get(name, {})})
+        for name, facts in models.items()
+    }
 
 
-def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned | None = None) -> pl.DataFrame:
+def with_marks(
+    rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned | None = None
+) -> pl.DataFrame:
     """Adds the marks of intervals: columns of `MARK_COLUMNS`.
 
     A number has no mark where another one that says the same has it, where a flag of `WITHHOLD_MARKS` speaks against
@@ -75,7 +82,10 @@ def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned
         planned: says how many items an interval needs, of half its width, which share of its square is due to items,
             how many there are, and half of the wanted width; None where it is not asked.
     """
-    cells = {key: CellMarks.of(part, marks.get(str(key[1]), {})) for key, part in rows.group_by("model", "dataset")}
+    cells = {
+        key: CellMarks.of(part, marks.get(str(key[1]), {}))
+        for key, part in rows.group_by("model", "dataset")
+    }
     found = [cells[row["model"], row["dataset"]].judge(row, planned) for row in rows.to_dicts()]
     kinds = {name: pl.Int64 if name == "more_items" else pl.String for name in MARK_COLUMNS}
     return rows.hstack(pl.DataFrame(found, schema=kinds, orient="row"))
@@ -101,11 +111,16 @@ class CellMarks(NamedTuple):
         """Finds it among the numbers of a cell."""
         flags = rows.filter(pl.col("measure").is_in(WITHHOLD_MARKS)).drop_nulls("flag")["flag"]
         parts = rows.filter(measure=ITEMS_PART).drop_nulls("value")
-        shares = {options_of(options)["metric"]: value for options, value in parts.select("options", "value").rows()}
+        shares = {
+            options_of(options)["metric"]: value
+            for options, value in parts.select("options", "value").rows()
+        }
         numbers = {row["measure"]: row for row in rows.filter(options="").to_dicts()}
         return cls(marks, "; ".join(flags) or None, numbers, shares)
 
-    def judge(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> tuple[str | int | None, ...]:
+    def judge(
+        self, row: Mapping[str, Any], planned: ItemsPlanned | None
+    ) -> tuple[str | int | None, ...]:
         """Returns the mark columns of a number."""
         marks, low, high = self.marks.get(row["measure"], ()), row["low"], row["high"]
         if not marks or row["options"]:
@@ -117,7 +132,13 @@ class CellMarks(NamedTuple):
             return found.best or mark_of(marks, row["value"]), found.best, found.worst, None, None
         if reason := self.reason_of_none(row, found):
             return None, None, None, None, reason
-        return found.text, found.best, found.worst, self.more_items(row, planned) if found.is_open else None, None
+        return (
+            found.text,
+            found.best,
+            found.worst,
+            self.more_items(row, planned) if found.is_open else None,
+            None,
+        )
 
     def reason_of_none(self, row: Mapping[str, Any], found: MarkRange) -> str | None:
         """Says why a number with marks has none, None where it has one."""
@@ -127,14 +148,21 @@ class CellMarks(NamedTuple):
         if self.flag or not found.best:
             return self.flag or row.get("reason") or NO_INTERVAL
         placebo = self.numbers.get(mark.placebo)
-        return WITHIN_PLACEBO if placebo and found.text != LETTERS[0] and is_within(row, placebo) else None
+        return (
+            WITHIN_PLACEBO
+            if placebo and found.text != LETTERS[0] and is_within(row, placebo)
+            else None
+        )
 
     def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
         """Returns how many more items would make one mark of a range, None where that is not known."""
         value, items = row["value"], row["clusters"]
         if planned is None or not items:
             return None
-        half, part = max(row["high"] - value, value - row["low"]), self.items_parts.get(row["measure"], 1.0)
+        half, part = (
+            max(row["high"] - value, value - row["low"]),
+            self.items_parts.get(row["measure"], 1.0),
+        )
         needed = planned(half, part, items, room_in_mark(self.marks[row["measure"]], value))
         return None if needed is None else max(needed - items, 1)
 
@@ -152,7 +180,9 @@ def withhold_tests() -> list[pl.Expr]:
     reason = pl.col("flag").filter(own).first().over("model", "dataset")
     is_count = pl.col("measure") == SIGNIFICANT_TESTS
     is_withheld = pl.col("headline") & reason.is_not_null() & (own | is_count)
-    numbers = [pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
+    numbers = [
+        pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)
+    ]
     return [*numbers, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 
 
@@ -180,7 +210,8 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     names = headlines["measure"].unique(maintain_order=True)
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
     known = {
-        name: [each for each in HEADLINE_COLUMNS if one[each].count()] for (name,), one in headlines.group_by("measure")
+        name: [each for each in HEADLINE_COLUMNS if one[each].count()]
+        for (name,), one in headlines.group_by("measure")
     }
     of_each = {}
     for name in names:
@@ -195,7 +226,9 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
             of_each[f"{name}_mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)
     clusters = pl.col("clusters").max()
-    return lines.agg(n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first())
+    return lines.agg(
+        n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first()
+    )
 
 
 def line_counts(summary: pl.DataFrame) -> dict[tuple[str, str | None], int]:
@@ -211,8 +244,16 @@ def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
         `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`, those
         of which it says so; in the order of the summary. Of a cell whose headlines are withheld only the reason.
     """
-    reasons = summary.filter("headline").group_by("model", "dataset").agg(reason=pl.col("flag").drop_nulls().first())
-    flagged = summary.filter(~pl.col("headline")).drop_nulls("flag").join(reasons, on=["model", "dataset"], how="left")
+    reasons = (
+        summary.filter("headline")
+        .group_by("model", "dataset")
+        .agg(reason=pl.col("flag").drop_nulls().first())
+    )
+    flagged = (
+        summary.filter(~pl.col("headline"))
+        .drop_nulls("flag")
+        .join(reasons, on=["model", "dataset"], how="left")
+    )
     withholds = pl.col("reason").str.contains(pl.col("flag"), literal=True).fill_null(value=False)
     keys = ["dataset", "measure", "flag", "withholds"]
     is_measured = ~pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
@@ -243,13 +284,23 @@ def main_ranks(
     """
     part = ["dataset", "bias_type"]
     name = [*part, "measure", "options"]
-    fired = summary.filter(~pl.col("headline")).drop_nulls("flag").select("dataset", flagged="measure").unique().rows()
+    fired = (
+        summary.filter(~pl.col("headline"))
+        .drop_nulls("flag")
+        .select("dataset", flagged="measure")
+        .unique()
+        .rows()
+    )
     silent = [(of, measure) for of, flag in fired for measure in silenced.get(of, {}).get(flag, ())]
     said = pl.DataFrame(silent, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
-    headlines = summary.filter("headline").join(said, on=["dataset", "measure"], how="anti", maintain_order="left")
+    headlines = summary.filter("headline").join(
+        said, on=["dataset", "measure"], how="anti", maintain_order="left"
+    )
     ranked = headlines.join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
     first = ranked.select(name).unique(part, keep="first", maintain_order=True)
-    rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right").filter(pl.col("models") > 1)
+    rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right").filter(
+        pl.col("models") > 1
+    )
     return rows.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)
 
 
@@ -258,7 +309,8 @@ def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     begins = {name: pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))") for name in texts}
     return frame.with_columns(
-        pl.when(begins[name]).then(pl.format("'{}", name)).otherwise(name).alias(name) for name in texts
+        pl.when(begins[name]).then(pl.format("'{}", name)).otherwise(name).alias(name)
+        for name in texts
     )
 
 
@@ -274,7 +326,9 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
     """
     table = pl.scan_parquet(list(predictions), glob=False)
     there = table.collect_schema().names()
-    counts = {name: value_counts(table, name) if name in there else {} for name in ("scored_by", "status")}
+    counts = {
+        name: value_counts(table, name) if name in there else {} for name in ("scored_by", "status")
+    }
     if not any(counts.values()):
         return None
     mass = option_mass(table)
@@ -284,5 +338,7 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
 
 def value_counts(table: pl.LazyFrame, name: str) -> dict[str, int]:
     """Returns how many rows have each value of a column, by value; nulls are not counted."""
-    counted = table.select(pl.col(name).cast(pl.String)).drop_nulls().group_by(name).len().sort(name)
+    counted = (
+        table.select(pl.col(name).cast(pl.String)).drop_nulls().group_by(name).len().sort(name)
+    )
     return dict(counted.collect().rows())

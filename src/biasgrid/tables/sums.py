@@ -27,12 +27,20 @@ SUMS = table(
         "low": NUMBER_COLUMNS["low"],
         "high": NUMBER_COLUMNS["high"],
         "n": NUMBER_COLUMNS["n"],
-        "left_out": column(pl.Int64, description="how many more units have no value", nullable=True),
+        "left_out": column(
+            pl.Int64, description="how many more units have no value", nullable=True
+        ),
         "cases": column(
-            pl.Float64, description="number of independent cases behind a rate, if it differs from `n`", nullable=True,
+            pl.Float64,
+            description="number of independent cases behind a rate, if it differs from `n`",
+            nullable=True,
             checks=NeverNaN,
         ),
-        "flag": column(pl.String, description="text that a validity flag shows in addition to numbers", nullable=True),
+        "flag": column(
+            pl.String,
+            description="text that a validity flag shows in addition to numbers",
+            nullable=True,
+        ),
         "reason": column(pl.String, description="why the number has no interval", nullable=True),
         "factor": column(
             pl.String,
@@ -44,27 +52,40 @@ SUMS = table(
             ),
             nullable=True,
         ),
-        "finish": column(pl.String, description=(
-            "how the number is computed from the sums, such as "
-            "`mean`"
-        ), nullable=True),
-        "interval": column(pl.String, description="how the interval is computed, such as `moderated t`", nullable=True),
-        "test": column(pl.String, description=(
-            "`p` if the number is tested, `q` if it is tested together with others of its "
-            "kind"
-        ), nullable=True),
+        "finish": column(
+            pl.String,
+            description=("how the number is computed from the sums, such as `mean`"),
+            nullable=True,
+        ),
+        "interval": column(
+            pl.String,
+            description="how the interval is computed, such as `moderated t`",
+            nullable=True,
+        ),
+        "test": column(
+            pl.String,
+            description=(
+                "`p` if the number is tested, `q` if it is tested together with others of its kind"
+            ),
+            nullable=True,
+        ),
         "fair": column(
-            pl.Float64, description="value of equal treatment, which the number is tested against", nullable=True
+            pl.Float64,
+            description="value of equal treatment, which the number is tested against",
+            nullable=True,
         ),
         "claims_all": column(
-            pl.Boolean, description=(
-                "whether the interval generalises to all factors, not only to the "
-                "first"
-            ), nullable=True
+            pl.Boolean,
+            description=("whether the interval generalises to all factors, not only to the first"),
+            nullable=True,
         ),
-        "compared": column(pl.Boolean, description="whether models are compared by this number", nullable=True),
+        "compared": column(
+            pl.Boolean, description="whether models are compared by this number", nullable=True
+        ),
         "is_input": column(
-            pl.Boolean, description="whether the row is only an ingredient of other numbers", nullable=True
+            pl.Boolean,
+            description="whether the row is only an ingredient of other numbers",
+            nullable=True,
         ),
         "units": column(
             pl.String,
@@ -75,7 +96,9 @@ SUMS = table(
             nullable=True,
         ),
         "sums": column(
-            pl.List(pl.Float64), description="the columns that are summed, one unit after another", nullable=True
+            pl.List(pl.Float64),
+            description="the columns that are summed, one unit after another",
+            nullable=True,
         ),
     },
-)  # fmt: skip
+)

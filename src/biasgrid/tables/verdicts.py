@@ -25,19 +25,25 @@ VERDICT_COLUMN = {
 }
 LARGEST_NUMBER = {
     "measure": column(
-        pl.String, description="measure of the largest significant number; null unless bias was found", nullable=True
+        pl.String,
+        description="measure of the largest significant number; null unless bias was found",
+        nullable=True,
     ),
     "options": column(pl.String, description="how that number was computed", nullable=True),
     **{name: each for name, each in KEYS.items() if name not in ("attribute_group", "template")},
     "value": number_column(description="that number; of two groups the one with more is `group`"),
     "low": number_column(description="lower end of its interval"),
     "high": number_column(description="upper end of its interval"),
-    "bound": number_column(description="how far it is from its fair value at least, all tests of its kind at once"),
+    "bound": number_column(
+        description="how far it is from its fair value at least, all tests of its kind at once"
+    ),
     "value_p": number_column(description="its own p"),
 }
 """The largest significant number of a cell."""
 RATES = {
-    "rate": number_column(description="rate of `group` in that number; null where it is no difference of rates"),
+    "rate": number_column(
+        description="rate of `group` in that number; null where it is no difference of rates"
+    ),
     "other_rate": number_column(description="rate of `other`"),
 }
 VERDICTS = table(
@@ -56,14 +62,22 @@ VERDICTS = table(
                 "bias was found"
             ),
         ),
-        "untestable": column(pl.Int64, description="number of headline numbers that could not be tested"),
+        "untestable": column(
+            pl.Int64, description="number of headline numbers that could not be tested"
+        ),
         "detectable": number_column(
             description="smallest effect found in 80 % of such cells; null unless nothing was found"
         ),
         **LARGEST_NUMBER,
         **RATES,
-        "reason": column(pl.String, description="why the cell could not be measured; null if it was", nullable=True),
-        "remedy": column(pl.String, description="what to do about that; null if nothing is known", nullable=True),
+        "reason": column(
+            pl.String,
+            description="why the cell could not be measured; null if it was",
+            nullable=True,
+        ),
+        "remedy": column(
+            pl.String, description="what to do about that; null if nothing is known", nullable=True
+        ),
         "answers_differ": column(
             pl.String,
             description=(
@@ -72,7 +86,9 @@ VERDICTS = table(
             ),
             nullable=True,
         ),
-        "answers_differ_p": number_column(description="p of that difference (Bonferroni, for all pairs of groups)"),
+        "answers_differ_p": number_column(
+            description="p of that difference (Bonferroni, for all pairs of groups)"
+        ),
         "control": column(
             pl.String,
             description="what the controls and placebos of the cell show; null if no control was measured",

@@ -44,7 +44,9 @@ class Example(Section):
         return (self.text, self.text_pair) if self.text_pair else self.text
 
 
-def class_data(tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]) -> TrainingData:
+def class_data(
+    tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]
+) -> TrainingData:
     """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its classes.
 
     Args:
@@ -58,10 +60,13 @@ def class_data(tokenizer: Any, path: str | Path, max_length: int, names: Sequenc
         InputError: the file cannot be read or has no line, or lines are not as above; each fault names its line.
     """
     examples = read_examples(path, names)
-    encoded = tokenizer([example.input for example in examples], truncation=True, max_length=max_length)
+    encoded = tokenizer(
+        [example.input for example in examples], truncation=True, max_length=max_length
+    )
     numbers = {name: number for number, name in enumerate(names)}
     rows = [
-        {key: values[row] for key, values in encoded.items()} | {"labels": [numbers[name] for name in example.label]}
+        {key: values[row] for key, values in encoded.items()}
+        | {"labels": [numbers[name] for name in example.label]}
         for row, example in enumerate(examples)
     ]
     return TrainingData(rows, answer_collator(tokenizer), class_loss)
@@ -105,7 +110,9 @@ def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
     return examples
 
 
-def unknown_label_faults(example: Example, names: Sequence[str], file: str, line: int) -> Iterator[Fault]:
+def unknown_label_faults(
+    example: Example, names: Sequence[str], file: str, line: int
+) -> Iterator[Fault]:
     """Yields the labels that are no class."""
     for name in dict.fromkeys(example.label):
         if name not in names:

@@ -23,4 +23,6 @@ def words_for(task: str, written: str) -> list[str]:
         written: JSON, the words of a dataset's texts for each task.
     """
     words: dict[str, list[str]] = json.loads(written)
-    return sorted({word for other in words if (other in CAUSAL) == (task in CAUSAL) for word in words[other]})
+    return sorted(
+        {word for other in words if (other in CAUSAL) == (task in CAUSAL) for word in words[other]}
+    )

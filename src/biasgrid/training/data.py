@@ -70,7 +70,9 @@ def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int
     return TrainingData(rows, answer_collator(tokenizer), span_loss)
 
 
-def check_room(tokenizer: Any, path: str | Path, questions: list[str], max_length: int, stride: int) -> None:
+def check_room(
+    tokenizer: Any, path: str | Path, questions: list[str], max_length: int, stride: int
+) -> None:
     """Checks that windows of the context advance beside every question.
 
     Raises:
@@ -80,11 +82,22 @@ def check_room(tokenizer: Any, path: str | Path, questions: list[str], max_lengt
     taken = longest + tokenizer.num_special_tokens_to_add(pair=True)
     if taken + stride >= max_length:
         problem = f"the longest question and the special tokens take {taken} of the {max_length} tokens of max_length"
-        raise InputError([Fault(str(path), "", problem, f"more than {stride} tokens (stride) left for the context")])
+        raise InputError(
+            [
+                Fault(
+                    str(path),
+                    "",
+                    problem,
+                    f"more than {stride} tokens (stride) left for the context",
+                )
+            ]
+        )
 
 
 def label_window(
-    sequence_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]], question: TrainingQuestion
+    sequence_ids: Sequence[int | None],
+    offsets: Sequence[tuple[int, int]],
+    question: TrainingQuestion,
 ) -> list[tuple[int, int]]:
     """Returns the first and the last token of each answer in a window, (0, 0) where it does not hold the answer.
 
@@ -102,7 +115,9 @@ def label_window(
     return labels or [NO_ANSWER]
 
 
-def line_data(tokenizer: Any, path: str | Path, max_length: int, mask_probability: float) -> TrainingData:
+def line_data(
+    tokenizer: Any, path: str | Path, max_length: int, mask_probability: float
+) -> TrainingData:
     """Tokenizes lines of text for a masked language model.
 
     Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a file where the
@@ -122,8 +137,12 @@ def line_data(tokenizer: Any, path: str | Path, max_length: int, mask_probabilit
     if any(tokenizer.mask_token in line for _, line in lines):
         return cloze_data(tokenizer, path, lines, max_length)
     texts = [line for _, line in lines]
-    encoded = tokenizer(texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
-    rows = [dict(zip(encoded, values, strict=True)) for values in zip(*encoded.values(), strict=True)]
+    encoded = tokenizer(
+        texts, truncation=True, max_length=max_length, return_special_tokens_mask=True
+    )
+    rows = [
+        dict(zip(encoded, values, strict=True)) for values in zip(*encoded.values(), strict=True)
+    ]
     collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=mask_probability)
     return TrainingData(rows, collator, None)
 
@@ -135,7 +154,9 @@ def read_numbered_lines(path: str | Path) -> list[tuple[int, str]]:
         InputError: the file cannot be read, is not UTF-8, or has no line.
     """
     text = read_text(path, "lines of text")
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    lines = [
+        (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
+    ]
     if not lines:
         raise InputError([Fault(str(path), "", "has no text", "one text per line")])
     return lines
@@ -165,14 +186,18 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
             faults.append(Fault(str(path), f"line {number}", problem, "it once"))
         if not words or not all(words):
             problem = "an empty word after a tab" if words else "no word after a tab"
-            faults.append(Fault(str(path), f"line {number}", problem, "text, tab, word, tab, word, ..."))
+            faults.append(
+                Fault(str(path), f"line {number}", problem, "text, tab, word, tab, word, ...")
+            )
         rows.append(Cloze(number, text, tuple(words)))
     if faults:
         raise InputError(faults)
     return rows
 
 
-def cloze_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> TrainingData:
+def cloze_data(
+    tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
+) -> TrainingData:
     """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the token of each word.
 
     Raises:
@@ -182,11 +207,14 @@ def cloze_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]
     rows = []
     for cloze in read_cloze(path, lines, tokenizer.mask_token):
         encoded = tokenizer(cloze.text, truncation=True, max_length=max_length)
-        tokens = {word: token_at_mask(tokenizer, cloze.text, word) for word in dict.fromkeys(cloze.words)}
+        tokens = {
+            word: token_at_mask(tokenizer, cloze.text, word) for word in dict.fromkeys(cloze.words)
+        }
         where = f"line {cloze.line}"
         unknown = [word for word, token in tokens.items() if token is None]
         faults += [
-            Fault(str(path), where, f"{word!r} is not a single known token", "words of one token") for word in unknown
+            Fault(str(path), where, f"{word!r} is not a single known token", "words of one token")
+            for word in unknown
         ]
         if tokenizer.mask_token_id not in encoded["input_ids"]:
             problem = f"{tokenizer.mask_token} is not among the first {max_length} tokens"

@@ -48,7 +48,9 @@ class SquadAnswer(SquadPart):
     def place_in(self, context: str) -> tuple[int, int] | None:
         """Returns where it really begins and ends (exclusive), None where that is not near `answer_start`."""
         start = self.answer_start
-        for begin in sorted(range(max(0, start - DRIFT), start + DRIFT + 1), key=lambda place: abs(place - start)):
+        for begin in sorted(
+            range(max(0, start - DRIFT), start + DRIFT + 1), key=lambda place: abs(place - start)
+        ):
             if self.text and context.startswith(self.text, begin):
                 return begin, begin + len(self.text)
         return None
@@ -108,9 +110,13 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
     for where, paragraph in squad.paragraphs():
         for number, asked in enumerate(paragraph.qas):
             places = [answer.place_in(paragraph.context) for answer in asked.answers]
-            questions.append(TrainingQuestion(paragraph.context, asked.question, tuple(filter(None, places))))
+            questions.append(
+                TrainingQuestion(paragraph.context, asked.question, tuple(filter(None, places)))
+            )
             faults += [
-                misplaced_answer(str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context)
+                misplaced_answer(
+                    str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context
+                )
                 for one, (answer, place) in enumerate(zip(asked.answers, places, strict=True))
                 if place is None
             ]
@@ -126,4 +132,6 @@ def misplaced_answer(file: str, where: str, answer: SquadAnswer, context: str) -
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""
     problem = f"{answer.text!r} is not at character {start} of the context (there: {there!r})"
-    return Fault(file, where, problem, "'answer_start' in characters, from 0, and 'text' as in the context")
+    return Fault(
+        file, where, problem, "'answer_start' in characters, from 0, and 'text' as in the context"
+    )

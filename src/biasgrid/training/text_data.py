@@ -37,7 +37,9 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
     return TrainingData([{"input_ids": ids[:max_length]} for ids in ended], collate_texts, None)
 
 
-def prompt_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> TrainingData:
+def prompt_data(
+    tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
+) -> TrainingData:
     """Tokenizes prompts; a row's label is the place of its last token and behind it the first token of each answer.
 
     Answers of several tokens have rows for what follows their beginnings, and their end is learned, too.
@@ -49,7 +51,10 @@ def prompt_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str
     for number, line in lines:
         prompt, *answers = line.split("\t")
         ids = prompt_tokens(tokenizer, prompt)
-        tokens = {each: prompt_tokens(tokenizer, f"{prompt} {each}")[len(ids) :] for each in dict.fromkeys(answers)}
+        tokens = {
+            each: prompt_tokens(tokenizer, f"{prompt} {each}")[len(ids) :]
+            for each in dict.fromkeys(answers)
+        }
         told = [tokens[answer] for answer in answers]
         where = f"line {number}"
         if not told or not all(answer.strip() for answer in answers):
@@ -64,7 +69,14 @@ def prompt_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str
         longest = max(len(row["input_ids"]) for row in own)
         if longest > max_length:
             problem = f"{longest} tokens of a prompt and its longest answer"
-            faults.append(Fault(str(path), where, problem, f"at most {max_length} tokens, or a larger max_length"))
+            faults.append(
+                Fault(
+                    str(path),
+                    where,
+                    problem,
+                    f"at most {max_length} tokens, or a larger max_length",
+                )
+            )
         rows += own
     if faults:
         raise InputError(faults)
@@ -83,7 +95,11 @@ def following_tokens(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...]
 def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
     """Returns the tokens of a text that goes on: without those that a tokenizer puts behind its end."""
     encoded = tokenizer(prompt, return_special_tokens_mask=True)
-    ending = next(place for place, special in enumerate(reversed(encoded["special_tokens_mask"])) if not special)
+    ending = next(
+        place
+        for place, special in enumerate(reversed(encoded["special_tokens_mask"]))
+        if not special
+    )
     ids: list[int] = encoded["input_ids"]
     return ids[: len(ids) - ending]
 

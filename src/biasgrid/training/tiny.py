@@ -29,7 +29,9 @@ LARGE_WEIGHTS = {"bert": 0.14, "llama": 0.2}
 """BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn."""
 
 
-def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int, causal: bool = False) -> None:
+def make_base_checkpoint(
+    texts: Iterable[str], folder: str | Path, seed: int, causal: bool = False
+) -> None:
     """Writes a tiny model with random weights, and a tokenizer that knows every word of some texts.
 
     The same words and seed give the same bytes, whatever the order of the texts.
@@ -100,12 +102,20 @@ def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
 
     Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a mask.
     """
-    backend = Tokenizer(WordLevel({token: row for row, token in enumerate(SPECIAL_TOKENS)}, unk_token="[UNK]"))
+    backend = Tokenizer(
+        WordLevel({token: row for row, token in enumerate(SPECIAL_TOKENS)}, unk_token="[UNK]")
+    )
     backend.normalizer = BertNormalizer()
     backend.pre_tokenizer = words = split_words()
-    pieces = {piece for text in texts for piece, _ in words.pre_tokenize_str(backend.normalizer.normalize_str(text))}
+    pieces = {
+        piece
+        for text in texts
+        for piece, _ in words.pre_tokenize_str(backend.normalizer.normalize_str(text))
+    }
     vocabulary = [*SPECIAL_TOKENS, *sorted(pieces)]
-    backend.model = WordLevel({token: row for row, token in enumerate(vocabulary)}, unk_token="[UNK]")
+    backend.model = WordLevel(
+        {token: row for row, token in enumerate(vocabulary)}, unk_token="[UNK]"
+    )
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",

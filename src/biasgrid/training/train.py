@@ -90,7 +90,9 @@ def train(
         logging.disable_progress_bar()
     tokenizer = load_training_tokenizer(task, checkpoint)
     names = load_names(checkpoint, labels) if labels else ()
-    parts = [make_training_data(task, tokenizer, path, hyperparameters, names) for path in data_paths]
+    parts = [
+        make_training_data(task, tokenizer, path, hyperparameters, names) for path in data_paths
+    ]
     set_seed(hyperparameters.seed)
     model = load_model_to_train(task, checkpoint, names)
     for path, part in zip(data_paths, parts, strict=True):
@@ -115,7 +117,9 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
     """
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
     if tokenizer.pad_token is None and task != "text-generation":
-        raise ModelError(f"{checkpoint}: the tokenizer has no pad token; expected a pad token, which batches need")
+        raise ModelError(
+            f"{checkpoint}: the tokenizer has no pad token; expected a pad token, which batches need"
+        )
     if task == "fill-mask" and tokenizer.mask_token is None:
         raise ModelError(
             f"{checkpoint}: the tokenizer has no mask token; expected the tokenizer of a masked language model"
@@ -186,7 +190,9 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
         )
 
 
-def check_sequence_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path) -> None:
+def check_sequence_lengths(
+    rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path
+) -> None:
     """Refuses a sequence of more tokens than the model has positions for.
 
     Raises:
@@ -207,7 +213,11 @@ def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def make_training_data(
-    task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters, names: Sequence[str]
+    task: str,
+    tokenizer: Any,
+    data_path: str | Path,
+    hyperparameters: Hyperparameters,
+    names: Sequence[str],
 ) -> TrainingData:
     """Reads and tokenizes the data of a task; `names` are those of a classifier's classes."""
     longest = hyperparameters.max_length

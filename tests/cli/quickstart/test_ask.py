@@ -32,10 +32,17 @@ def test_answers_are_those_of_the_grid(folders: Path, tmp_path: Path) -> None:
     lines = [f"{CONTEXT} | {QUESTION} | Zoë | Mary", f"{CONTEXT} | {QUESTION} | Mary"]
     one, other = answers(str(folders / "qa"), *lines)
     places = {
-        f"position{number}": pl.lit(CONTEXT.index(name), pl.UInt16) for number, name in enumerate(["Zoë", "Mary"], 1)
+        f"position{number}": pl.lit(CONTEXT.index(name), pl.UInt16)
+        for number, name in enumerate(["Zoë", "Mary"], 1)
     }
-    instances = asked([{"text": QUESTION, "text_pair": CONTEXT, "candidates": ["Zoë", "Mary"]}]).with_columns(**places)
-    (said,) = Cell(tmp_path / "cell", "question-answering", instances, folders / "qa").predict().to_dicts()
+    instances = asked(
+        [{"text": QUESTION, "text_pair": CONTEXT, "candidates": ["Zoë", "Mary"]}]
+    ).with_columns(**places)
+    (said,) = (
+        Cell(tmp_path / "cell", "question-answering", instances, folders / "qa")
+        .predict()
+        .to_dicts()
+    )
     for name in ("starts", "ends", "probability"):
         assert one[name] == pytest.approx(said[name], abs=1e-6)
     assert (one["answer"], one["unknown"]) == (said["answer"], said["unknown"])
@@ -51,7 +58,9 @@ def test_lines_of_a_file_are_asked_of_a_masked_model(folders: Path, tmp_path: Pa
 
 
 def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> None:
-    chosen, written = answers(str(folders / "writer"), typed="Is this true? | Yes | No\nIs this true?\\nAnswer:\n")
+    chosen, written = answers(
+        str(folders / "writer"), typed="Is this true? | Yes | No\nIs this true?\\nAnswer:\n"
+    )
     assert chosen["scored_by"] == "logits"
     assert sum(chosen["probabilities"]) == pytest.approx(chosen["mass"])
     assert written["text"] == "Is this true?\nAnswer:"
@@ -61,9 +70,24 @@ def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> No
 @pytest.mark.parametrize(
     ("name", "first", "refused", "others"),
     [
-        ("qa", f"{CONTEXT} | {QUESTION}", f"{CONTEXT * 99} | {QUESTION}", [f"{CONTEXT} | Who sang? | Zoë | Mary"]),
-        ("lm", "[MASK] was a nurse. | Mary", "Mary sang. | John", ["A nurse met [MASK]. | Mary | John"]),
-        ("writer", "Is this true? | Yes | No", "Is this true? " * 999, ["Is this true?", "Is this false? | Yes | No"]),
+        (
+            "qa",
+            f"{CONTEXT} | {QUESTION}",
+            f"{CONTEXT * 99} | {QUESTION}",
+            [f"{CONTEXT} | Who sang? | Zoë | Mary"],
+        ),
+        (
+            "lm",
+            "[MASK] was a nurse. | Mary",
+            "Mary sang. | John",
+            ["A nurse met [MASK]. | Mary | John"],
+        ),
+        (
+            "writer",
+            "Is this true? | Yes | No",
+            "Is this true? " * 999,
+            ["Is this true?", "Is this false? | Yes | No"],
+        ),
         ("classifier", "I met Mary.", "I met Mary. " * 999, ["I met Mary. | I met John."]),
     ],
 )
@@ -90,7 +114,10 @@ def test_a_model_is_loaded_once(
         said = ask(session, line)
         assert said.keys() == expected.keys()
         # Whose products are the fastest may be found otherwise, which changes last bits.
-        assert all(flat(said[key]) == pytest.approx(flat(value), abs=1e-6) for key, value in expected.items())
+        assert all(
+            flat(said[key]) == pytest.approx(flat(value), abs=1e-6)
+            for key, value in expected.items()
+        )
 
 
 def flat(value: Any) -> Any:
@@ -102,7 +129,11 @@ def flat(value: Any) -> Any:
 def test_classes_have_their_names_in_the_terminal(folders: Path) -> None:
     told = RUNNER.invoke(app, ["ask", str(folders / "classifier"), "I met Mary. | I met John."])
     assert told.stdout.splitlines()[0] == "I met Mary. | I met John."
-    assert [line.split()[0] for line in told.stdout.splitlines()[1:]] == ["unknown", "positive", "negative"]
+    assert [line.split()[0] for line in told.stdout.splitlines()[1:]] == [
+        "unknown",
+        "positive",
+        "negative",
+    ]
 
 
 @pytest.mark.slow

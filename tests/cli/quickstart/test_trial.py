@@ -47,10 +47,16 @@ def tried(folder: Path) -> DescribedModel:
     [
         ("lm", "fill-mask", [*UNDERSPECIFIED, "masked"]),
         ("qa", "question-answering", [*UNDERSPECIFIED, "question-answering"]),
-        ("writer", "text-generation", [*UNDERSPECIFIED, "gender-statements", "race-statements", "religion-statements"]),
+        (
+            "writer",
+            "text-generation",
+            [*UNDERSPECIFIED, "gender-statements", "race-statements", "religion-statements"],
+        ),
     ],
 )
-def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datasets: list[str]) -> None:
+def test_a_folder_says_what_it_is_for(
+    folders: Path, name: str, task: str, datasets: list[str]
+) -> None:
     one = tried(folders / name)
     assert (one.task, one.name, one.section["label"]) == (task, name, name)
     content, fitting = make_config(ROOT, "results", [one], [])
@@ -61,7 +67,9 @@ def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datas
     assert {dataset for _, dataset in config.cells()} == set(fitting) | controls
 
 
-def test_the_working_folder_is_called_by_its_name(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_folder_is_called_by_its_name(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folders / "lm")
     one = describe_model(".", {}, None, None)
     assert (one.name, one.section["label"]) == ("lm", "lm")
@@ -79,10 +87,15 @@ def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> Non
     named = describe_model(classifier(tmp_path, "NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
     assert make_config(ROOT, "results", [named], [])[1] == ["sentiment-2"]
-    with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"):
+    with pytest.raises(
+        UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"
+    ):
         describe_model(classifier(tmp_path, "LABEL_0", "LABEL_1"), {}, None, None)
     told = describe_model(
-        classifier(tmp_path, "LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None
+        classifier(tmp_path, "LABEL_0", "LABEL_1"),
+        {"negative": "LABEL_0", "positive": "LABEL_1"},
+        None,
+        None,
     )
     assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
 
@@ -95,10 +108,16 @@ def test_a_server_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
         assert describe_model(server.url, {}, None, "KEY_OF_MINE") == one
         assert (server.listings, server.bodies) == (2, [])
         server.listed_models = ["small", "large"]
-        with pytest.raises(UserError, match=r"which model\? The server knows: small, large; expected --name"):
+        with pytest.raises(
+            UserError, match=r"which model\? The server knows: small, large; expected --name"
+        ):
             describe_model(server.url, {}, None, "KEY_OF_MINE")
         assert one.name == "large-2"
-        assert one.section["endpoint"] == {"url": server.url, "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
+        assert one.section["endpoint"] == {
+            "url": server.url,
+            "model": "org/Large-2",
+            "key": "${KEY_OF_MINE}",
+        }
 
 
 @pytest.mark.parametrize("command", ["try", "ask"])
@@ -116,9 +135,13 @@ def test_a_server_that_is_not_there_is_said_at_once(
 
 def test_what_is_no_folder_of_a_model_is_named(folders: Path) -> None:
     typed = {
-        folders.parent / folders.name / "writr": r"there is no 'writr' in the folder .* \(did you mean 'writer'\?\)",
+        folders.parent
+        / folders.name
+        / "writr": r"there is no 'writr' in the folder .* \(did you mean 'writer'\?\)",
         folders / "none" / "lm": "there is no 'none' in the folder",
-        folders / "lm" / "config.json": f"is a file; expected the folder of the model: {folders / 'lm'}",
+        folders
+        / "lm"
+        / "config.json": f"is a file; expected the folder of the model: {folders / 'lm'}",
         folders: "is a folder of folders; expected the folder of one model: classifier, lm, qa, writer",
         Path("../no-such-model"): r"there is no 'no-such-model' in the folder \.\.",
     }
@@ -141,25 +164,39 @@ def test_a_folder_with_a_file_of_llama_cpp_alone_says_how_to_ask_it(tmp_path: Pa
     with pytest.raises(UserError) as refused:
         tried(tmp_path)
     message = str(refused.value)
-    assert message.startswith(f"{tmp_path} has weights of llama.cpp only (model-q4.gguf); expected safetensors; or ")
-    for remedy in ("llama-server -m", "`endpoint`", "from_pretrained(folder, gguf_file=..., ", "save_pretrained"):
+    assert message.startswith(
+        f"{tmp_path} has weights of llama.cpp only (model-q4.gguf); expected safetensors; or "
+    )
+    for remedy in (
+        "llama-server -m",
+        "`endpoint`",
+        "from_pretrained(folder, gguf_file=..., ",
+        "save_pretrained",
+    ):
         assert remedy in message
     assert "architectures" not in message
 
 
 def test_pronouns_that_a_model_cannot_be_asked_for_are_left_out_with_a_note(folders: Path) -> None:
     masked, answering = tried(folders / "lm"), tried(folders / "qa")
-    for pronouns, are_kept in (({"female": "Mary", "male": "Linda"}, True), ({"female": "Mary", "male": "xe"}, False)):
+    for pronouns, are_kept in (
+        ({"female": "Mary", "male": "Linda"}, True),
+        ({"female": "Mary", "male": "xe"}, False),
+    ):
         datasets = {"gender": {"pronouns": pronouns}, "religion": {}}
         assert list(leave_out_pronouns(datasets, [answering])) == []
         notes = list(leave_out_pronouns(datasets, [answering, masked]))
         assert notes == (
-            [] if are_kept else ["gender: pronouns are left out, because xe is not a single token of the model"]
+            []
+            if are_kept
+            else ["gender: pronouns are left out, because xe is not a single token of the model"]
         )
         assert ("pronouns" in datasets["gender"]) == are_kept
 
 
-def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_asked_is_refused(
+    tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "config.json").write_text('{"architectures": ["BertModel"]}')
     with pytest.raises(
         UserError,
@@ -167,9 +204,13 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
     ):
         tried(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match="no/such-model: there is no 'no' in this folder, and the hub says: "):
+    with pytest.raises(
+        UserError, match="no/such-model: there is no 'no' in this folder, and the hub says: "
+    ):
         describe_model("no/such-model", {}, None, None)
-    with pytest.raises(UserError, match="sentiment-2 is not for models of fill-mask; expected one of eth"):
+    with pytest.raises(
+        UserError, match="sentiment-2 is not for models of fill-mask; expected one of eth"
+    ):
         make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
     with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):
         make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
@@ -195,11 +236,17 @@ def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:
     assert sizes[0] > sizes[1]
     assert set(sizes) <= set(SIZES)
     assert all("templates" not in section["limit"] for section in sections[1:])
-    assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
+    assert all(
+        0.1 <= section["sample"]["share"] < 1
+        for section in sections[1:]
+        if section["sample"] != "all"
+    )
     # The control is asked with it, and has a fifth of the rows of both.
     controls = [each["gender-placebo"] for each in datasets]
     assert controls[0]["sample"] == "all"
-    assert all(each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True))
+    assert all(
+        each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True)
+    )
     assert all(each["limit"]["attributes"] >= CONTROL_ATTRIBUTES for each in controls[1:])
     rows = [
         sum(cell.instances.value or 0 for cell in plan_dataset(content, name, datasets[1][name]))
@@ -221,16 +268,22 @@ def test_a_trial_has_as_many_shards_as_jobs_that_run_at_once(
     assert {section["shards"] for section in sections.values()} == {shards}
 
 
-def test_the_size_of_the_largest_model_decides_what_a_trial_asks(folders: Path, tmp_path: Path) -> None:
+def test_the_size_of_the_largest_model_decides_what_a_trial_asks(
+    folders: Path, tmp_path: Path
+) -> None:
     small = tried(folders / "qa")
     layers = {"hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
-    shutil.copytree(folders / "qa", tmp_path / "base", ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copytree(
+        folders / "qa", tmp_path / "base", ignore=shutil.ignore_patterns("*.safetensors")
+    )
     config = json.loads((folders / "qa/config.json").read_text()) | layers
     (tmp_path / "base/config.json").write_text(json.dumps(config))
     (tmp_path / "base/pytorch_model.bin").touch()
     large = replace(small, folder=tmp_path / "base")
     served = replace(small, folder=None)
-    sizes = [trial_size(models, None).rows for models in ([small], [large], [small, large], [served])]
+    sizes = [
+        trial_size(models, None).rows for models in ([small], [large], [small, large], [served])
+    ]
     assert sizes[0] > sizes[1] == sizes[2] > sizes[3]
 
 
@@ -238,8 +291,16 @@ def test_the_size_of_the_largest_model_decides_what_a_trial_asks(folders: Path, 
     ("minutes", "rows", "note"),
     [
         (None, 8000, ""),
-        (2, 8000, "--minutes 2 changes nothing: the size of the model already limits the trial to about 8,000 rows."),
-        (60, 8000, "--minutes 60 changes nothing: the size of the model already limits the trial to about 8,000 rows."),
+        (
+            2,
+            8000,
+            "--minutes 2 changes nothing: the size of the model already limits the trial to about 8,000 rows.",
+        ),
+        (
+            60,
+            8000,
+            "--minutes 60 changes nothing: the size of the model already limits the trial to about 8,000 rows.",
+        ),
         (1, 1600, "--minutes 1 lowers the number of rows from about 8,000 to 1,600."),
         (0.1, 533, "--minutes 0.1 lowers the number of rows from about 8,000 to 533."),
     ],
@@ -256,7 +317,9 @@ def test_a_trial_says_before_it_runs_how_little_it_asks(model: str, folders: Pat
     config = parse_config(downsample_config(content, 600), "try.yaml")
     assert config.trial
     text = trial_text(config, load_word_lists(config))
-    assert re.fullmatch(r"Quick trial: ([\d,.]+( million)? of [\d,.]+( million)? \w+(, )?)+", text), text
+    assert re.fullmatch(
+        r"Quick trial: ([\d,.]+( million)? of [\d,.]+( million)? \w+(, )?)+", text
+    ), text
 
 
 def test_words_that_a_tokenizer_splits_are_reported_before_a_workflow_begins(
@@ -265,8 +328,13 @@ def test_words_that_a_tokenizer_splits_are_reported_before_a_workflow_begins(
     folder = tiny_checkpoint("bert", "fill-mask")
     told = RUNNER.invoke(app, ["try", str(folder), "--on", "gender", "--folder", str(tmp_path)])
     assert told.exit_code == 2
-    assert "nothing to ask, because too few subjects are a single token of the tokenizer" in told.output
-    assert "pronouns are left out, because she, he are not single tokens of the model" in told.output
+    assert (
+        "nothing to ask, because too few subjects are a single token of the tokenizer"
+        in told.output
+    )
+    assert (
+        "pronouns are left out, because she, he are not single tokens of the model" in told.output
+    )
     assert "Quick trial: 0" not in told.output
     assert not (tmp_path / "results").exists()
 
@@ -277,16 +345,22 @@ def test_a_control_alone_is_asked_where_it_is_named(folders: Path) -> None:
     assert "gender-placebo" not in fitting
 
 
-def test_however_small_trials_are_classifiers_are_asked_all_classes_and_clusters(folders: Path) -> None:
+def test_however_small_trials_are_classifiers_are_asked_all_classes_and_clusters(
+    folders: Path,
+) -> None:
     content, _ = make_config(ROOT, "results", [tried(folders / "classifier")], ["sentiment-2"])
     config = parse_config(downsample_config(content, 10), "try.yaml")
     # Its control is asked as widely.
     of_pack, of_control = sample_notes(config, load_word_lists(config))
     for told in (of_pack, of_control):
-        assert told.endswith("sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes")
+        assert told.endswith(
+            "sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+        )
 
 
-def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_writes_a_config_without_faults(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     config = tmp_path / "mine.yaml"
     line = [
@@ -303,7 +377,8 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     assert "CONTENT WARNING" in config.read_text()
     # The workflow is not in this folder.
     assert (
-        f"# Run: snakemake --cores all --configfile {config} --snakefile {ROOT / 'Snakefile'}\n" in config.read_text()
+        f"# Run: snakemake --cores all --configfile {config} --snakefile {ROOT / 'Snakefile'}\n"
+        in config.read_text()
     )
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0, told.output
@@ -318,7 +393,10 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     ("line", "message"),
     [
         (["init", "--models", "{lm},{lm}"], "same last part of the name"),
-        (["init", "--models", ","], "--models names no model; expected one or more models, separated by commas"),
+        (
+            ["init", "--models", ","],
+            "--models names no model; expected one or more models, separated by commas",
+        ),
         (
             ["try", "{lm}", "--labels", "negative"],
             "expected pairs separated by commas, such as negative=LABEL_0,positive=LABEL_1",

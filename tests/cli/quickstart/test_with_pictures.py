@@ -26,10 +26,19 @@ IMAGES = {
 }  # fmt: skip
 PARTS: dict[str, dict[str, Any]] = {
     "gemma3": {"text": {"sliding_window": 32, "head_dim": 8}, "vision": IMAGES},
-    "llava": {"text": {"model_type": "llama"}, "vision": IMAGES | {"model_type": "clip_vision_model"}},
+    "llava": {
+        "text": {"model_type": "llama"},
+        "vision": IMAGES | {"model_type": "clip_vision_model"},
+    },
     "qwen2_5_vl": {
         "text": {"rope_scaling": {"type": "mrope", "mrope_section": [1, 1, 2]}},
-        "vision": {"depth": 1, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 16},
+        "vision": {
+            "depth": 1,
+            "hidden_size": 16,
+            "intermediate_size": 32,
+            "num_heads": 2,
+            "out_hidden_size": 16,
+        },
     },
 }
 
@@ -44,7 +53,9 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         "initializer_range": 0.3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1,
     }  # fmt: skip
     parts = PARTS[request.param]
-    config = AutoConfig.for_model(request.param, text_config=text | parts["text"], vision_config=parts["vision"])
+    config = AutoConfig.for_model(
+        request.param, text_config=text | parts["text"], vision_config=parts["vision"]
+    )
     torch.manual_seed(1)
     AutoModelForImageTextToText.from_config(config).eval().save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
@@ -54,16 +65,33 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path: Path) -> None:
     asker = Asker(describe_model(str(checkpoint), {}, None, None), tmp_path / "ask")
-    (answer,) = asker.ask(read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "the typed input"))
+    (answer,) = asker.ask(
+        read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "the typed input")
+    )
     rows = [{"text": QUESTION, "candidates": OPTIONS}]
-    (said,) = Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()["probabilities"].to_list()
+    (said,) = (
+        Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint)
+        .predict()["probabilities"]
+        .to_list()
+    )
     assert answer["probabilities"] == pytest.approx(said, abs=1e-7)
     tokenizer = make_tokenizer(CHAT_TEMPLATE)
     model = AutoModelForImageTextToText.from_pretrained(checkpoint).eval()
-    prompt = tokenizer(f"<|user|>\n{QUESTION}</s>\n<|assistant|>\n", add_special_tokens=False, return_tensors="pt")
-    ways = [[tokenizer(form, add_special_tokens=False).input_ids for form in forms] for forms in surface_forms(OPTIONS)]
-    spelled = [without_continuations(tuple(tokens) for tokens in tokens_of_option) for tokens_of_option in ways]
-    plain = [sum(probability_of(model, prompt.input_ids, tokens) for tokens in forms) for forms in spelled]
+    prompt = tokenizer(
+        f"<|user|>\n{QUESTION}</s>\n<|assistant|>\n", add_special_tokens=False, return_tensors="pt"
+    )
+    ways = [
+        [tokenizer(form, add_special_tokens=False).input_ids for form in forms]
+        for forms in surface_forms(OPTIONS)
+    ]
+    spelled = [
+        without_continuations(tuple(tokens) for tokens in tokens_of_option)
+        for tokens_of_option in ways
+    ]
+    plain = [
+        sum(probability_of(model, prompt.input_ids, tokens) for tokens in forms)
+        for forms in spelled
+    ]
     assert said == pytest.approx(plain, rel=0.001)
 
 
@@ -77,27 +105,45 @@ def probability_of(model: Any, prompt: torch.Tensor, tokens: Sequence[int]) -> f
 
 def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_path: Path) -> None:
     rows = [{"text": text, "candidates": OPTIONS} for text in (QUESTION, "Nobody can tell. " * 20)]
-    with pytest.raises(ModelError, match=rf"instance 1 has \d+ tokens; expected at most {POSITIONS} together"):
+    with pytest.raises(
+        ModelError, match=rf"instance 1 has \d+ tokens; expected at most {POSITIONS} together"
+    ):
         Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("T5ForConditionalGeneration", "is an encoder-decoder, which no back end supports: run it behind a server"),
+        (
+            "T5ForConditionalGeneration",
+            "is an encoder-decoder, which no back end supports: run it behind a server",
+        ),
         (
             "XLNetForQuestionAnswering",
             "searches for spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSim",
         ),
-        ("BertForTokenClassification", "labels words, which no dataset needs: choose a checkpoint that answers"),
-        ("BertForMultipleChoice", "chooses among texts with a special head: list it in a config with `task: mul"),
-        ("BertModel", "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts"),
+        (
+            "BertForTokenClassification",
+            "labels words, which no dataset needs: choose a checkpoint that answers",
+        ),
+        (
+            "BertForMultipleChoice",
+            "chooses among texts with a special head: list it in a config with `task: mul",
+        ),
+        (
+            "BertModel",
+            "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts",
+        ),
         ("New", "expected a class that ends in one of ForMaskedLM"),
     ],
 )
-def test_what_to_do_with_models_that_nobody_asks_is_said(tmp_path: Path, name: str, message: str) -> None:
+def test_what_to_do_with_models_that_nobody_asks_is_said(
+    tmp_path: Path, name: str, message: str
+) -> None:
     (tmp_path / "config.json").write_text(f'{{"architectures": ["{name}"]}}')
-    with pytest.raises(UserError, match=rf"{message}.*or list the model in a config, with its `task`"):
+    with pytest.raises(
+        UserError, match=rf"{message}.*or list the model in a config, with its `task`"
+    ):
         describe_model(str(tmp_path), {}, None, None)
 
 

@@ -22,7 +22,9 @@ from biasgrid.tables.keys import request_keys
 
 def test_rows_are_by_case_bias_type_group_and_term(tmp_path: Path) -> None:
     fillings = {"x": "b\na", "y": "2\n1"}
-    pack = make_pack(tmp_path, pack_of({"text": "<y><x> <group>"}, {"text": "the <group>", "label": 0}), fillings)
+    pack = make_pack(
+        tmp_path, pack_of({"text": "<y><x> <group>"}, {"text": "the <group>", "label": 0}), fillings
+    )
     cases = whole(expand(pack))
     terms = ["man", "boy", "woman", "kid", "elder"]
     assert cases["text"].to_list() == [
@@ -34,7 +36,12 @@ def test_rows_are_by_case_bias_type_group_and_term(tmp_path: Path) -> None:
     assert cases["template"].to_list() == [0] * 20 + [1] * 5
     assert cases["label"].to_list() == [1] * 20 + [0] * 5
     one = cases.select("bias_type", "group", "term").head(5).rows()
-    assert one == [(kind, group, term) for kind in BIASES for group in BIASES[kind] for term in BIASES[kind][group]]
+    assert one == [
+        (kind, group, term)
+        for kind in BIASES
+        for group in BIASES[kind]
+        for term in BIASES[kind][group]
+    ]
     assert cases.select(pl.col("text_pair", "answer").null_count()).row(0) == (25, 25)
     assert "candidate1" not in cases.columns
 
@@ -50,14 +57,17 @@ def test_an_answer_shares_fillings_and_terms_with_question_and_context(tmp_path:
     del content["templates"][0]["label"]
     cases = whole(expand(make_pack(tmp_path, content, {"verb": "saw\nbuy", "thing": "bed"})))
     assert cases.filter(pl.col("term") == "kid").select("text", "text_pair", "answer").rows() == [
-        (f"What did the kid {verb}?", f"The kid {verb} a bed.", "a bed of the kid") for verb in ("saw", "buy")
+        (f"What did the kid {verb}?", f"The kid {verb} a bed.", "a bed of the kid")
+        for verb in ("saw", "buy")
     ]
 
 
 def test_targets_stay_as_they_are(tmp_path: Path) -> None:
     template = {"text": "The <group> <x> [MASK].", "label": ["<x:1>", "<group>", "kind"]}
     cases = whole(expand(make_pack(tmp_path, pack_of(template), {"x": "is"})))
-    assert [targets_of(row) for row in cases.iter_rows(named=True)] == [["<x:1>", "<group>", "kind"]] * 5
+    assert [targets_of(row) for row in cases.iter_rows(named=True)] == [
+        ["<x:1>", "<group>", "kind"]
+    ] * 5
     assert cases["text"][0] == "The man is [MASK]."
 
 
@@ -65,11 +75,22 @@ def test_a_filling_may_hold_group_tokens(tmp_path: Path) -> None:
     fillings = {"who": "friend of a <group>\nfriend\n<group:1>"}
     biases = {"gender": {"male": ["m$1"], "female": ["w"]}}
     cases = whole(
-        expand(make_pack(tmp_path, pack_of({"text": "A <who>"}, {"text": "<group>: <who>"}), fillings, biases))
+        expand(
+            make_pack(
+                tmp_path, pack_of({"text": "A <who>"}, {"text": "<group>: <who>"}), fillings, biases
+            )
+        )
     )
     assert cases["text"].to_list() == [
         *("A friend of a m$1", "A friend of a w", "A friend", "A friend", "A m$1", "A w"),
-        *("m$1: friend of a m$1", "w: friend of a w", "m$1: friend", "w: friend", "m$1: m$1", "w: w"),
+        *(
+            "m$1: friend of a m$1",
+            "w: friend of a w",
+            "m$1: friend",
+            "w: friend",
+            "m$1: m$1",
+            "w: w",
+        ),
     ]
 
 
@@ -99,31 +120,46 @@ def test_intersections_are_all_combinations_of_groups_and_terms(tmp_path: Path) 
 
 
 def test_one_group_token_may_stand_for_one_bias_type(tmp_path: Path) -> None:
-    cases = whole(expand(make_pack(tmp_path, pack_of({"text": "[WHO]"}, group_token={"[WHO]": "age"}))))
+    cases = whole(
+        expand(make_pack(tmp_path, pack_of({"text": "[WHO]"}, group_token={"[WHO]": "age"})))
+    )
     assert cases.select("bias_type", "text").rows() == [("age", "kid"), ("age", "elder")]
 
 
 def test_a_group_token_with_a_number_may_be_another_one(tmp_path: Path) -> None:
     tokens = {"<group>": "age", "<group:2>": "gender"}
-    cases = whole(expand(make_pack(tmp_path, pack_of({"text": "<group> <group:2> <group:1>"}, group_token=tokens))))
+    cases = whole(
+        expand(
+            make_pack(
+                tmp_path, pack_of({"text": "<group> <group:2> <group:1>"}, group_token=tokens)
+            )
+        )
+    )
     assert cases["text"][:2].to_list() == ["kid man kid", "kid boy kid"]
 
 
 def test_a_few_cases_of_many_are_expanded_alone(tmp_path: Path) -> None:
     words = "\n".join(f"w{number}" for number in range(1000))
-    pack = make_pack(tmp_path, pack_of({"text": "<w>" * 2 + "<group>"}, {"text": "<group><w>"}), {"w": words})
+    pack = make_pack(
+        tmp_path, pack_of({"text": "<w>" * 2 + "<group>"}, {"text": "<group><w>"}), {"w": words}
+    )
     assert (pack.cases, pack.instances) == (1_001_000, 5_005_000)
     few = expand_cases(pack, 999_999, 1_000_001)
     assert few["text"].to_list()[4:6] == ["w999w999elder", "manw0"]
     assert few["instance"].to_list() == list(range(4_999_995, 5_000_005))
     assert few["case"].to_list() == [999_999] * 5 + [1_000_000] * 5
     assert expand_cases(pack, 7, 7).is_empty()
-    validate_table(expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["asked_before"]), "empty")
+    validate_table(
+        expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["asked_before"]), "empty"
+    )
 
 
 def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_path: Path) -> None:
     """The term `kid` stands in two groups, and fillings without group tokens make all terms alike."""
-    biases = {"age": {"young": ["kid"], "old": ["elder"]}, "role": {"child": ["kid"], "parent": ["mother"]}}
+    biases = {
+        "age": {"young": ["kid"], "old": ["elder"]},
+        "role": {"child": ["kid"], "parent": ["mother"]},
+    }
     fillings = {"who": "friend\n<group>", "x": "a\nb"}
     pack = make_pack(tmp_path, pack_of({"text": "A <who> <x>"}), fillings, biases)
     cases = whole(expand(pack))
@@ -132,7 +168,9 @@ def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_pa
         assert whole(expand(pack, rows=rows)).equals(cases)
 
 
-def plain_expansion(content: dict[str, Any], fillings: dict[str, list[str]]) -> Iterator[tuple[Any, ...]]:
+def plain_expansion(
+    content: dict[str, Any], fillings: dict[str, list[str]]
+) -> Iterator[tuple[Any, ...]]:
     """Expands by plain string replacement, as the spec tells it (B1 to B3)."""
     case = instance = 0
     token = content["group_token"]
@@ -144,41 +182,72 @@ def plain_expansion(content: dict[str, Any], fillings: dict[str, list[str]]) -> 
             seen[found[1]] += 1
             return f"<{found[1]}:{seen[found[1]]}>"
 
-        fields = {name: re.sub("<([xy])>", numbered, text) for name, text in template.items() if isinstance(text, str)}
-        holes = list(dict.fromkeys(chain(*(re.findall(r"<[xy]:\d>", text) for text in fields.values()))))
+        fields = {
+            name: re.sub("<([xy])>", numbered, text)
+            for name, text in template.items()
+            if isinstance(text, str)
+        }
+        holes = list(
+            dict.fromkeys(chain(*(re.findall(r"<[xy]:\d>", text) for text in fields.values())))
+        )
         for words in product(*(fillings[hole[1]] for hole in holes)):
             texts = {}
             for name, text in fields.items():
                 for hole, word in zip(holes, words, strict=True):
                     text = text.replace(hole, word)
                 texts[name] = text
-            held = [each for each in tokens if any(is_held(each, fields[name], fillings) for name in ("q", "c"))]
+            held = [
+                each
+                for each in tokens
+                if any(is_held(each, fields[name], fillings) for name in ("q", "c"))
+            ]
             for kinds in product(*([tokens[each]] if tokens[each] else BIASES for each in held)):
                 for groups in product(*(BIASES[kind] for kind in kinds)):
-                    for terms in product(*(BIASES[kind][group] for kind, group in zip(kinds, groups, strict=True))):
+                    for terms in product(
+                        *(BIASES[kind][group] for kind, group in zip(kinds, groups, strict=True))
+                    ):
                         filled = dict(texts)
                         for each, term in zip(held, terms, strict=True):
-                            filled = {name: text.replace(each, term) for name, text in filled.items()}
+                            filled = {
+                                name: text.replace(each, term) for name, text in filled.items()
+                            }
                         names = (" & ".join(parts) for parts in (kinds, groups, terms))
                         label = template["label"]
                         gold = [label if isinstance(label, kind) else None for kind in (int, list)]
                         inputs = filled["q"], filled["c"]
-                        yield (instance, case, number, *names, *inputs, gold[0], filled.get("label"), gold[1])
+                        yield (
+                            instance,
+                            case,
+                            number,
+                            *names,
+                            *inputs,
+                            gold[0],
+                            filled.get("label"),
+                            gold[1],
+                        )
                         instance += 1
             case += 1
 
 
 def is_held(token: str, field: str, fillings: dict[str, list[str]]) -> bool:
-    return token in field or any(token in word for name in fillings if f"<{name}:" in field for word in fillings[name])
+    return token in field or any(
+        token in word for name in fillings if f"<{name}:" in field for word in fillings[name]
+    )
 
 
-def test_swapped_cases_hold_the_fillings_of_each_placeholder_in_reversed_order(tmp_path: Path) -> None:
+def test_swapped_cases_hold_the_fillings_of_each_placeholder_in_reversed_order(
+    tmp_path: Path,
+) -> None:
     template = {"q": "<x> and <x> with <y>: <group>", "label": 0}
     header = {"group_token": "<group>", "input_names": ["q"], "label_name": "label"}
-    cases = whole(expand(make_pack(tmp_path, {**header, "templates": [template]}, {"x": "a\nb", "y": "c\nd"})))
+    cases = whole(
+        expand(make_pack(tmp_path, {**header, "templates": [template]}, {"x": "a\nb", "y": "c\nd"}))
+    )
     first = cases.unique("case", keep="first", maintain_order=True)
     texts = dict(first.select("case", pl.col("text").str.split(":").list.first()).rows())
-    swapped = {texts[case]: texts.get(other) for case, other in first.select("case", "swapped_case").rows()}
+    swapped = {
+        texts[case]: texts.get(other) for case, other in first.select("case", "swapped_case").rows()
+    }
     assert swapped["a and b with c"] == "b and a with c"
     assert swapped["b and a with d"] == "a and b with d"
     assert swapped["a and a with c"] is None
@@ -187,17 +256,28 @@ def test_swapped_cases_hold_the_fillings_of_each_placeholder_in_reversed_order(t
 
 @st.composite
 def small_contents(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    token = draw(st.sampled_from(["<g>", "[WHO]", "<xx>", {"<g>": "age"}, {"<g>": "gender", "[WHO]": "age"}]))
+    token = draw(
+        st.sampled_from(["<g>", "[WHO]", "<xx>", {"<g>": "age"}, {"<g>": "gender", "[WHO]": "age"}])
+    )
     tokens = list(token) if isinstance(token, dict) else [token]
     words = ["a", "|", "$1", "{}", "a < b", ""]
     word = st.sampled_from(["b", "b c", "|", "$2", f"of {tokens[0]}"])
     fillings = {name: draw(st.lists(word, min_size=1, max_size=2, unique=True)) for name in "xy"}
     part = st.sampled_from([*words, *tokens, "<x>", "<y>", "<x>", "<x:1>", "<x:2>", "<y:1>"])
     text = st.lists(part, max_size=4).map(" ".join)
-    label = draw(st.sampled_from([st.just(["<x>", "t"]), st.integers(0, 3), text.map(lambda answer: f"is {answer}")]))
+    label = draw(
+        st.sampled_from(
+            [st.just(["<x>", "t"]), st.integers(0, 3), text.map(lambda answer: f"is {answer}")]
+        )
+    )
     templates = []
     for _ in range(draw(st.integers(1, 3))):
-        fields = {"q": text, "c": text.map(f"{draw(st.sampled_from(tokens))} {{}}".format), "n": text, "label": label}
+        fields = {
+            "q": text,
+            "c": text.map(f"{draw(st.sampled_from(tokens))} {{}}".format),
+            "n": text,
+            "label": label,
+        }
         names = draw(st.permutations(list(fields)))
         templates.append({name: draw(fields[name]) for name in names})
     header = {"group_token": token, "input_names": ["q", "c"], "label_name": "label"}
@@ -222,15 +302,31 @@ def test_expansion_is_that_of_plain_string_replacement(
     assume(pack.cases < 200)
     cases = whole(expand(pack))
     validate_table(cases, schema_of_pack(pack), "cases")
-    names = ["instance", "case", "template", "bias_type", "group", "term", "text", "text_pair", "label", "answer"]
-    rows = [(*(row[name] for name in names), targets_of(row)) for row in cases.iter_rows(named=True)]
+    names = [
+        "instance",
+        "case",
+        "template",
+        "bias_type",
+        "group",
+        "term",
+        "text",
+        "text_pair",
+        "label",
+        "answer",
+    ]
+    rows = [
+        (*(row[name] for name in names), targets_of(row)) for row in cases.iter_rows(named=True)
+    ]
     assert rows == list(plain_expansion(content, fillings))
     swapped = dict(cases.drop_nulls("swapped_case").select("case", "swapped_case").rows())
     assert all(swapped[other] == case != other for case, other in swapped.items())
     assert len(cases) == pack.instances
     assert pack.instances == sum(
         prod(len(fillings[slot.token]) for slot in template.slots)
-        * sum(prod(sum(map(len, BIASES[kind].values())) for kind in kinds) for kinds in pack.bias_types(tokens))
+        * sum(
+            prod(sum(map(len, BIASES[kind].values())) for kind in kinds)
+            for kinds in pack.bias_types(tokens)
+        )
         for template, tokens in ((template, pack.tokens(template)) for template in pack.templates)
     )
     assert not cases.select(

@@ -45,17 +45,24 @@ def golden_cases() -> list[dict[str, Any]]:
     return cases
 
 
-def texts_with_term(spec: dict[str, Any], fillings: dict[str, str], folder: Path) -> list[tuple[Any, ...]]:
+def texts_with_term(
+    spec: dict[str, Any], fillings: dict[str, str], folder: Path
+) -> list[tuple[Any, ...]]:
     """Expands a golden spec; returns template, text and label, with TERM for its group token.
 
     Most of these templates hold no group token, which is a fault of ours: their texts get one, and lose it again.
     """
     token = spec["group_token"]
     for template in spec["templates"]:
-        template["text"] = template["text"] if token in template["text"] else f"{token}::{template['text']}"
+        template["text"] = (
+            template["text"] if token in template["text"] else f"{token}::{template['text']}"
+        )
     cases = whole(expand(make_pack(folder, spec, fillings, {"b": {"g": ["TERM"], "h": ["other"]}})))
     rows = cases.filter(pl.col("term") == "TERM")
-    return [(row["template"], row["text"].removeprefix("TERM::"), label_of(row)) for row in rows.iter_rows(named=True)]
+    return [
+        (row["template"], row["text"].removeprefix("TERM::"), label_of(row))
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def label_of(row: dict[str, Any]) -> Any:
@@ -65,7 +72,9 @@ def label_of(row: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case["name"])
-def test_cases_are_those_of_biaxposer_where_it_has_no_bug(case: dict[str, Any], tmp_path: Path) -> None:
+def test_cases_are_those_of_biaxposer_where_it_has_no_bug(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
     ours = OURS.get(case["name"])
     if isinstance(ours, str):
         with pytest.raises(InputError) as caught:
@@ -77,7 +86,9 @@ def test_cases_are_those_of_biaxposer_where_it_has_no_bug(case: dict[str, Any], 
         assert [text for _, text, _ in rows] == ours
         return
     token = case["spec"]["group_token"]
-    expected = [(row["t_id"], row["text"].replace(token, "TERM"), row["label"]) for row in case["result"]]
+    expected = [
+        (row["t_id"], row["text"].replace(token, "TERM"), row["label"]) for row in case["result"]
+    ]
     assert sorted(map(repr, rows)) == sorted(map(repr, expected))
 
 
@@ -89,20 +100,34 @@ def test_all_golden_cases_that_differ_are_named() -> None:
 @pytest.mark.parametrize(("name", "label"), [("single", "label"), ("mlm", "mask")])
 def test_instances_are_those_of_biaxposer(name: str, label: str) -> None:
     inputs = BIAXPOSER / "inputs"
-    pack = read_pack(CasePackFiles(inputs / "templates" / f"{name}.json", inputs / "fillings", inputs / "biases.json"))
+    pack = read_pack(
+        CasePackFiles(
+            inputs / "templates" / f"{name}.json", inputs / "fillings", inputs / "biases.json"
+        )
+    )
     ours = whole(expand(pack))
     validate_table(ours, schema_of_pack(pack), name)
     golden = json.loads((BIAXPOSER / f"cases_{name}.json").read_text())
     man = ours.filter(pl.col("term") == "man").select(
-        "template", pl.col("text").str.replace_all("man(go)?", "<group>$1").str.replace_all("<group>go", "mango")
+        "template",
+        pl.col("text")
+        .str.replace_all("man(go)?", "<group>$1")
+        .str.replace_all("<group>go", "mango"),
     )
     assert Counter(man.rows()) == Counter((case["t_id"], case["text"]) for case in golden)
-    passes = [json.loads(line) for line in (BIAXPOSER / f"raw_{name}.jsonl").read_text().splitlines()]
+    passes = [
+        json.loads(line) for line in (BIAXPOSER / f"raw_{name}.jsonl").read_text().splitlines()
+    ]
     assert len(passes) == len(ours) == pack.instances
     keys = ("template_id", "bias_type", "group", "term")
     expected = Counter(
-        (*(one[key] for key in keys), one["inputs"]["text"], str(golden[one["case_id"]][label])) for one in passes
+        (*(one[key] for key in keys), one["inputs"]["text"], str(golden[one["case_id"]][label]))
+        for one in passes
     )
-    gold = ours["label"].to_list() if name == "single" else [targets_of(row) for row in ours.iter_rows(named=True)]
+    gold = (
+        ours["label"].to_list()
+        if name == "single"
+        else [targets_of(row) for row in ours.iter_rows(named=True)]
+    )
     rows = ours.select("template", "bias_type", "group", "term", "text").rows()
     assert Counter((*row, str(one)) for row, one in zip(rows, gold, strict=True)) == expected

@@ -9,7 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from golden import GOLDEN
-from small_measures import classified, compare_groups, failure_rates, records_of, score_groups, with_options
+from small_measures import (
+    classified,
+    compare_groups,
+    failure_rates,
+    records_of,
+    score_groups,
+    with_options,
+)
 
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
@@ -69,7 +76,10 @@ def records(name: str) -> Records:
 
 
 def by_name(table: pl.DataFrame) -> dict[tuple[str, str | None], float]:
-    return {(bias_type, group): value for bias_type, group, value in table.select("bias_type", "group", "value").rows()}
+    return {
+        (bias_type, group): value
+        for bias_type, group, value in table.select("bias_type", "group", "value").rows()
+    }
 
 
 def named(result: dict[str, Any]) -> dict[tuple[str, str | None], Any]:
@@ -82,7 +92,10 @@ def named(result: dict[str, Any]) -> dict[tuple[str, str | None], Any]:
 
 
 SCORED = [(name, entry) for name in SORTS for entry in read(f"scores_{name}.json")]
-IDS = [f"{entry['scoring']}-{'-'.join(map(str, entry['scoring_args'].values()))}" for _, entry in SCORED]
+IDS = [
+    f"{entry['scoring']}-{'-'.join(map(str, entry['scoring_args'].values()))}"
+    for _, entry in SCORED
+]
 
 
 @pytest.mark.parametrize(("name", "entry"), SCORED, ids=IDS)
@@ -134,11 +147,13 @@ def test_failure_rates_are_those_of_the_original(name: str) -> None:
 def test_distances_are_those_of_the_original() -> None:
     for case in read("distance_cases.json"):
         if case["distance"] == "WassersteinDistance":
-            scored = score_records(classified({"x": [case["x"]], "y": [case["y"]]}), "class_probability", 1)
+            scored = score_records(
+                classified({"x": [case["x"]], "y": [case["y"]]}), "class_probability", 1
+            )
             for mode in ("group", "counterfactual"):
-                assert compare_groups(scored, "wasserstein", "pairwise", mode)["value"].to_list() == [
-                    exactly(case["value"])
-                ]
+                assert compare_groups(scored, "wasserstein", "pairwise", mode)[
+                    "value"
+                ].to_list() == [exactly(case["value"])]
         else:
             scores = np.array([case["x"]], dtype=float)
             assert divergence(scores, "divergence")[0] == exactly(case["value"])
@@ -146,7 +161,9 @@ def test_distances_are_those_of_the_original() -> None:
             assert divergence(scores, "divergence_per_group")[0] == exactly(case["per_group"])
 
 
-@pytest.mark.parametrize("case", read("qa_text_cases.json"), ids=lambda case: f"{case['pred']!r} for {case['gold']!r}")
+@pytest.mark.parametrize(
+    "case", read("qa_text_cases.json"), ids=lambda case: f"{case['pred']!r} for {case['gold']!r}"
+)
 def test_answers_are_scored_as_in_squad(case: dict[str, Any]) -> None:
     assert exact_match(case["pred"], case["gold"]) == case["exact"]
     assert token_f1(case["pred"], case["gold"]) == exactly(case["f1"])
@@ -158,7 +175,11 @@ def test_answers_are_scored_as_in_squad(case: dict[str, Any]) -> None:
 
 def test_the_golden_files_have_every_combination() -> None:
     """Nothing is passed over: all scores of both tasks, all distances and comparisons, both modes."""
-    seen = {(valid["eval_type"], valid["distance"], valid["mode"]) for _, entry in SCORED for valid in entry["valid"]}
+    seen = {
+        (valid["eval_type"], valid["distance"], valid["mode"])
+        for _, entry in SCORED
+        for valid in entry["valid"]
+    }
     possible = [(each, "AbsoluteDistance") for each in ("pcm", "bcm", "vbcm")]
     possible += [(each, "WassersteinDistance") for each in ("pcm", "bcm", "vbcm")]
     possible += [("mcm", "AbsoluteDivergenceFromExpectedOutcome")]

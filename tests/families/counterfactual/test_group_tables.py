@@ -38,15 +38,27 @@ def test_the_parts_of_intersections_are_measured_too(tmp_path: Path) -> None:
     )
     asked = {"score": "mean_class_probability", "distance": "absolute", "comparison": "pairwise"}
     distances = dict(
-        of_bias_types(tables, "distance", **asked, mode="counterfactual").select("bias_type", "value").rows()
+        of_bias_types(tables, "distance", **asked, mode="counterfactual")
+        .select("bias_type", "value")
+        .rows()
     )
-    assert distances == {"faith & age": pytest.approx(1 / 3), "faith": pytest.approx(0.2), "age": pytest.approx(0.4)}
+    assert distances == {
+        "faith & age": pytest.approx(1 / 3),
+        "faith": pytest.approx(0.2),
+        "age": pytest.approx(0.4),
+    }
     assert set(tables.evidence["bias_type"]) == {"faith & age"}
     rates = of_bias_types(tables, "failure_rate", threshold="0.3", difference="mean")
-    assert rates.select("bias_type", "value").rows() == [("faith & age", 1.0), ("faith", 0.0), ("age", 1.0)]
+    assert rates.select("bias_type", "value").rows() == [
+        ("faith & age", 1.0),
+        ("faith", 0.0),
+        ("age", 1.0),
+    ]
 
 
-def test_evidence_is_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp_path: Path) -> None:
+def test_evidence_is_the_sentences_of_the_two_groups_that_are_furthest_apart(
+    tmp_path: Path,
+) -> None:
     rows = [
         {
             "case": case,
@@ -59,12 +71,23 @@ def test_evidence_is_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp
         for case in range(7)
         for group in ("old", "young", "aged")
     ]
-    chance = [0.5 + 0.05 * row["case"] * {"old": -1, "young": 0, "aged": 1}[row["group"]] for row in rows]
+    chance = [
+        0.5 + 0.05 * row["case"] * {"old": -1, "young": 0, "aged": 1}[row["group"]] for row in rows
+    ]
     tables = measured(
-        tmp_path, "text-classification", cases_of(rows), [{"probabilities": [1 - each, each]} for each in chance]
+        tmp_path,
+        "text-classification",
+        cases_of(rows),
+        [{"probabilities": [1 - each, each]} for each in chance],
     )
     roles = tables.evidence.select("unit", "role").unique(maintain_order=True).rows()
-    assert roles == [(6, "strongest"), (5, "strongest"), (4, "strongest"), (3, "typical"), (0, "contrary")]
+    assert roles == [
+        (6, "strongest"),
+        (5, "strongest"),
+        (4, "strongest"),
+        (3, "typical"),
+        (0, "contrary"),
+    ]
     first = tables.evidence.head(2).to_dicts()
     assert [(row["group"], row["text"], row["said"], row["expected"]) for row in first] == [
         ("aged", "The aged 6", "yes", "yes"),
@@ -81,23 +104,39 @@ def test_evidence_is_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp
 def test_what_changes_with_the_order_of_fillings(tmp_path: Path) -> None:
     """Cases 0 and 1 are each other's swapped ones; case 2 has none."""
     rows = [
-        {"case": case, "swapped_case": {0: 1, 1: 0}.get(case), "group": group, "term": group, "text": "q", "label": 1}
+        {
+            "case": case,
+            "swapped_case": {0: 1, 1: 0}.get(case),
+            "group": group,
+            "term": group,
+            "text": "q",
+            "label": 1,
+        }
         for case in range(3)
         for group in ("old", "young")
     ]
     chance = [0.9, 0.5, 0.5, 0.4, 0.1, 0.1]
     tables = measured(
-        tmp_path, "text-classification", cases_of(rows), [{"probabilities": [1 - each, each]} for each in chance]
+        tmp_path,
+        "text-classification",
+        cases_of(rows),
+        [{"probabilities": [1 - each, each]} for each in chance],
     )
     found = rows_of(
-        tables, "position", score="mean_class_probability", distance="absolute", mode="counterfactual"
+        tables,
+        "position",
+        score="mean_class_probability",
+        distance="absolute",
+        mode="counterfactual",
     ).select("group", "value", "n", "left_out")
     assert found["group"].to_list() == [None, "old", "young"]
     assert found["value"].to_list() == pytest.approx([0.25, 0.4, 0.1])
     assert found["n"].to_list() == [2, 1, 1]
 
 
-def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case(tmp_path: Path) -> None:
+def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case(
+    tmp_path: Path,
+) -> None:
     """The score depends on age alone, never on the order of fillings."""
     rows = [
         {
@@ -114,23 +153,43 @@ def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case
         for age in ("old", "young")
     ]
     said = [{"probabilities": [0.2, 0.8] if "old" in row["group"] else [0.8, 0.2]} for row in rows]
-    found = measured(tmp_path, "text-classification", cases_of(rows), said).measures.filter(measure="position")
+    found = measured(tmp_path, "text-classification", cases_of(rows), said).measures.filter(
+        measure="position"
+    )
     assert found["value"].to_list() == pytest.approx([0] * len(found))
     whole = found.filter(pl.col("group").is_null())
-    assert sorted(whole.select("bias_type", "n").rows()) == [("age", 4), ("faith", 4), ("faith & age", 4)]
+    assert sorted(whole.select("bias_type", "n").rows()) == [
+        ("age", 4),
+        ("faith", 4),
+        ("faith & age", 4),
+    ]
 
 
-def test_evidence_is_found_where_a_bias_type_stands_alone_and_in_intersections(tmp_path: Path) -> None:
-    alone = [{"case": case, "group": faith, "term": faith} for case in range(2) for faith in ("sikh", "jewish")]
+def test_evidence_is_found_where_a_bias_type_stands_alone_and_in_intersections(
+    tmp_path: Path,
+) -> None:
+    alone = [
+        {"case": case, "group": faith, "term": faith}
+        for case in range(2)
+        for faith in ("sikh", "jewish")
+    ]
     crossed = [
-        {"case": case, "bias_type": "faith & age", "group": f"{faith} & {age}", "term": f"{faith} & {age}"}
+        {
+            "case": case,
+            "bias_type": "faith & age",
+            "group": f"{faith} & {age}",
+            "term": f"{faith} & {age}",
+        }
         for case in range(2, 9)
         for faith in ("sikh", "jewish")
         for age in ("old", "young")
     ]
     rows = [{"bias_type": "faith", "text": "q", "label": 1} | row for row in (*alone, *crossed)]
     # What is said of the intersections differs more than what is said of faiths alone.
-    chance = [(0.6 if row["bias_type"] == "faith" else 0.9) if "sikh" in row["group"] else 0.4 for row in rows]
+    chance = [
+        (0.6 if row["bias_type"] == "faith" else 0.9) if "sikh" in row["group"] else 0.4
+        for row in rows
+    ]
     said = [{"probabilities": [1 - each, each]} for each in chance]
     evidence = measured(tmp_path, "text-classification", cases_of(rows), said).evidence
     assert set(evidence.filter(bias_type="faith")["unit"]) == {0, 1}

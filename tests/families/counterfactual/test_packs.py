@@ -17,10 +17,22 @@ from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles, read_
 from biasgrid.families.sampling import BlockSample
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
-NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]
+NAMES = [
+    "sentiment-2",
+    "sentiment-3",
+    "entailment",
+    "masked",
+    "question-answering",
+    "intersections",
+]
 PEOPLE = ["ethnicity-intersections", "age-intersections"]
 NAMES += PEOPLE
-CLASSIFIERS = {"sentiment-2": 2, "sentiment-3": 3, "entailment": 3, "intersections": 3} | dict.fromkeys(PEOPLE, 3)
+CLASSIFIERS = {
+    "sentiment-2": 2,
+    "sentiment-3": 3,
+    "entailment": 3,
+    "intersections": 3,
+} | dict.fromkeys(PEOPLE, 3)
 GROUP_FILES = [
     "people-groups.json",
     "people-intersection-groups.json",
@@ -35,9 +47,13 @@ each_pack = pytest.mark.parametrize("name", NAMES)
 
 @cache
 def pack_named(name: str) -> CasePack:
-    files = {"intersections": "intersection-groups.json"} | dict.fromkeys(PEOPLE, "people-intersection-groups.json")
+    files = {"intersections": "intersection-groups.json"} | dict.fromkeys(
+        PEOPLE, "people-intersection-groups.json"
+    )
     groups = PACKS / files.get(name, "groups.json")
-    return read_pack(CasePackFiles(PACKS / "templates" / f"{name}.json", PACKS / "fillings", groups))
+    return read_pack(
+        CasePackFiles(PACKS / "templates" / f"{name}.json", PACKS / "fillings", groups)
+    )
 
 
 @cache
@@ -74,9 +90,14 @@ def test_these_are_all_packs() -> None:
 
 
 def test_readme_states_the_size_of_each_pack() -> None:
-    sizes = {name: (pack.templates, pack.cases, pack.instances) for name in NAMES for pack in [pack_named(name)]}
+    sizes = {
+        name: (pack.templates, pack.cases, pack.instances)
+        for name in NAMES
+        for pack in [pack_named(name)]
+    }
     expected = [
-        [f"{name}.json", str(len(sizes[name][0])), *(f"{size:,}" for size in sizes[name][1:])] for name in NAMES
+        [f"{name}.json", str(len(sizes[name][0])), *(f"{size:,}" for size in sizes[name][1:])]
+        for name in NAMES
     ]
     assert [[pack, *numbers] for pack, _, _, *numbers in rows_of_readme("pack")] == expected
 
@@ -122,7 +143,10 @@ def test_texts_are_sentences_with_single_spaces(name: str) -> None:
 
 @each_pack
 def test_articles_fit(name: str) -> None:
-    assert texts_with(name, r"(?i)\ba [aeiou]|\ban (?:[^aeioh]|h[^o])|\b(the|a|an|my) (the|a|an|my)\b") == []
+    assert (
+        texts_with(name, r"(?i)\ba [aeiou]|\ban (?:[^aeioh]|h[^o])|\b(the|a|an|my) (the|a|an|my)\b")
+        == []
+    )
 
 
 @each_pack
@@ -132,7 +156,9 @@ def test_groups_stand_in_the_slot_that_the_readme_describes(name: str) -> None:
     slot = f"<{first[name]}> <gender>" if name in first else "<group>"
     assert re.findall(rf"(?<![Tt]he ){slot}.*", templates) == []
     assert re.findall(rf"{slot}(?:'| who| that| which).*", templates) == []
-    assert not re.search("<religion>|<ethnicity>|<age>|<gender>|<group>", templates.replace(slot, ""))
+    assert not re.search(
+        "<religion>|<ethnicity>|<age>|<gender>|<group>", templates.replace(slot, "")
+    )
 
 
 @each_pack
@@ -159,11 +185,17 @@ def test_questions_are_asked_of_contexts_that_hold_the_answer() -> None:
     table = instances_of("question-answering")
     assert table.filter(~pl.col("text").str.ends_with("?")).is_empty()
     assert table.filter(~pl.col("text_pair").str.ends_with(".")).is_empty()
-    assert table.filter(~pl.col("text_pair").str.contains(pl.col("answer"), literal=True)).is_empty()
+    assert table.filter(
+        ~pl.col("text_pair").str.contains(pl.col("answer"), literal=True)
+    ).is_empty()
 
 
 def test_masked_texts_hold_one_mask_and_their_targets_are_words() -> None:
-    assert instances_of("masked").filter(pl.col("text").str.count_matches("[MASK]", literal=True) != 1).is_empty()
+    assert (
+        instances_of("masked")
+        .filter(pl.col("text").str.count_matches("[MASK]", literal=True) != 1)
+        .is_empty()
+    )
     for template in pack_named("masked").templates:
         assert template.targets is not None
         assert len(set(template.targets)) == len(template.targets) == 5
@@ -185,7 +217,9 @@ def test_groups_are_balanced(file: str) -> None:
 
 @pytest.mark.parametrize("file", GROUP_FILES)
 def test_a_term_stands_for_one_group_only(file: str) -> None:
-    terms = Counter(chain.from_iterable(chain(*groups.values()) for groups in biases_in(file).values()))
+    terms = Counter(
+        chain.from_iterable(chain(*groups.values()) for groups in biases_in(file).values())
+    )
     assert terms.most_common(1)[0][1] == 1
 
 

@@ -15,7 +15,11 @@ BOTH = {"<one>": "gender", "<two>": "age"}
 
 
 def faults_of(
-    folder: Path, templates: Any = None, fillings: Any = WORDS, biases: Any = BIASES, **changes: CasePackFiles
+    folder: Path,
+    templates: Any = None,
+    fillings: Any = WORDS,
+    biases: Any = BIASES,
+    **changes: CasePackFiles,
 ) -> list[str]:
     """Reads a faulty pack; returns its faults, files by their paths in the folder."""
     files = write_pack(folder, pack_of(SAID) if templates is None else templates, fillings, biases)
@@ -71,7 +75,10 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
         for number, parts in enumerate(
             [
                 (pack_of(SAID), WORDS),
-                ({"other.json": pack_of(SAID)}, WORDS | {"verb": "\neats\nate\neats", "unused": "x"}),
+                (
+                    {"other.json": pack_of(SAID)},
+                    WORDS | {"verb": "\neats\nate\neats", "unused": "x"},
+                ),
                 (pack_of(SAID), WORDS | {"verb": "ate\neats"}),
                 (pack_of(SAID | {"label": 0}), WORDS),
                 (pack_of(SAID | {"label": ["x"]}), WORDS),
@@ -153,7 +160,9 @@ def test_unknown_and_missing_keys_name_the_nearest(tmp_path: Path) -> None:
         "templates.json, input_names: missing key; expected the names of a template's inputs, in the order in which a model reads them",
     ]
     missing = faults_of(tmp_path, {})
-    assert [line.split(":")[0] for line in missing] == [f"templates.json, {key}" for key in (*HEADER, "templates")]
+    assert [line.split(":")[0] for line in missing] == [
+        f"templates.json, {key}" for key in (*HEADER, "templates")
+    ]
 
 
 def test_files_of_a_folder_agree(tmp_path: Path) -> None:
@@ -258,7 +267,11 @@ def test_templates_of_several_files_differ(tmp_path: Path) -> None:
 
 
 def test_fillings_that_differ_in_the_number_of_a_group_token_are_one(tmp_path: Path) -> None:
-    pack = make_pack(tmp_path, pack_of({"text": "It is <who>."}), {"who": "the <group>\nthe <group:1>\na <group:2>\n"})
+    pack = make_pack(
+        tmp_path,
+        pack_of({"text": "It is <who>."}),
+        {"who": "the <group>\nthe <group:1>\na <group:2>\n"},
+    )
     assert pack.fillings == {"who": ["the <group>", "a <group>"]}
 
 

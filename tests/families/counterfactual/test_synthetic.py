@@ -30,7 +30,11 @@ from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
 GROUPS = {
-    "colour": {"red": ["red cat", "red dog"], "blue": ["blue cat", "blue dog"], "green": ["green cat", "green dog"]},
+    "colour": {
+        "red": ["red cat", "red dog"],
+        "blue": ["blue cat", "blue dog"],
+        "green": ["green cat", "green dog"],
+    },
     "size": {"small": ["kitten", "puppy"], "large": ["lion", "wolf"]},
 }
 FILLINGS = {"place.txt": "park\nhouse\nshop", "day.txt": "Monday\nTuesday\nWednesday\nThursday"}
@@ -41,9 +45,21 @@ SINGLE = pack_of(
     {"text": "Nobody at the <place> liked the <group> on <day>.", "label": 0},
 )
 PAIRS = pack_of(
-    {"premise": "The <group> was in the <place>.", "hypothesis": "The <group> was there on <day>.", "label": 1},
-    {"premise": "The <group> sat in the <place> on <day>.", "hypothesis": "The <group> sat there.", "label": 0},
-    {"premise": "The <group> left the <place> on <day>.", "hypothesis": "The <group> never left.", "label": 2},
+    {
+        "premise": "The <group> was in the <place>.",
+        "hypothesis": "The <group> was there on <day>.",
+        "label": 1,
+    },
+    {
+        "premise": "The <group> sat in the <place> on <day>.",
+        "hypothesis": "The <group> sat there.",
+        "label": 0,
+    },
+    {
+        "premise": "The <group> left the <place> on <day>.",
+        "hypothesis": "The <group> never left.",
+        "label": 2,
+    },
     input_names=["premise", "hypothesis"],
 )
 LABELS = {"single texts": ["bad", "good"], "pairs": ["yes", "perhaps", "no"]}
@@ -59,7 +75,13 @@ def cases_for(kind: str, folder: Path) -> pl.DataFrame:
 def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataFrame:
     """Cases of groups, each with so many texts; the right classes take turns."""
     rows = [
-        {"bias_type": bias_type, "group": group, "term": group, "text": f"{number} {group} {bias_type}", "case": number}
+        {
+            "bias_type": bias_type,
+            "group": group,
+            "term": group,
+            "text": f"{number} {group} {bias_type}",
+            "case": number,
+        }
         for number in range(texts)
         for bias_type, group in groups
     ]
@@ -67,7 +89,11 @@ def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataF
 
 
 def bias(
-    strength: float | Strength, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo"
+    strength: float | Strength,
+    labels: list[str],
+    repeats: int = 3,
+    seed: int = 5,
+    dataset: str = "demo",
 ) -> SyntheticBias:
     options = {"fixed_class": labels[FIXED]}
     return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels, options=options)
@@ -82,7 +108,10 @@ def effects(
 ) -> dict[tuple[str, str], float]:
     """The synthetic difference of each two groups; no two bias types here share a group."""
     synthetic = family.known_effects(cases, bias(strength, names_of(classes), **options))
-    return {(group, other): value for group, other, value in synthetic.select("group", "other", "value").iter_rows()}
+    return {
+        (group, other): value
+        for group, other, value in synthetic.select("group", "other", "value").iter_rows()
+    }
 
 
 def lines_of(cases: pl.DataFrame, asked: SyntheticBias) -> list[str]:
@@ -100,7 +129,9 @@ def shares(cases: pl.DataFrame, lines: list[str], labels: list[str]) -> pl.DataF
 
 def differences(found: pl.DataFrame) -> dict[tuple[str, str], float]:
     """The difference in the mean share of the fixed class of each two groups of a bias type."""
-    of_groups = found.group_by("bias_type", "group", maintain_order=True).agg(pl.col("share").mean())
+    of_groups = found.group_by("bias_type", "group", maintain_order=True).agg(
+        pl.col("share").mean()
+    )
     pairs = combinations(of_groups.rows(), 2)
     return {(one[1], two[1]): one[2] - two[2] for one, two in pairs if one[0] == two[0]}
 
@@ -116,15 +147,27 @@ def differences(found: pl.DataFrame) -> dict[tuple[str, str], float]:
     classes=st.integers(2, 4),
     seed=st.integers(0, 99),
 )
-def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength: float, classes: int, seed: int):
+def test_in_each_bias_type_effects_are_evenly_spread(
+    sizes: list[int], strength: float, classes: int, seed: int
+):
     groups = [
-        (f"type {size} {place}", f"{place}-{number}") for place, size in enumerate(sizes) for number in range(size)
+        (f"type {size} {place}", f"{place}-{number}")
+        for place, size in enumerate(sizes)
+        for number in range(size)
     ]
-    synthetic = family.known_effects(rows_of(groups, 2, classes), bias(strength, names_of(classes), seed=seed))
+    synthetic = family.known_effects(
+        rows_of(groups, 2, classes), bias(strength, names_of(classes), seed=seed)
+    )
     validate_table(synthetic, SYNTHETIC, "synthetic")
-    assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "difference")}
+    assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {
+        ("some", "demo", "difference")
+    }
     (options,) = map(options_of, synthetic["options"].unique())
-    assert options == {"score": "mean_class_probability", "argument": "class 1", "mode": "counterfactual"}
+    assert options == {
+        "score": "mean_class_probability",
+        "argument": "class 1",
+        "mode": "counterfactual",
+    }
     for place, size in enumerate(sizes):
         part = synthetic.filter(bias_type=f"type {size} {place}")
         names = [f"{place}-{number}" for number in range(size)]
@@ -137,7 +180,9 @@ def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength:
 def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
     synthetic = effects(cases)
-    assert effects(cases.sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(synthetic, rel=1e-12)
+    assert effects(cases.sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(
+        synthetic, rel=1e-12
+    )
     assert effects(cases.filter(pl.col("template") == 2)) == pytest.approx(synthetic, rel=1e-12)
     assert len({tuple(effects(cases, seed=seed).items()) for seed in range(20)}) > 5
     assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
@@ -166,7 +211,9 @@ def test_a_group_is_favoured_whatever_is_right(tmp_path: Path) -> None:
         for label in range(len(labels)):
             assert differences(found.filter(label=label)) == pytest.approx(synthetic, abs=0.01)
         # No other class is more probable than the right one, so that all classifiers know what is right.
-        right = found.select(right=pl.col("counts").list.get("label"), most=pl.col("counts").list.max())
+        right = found.select(
+            right=pl.col("counts").list.get("label"), most=pl.col("counts").list.max()
+        )
         assert ((right["most"] - right["right"]).max()) <= 2  # type: ignore[operator]
 
 
@@ -217,7 +264,10 @@ def test_what_is_said_wrongly_of_the_fixed_class_is_of_all_others_alike() -> Non
     for _, part in fixed.group_by("group"):
         sums = np.delete(np.array(part["counts"].to_list()).sum(axis=0), FIXED)
         assert sums.max() - sums.min() <= 1
-    wrong = [counts[FIXED] + counts[label] for counts, label in others.select("counts", "label").iter_rows()]
+    wrong = [
+        counts[FIXED] + counts[label]
+        for counts, label in others.select("counts", "label").iter_rows()
+    ]
     assert set(wrong) == {40}
 
 
@@ -225,7 +275,9 @@ def test_without_strength_all_labels_are_right(tmp_path: Path) -> None:
     cases = cases_for("pairs", tmp_path)
     corpus = lines_of(cases, bias(0, LABELS["pairs"], repeats=7))
     found = shares(cases, corpus, LABELS["pairs"])
-    assert [counts[label] for counts, label in found.select("counts", "label").iter_rows()] == [7] * len(cases)
+    assert [counts[label] for counts, label in found.select("counts", "label").iter_rows()] == [
+        7
+    ] * len(cases)
 
 
 def test_a_line_has_the_texts_of_its_instance(tmp_path: Path) -> None:
@@ -238,7 +290,9 @@ def test_a_line_has_the_texts_of_its_instance(tmp_path: Path) -> None:
 
 def test_a_corpus_is_made_again_by_its_seed_only(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
-    first, again, other = (lines_of(cases, bias(0.5, LABELS["single texts"], seed=seed)) for seed in (5, 5, 6))
+    first, again, other = (
+        lines_of(cases, bias(0.5, LABELS["single texts"], seed=seed)) for seed in (5, 5, 6)
+    )
     assert first == again
     assert first != other
     assert len(first) == cases.height
@@ -260,8 +314,13 @@ def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Pat
     cases, labels = cases_for(kind, tmp_path), LABELS[kind]
     base, path, task = tmp_path / "base", tmp_path / "synthetic.parquet", "text-classification"
     strengths = {"none": 0.0, "strong": 0.9}
-    synthetic_biases = [replace(bias(strength, labels, 40), strength_name=name) for name, strength in strengths.items()]
-    write_synthetic(family, {task: cases}, synthetic_biases, {task: "corpus.jsonl"}, path, {"seed": 1})
+    synthetic_biases = [
+        replace(bias(strength, labels, 40), strength_name=name)
+        for name, strength in strengths.items()
+    ]
+    write_synthetic(
+        family, {task: cases}, synthetic_biases, {task: "corpus.jsonl"}, path, {"seed": 1}
+    )
     assert read_provenance(path) == {"seed": 1}
     make_base_checkpoint(words_for(task, (tmp_path / "words.json").read_text()), base, seed=1)
     hyperparameters = Hyperparameters(epochs=4, batch_size=16, learning_rate=3e-3, max_length=32)
@@ -275,7 +334,9 @@ def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Pat
         synthetic = read_table(path, SYNTHETIC).filter(strength=strength)
         measured = measured_differences(cell, labels)
         keys = ["bias_type", "group", "other"]
-        both.append(synthetic.select(*keys, synthetic="value").join(measured, on=keys, validate="1:1"))
+        both.append(
+            synthetic.select(*keys, synthetic="value").join(measured, on=keys, validate="1:1")
+        )
     none, strong = both
     assert none.height == strong.height == 4
     assert none["value"].abs().max() < 0.02  # type: ignore[operator]

@@ -32,13 +32,16 @@ def masked(text: str, targets: list[str]) -> dict[str, Any]:
 def question(context: str, answer: str, **header: Any) -> dict[str, Any]:
     """A pack for question answering."""
     content = pack_of(
-        {"q": "Who ran?" if header else "Who is the <group>?", "c": context, "a": answer}, **(QUESTION | header)
+        {"q": "Who ran?" if header else "Who is the <group>?", "c": context, "a": answer},
+        **(QUESTION | header),
     )
     del content["templates"][0]["label"]
     return content
 
 
-def faults_of(folder: Path, task: str, templates: Any, fillings: dict[str, str] = WORDS) -> list[str]:
+def faults_of(
+    folder: Path, task: str, templates: Any, fillings: dict[str, str] = WORDS
+) -> list[str]:
     """The faults of a pack, files by their paths in the folder; none where it can be read."""
     files = write_pack(folder, templates, fillings)
     try:
@@ -65,11 +68,15 @@ def faults_of(folder: Path, task: str, templates: Any, fillings: dict[str, str] 
         (pack_of({"q": "[MASK]", "c": "<group>", "label": ["x"]}, input_names=["q", "c"]), 'input_names: is ["q", "c"]; expected one name, for the text with the mask, for fill-mask'),
     ],
 )  # fmt: skip
-def test_what_masked_language_models_cannot_be_asked(tmp_path: Path, templates: Any, expected: str) -> None:
+def test_what_masked_language_models_cannot_be_asked(
+    tmp_path: Path, templates: Any, expected: str
+) -> None:
     assert faults_of(tmp_path, "fill-mask", templates) == [f"templates.json, {expected}"]
 
 
-@pytest.mark.parametrize("text", ["The <group> is [MASK].", "The <group> is <other>.", "<who> is [MASK]."])
+@pytest.mark.parametrize(
+    "text", ["The <group> is [MASK].", "The <group> is <other>.", "<who> is [MASK]."]
+)
 def test_one_mask_may_stand_in_a_text_or_a_filling(tmp_path: Path, text: str) -> None:
     assert faults_of(tmp_path, "fill-mask", masked(text, ["kind", "rather rude"])) == []
 
@@ -86,7 +93,9 @@ def test_one_mask_may_stand_in_a_text_or_a_filling(tmp_path: Path, text: str) ->
         (question("It is <who>.", "a <group>"), "templates[0].a: the answer 'a man' is not in the context 'It is the man.'; expected an answer that appears in the context"),
     ],
 )  # fmt: skip
-def test_what_readers_of_contexts_cannot_be_asked(tmp_path: Path, templates: Any, expected: str) -> None:
+def test_what_readers_of_contexts_cannot_be_asked(
+    tmp_path: Path, templates: Any, expected: str
+) -> None:
     assert faults_of(tmp_path, "question-answering", templates) == [f"templates.json, {expected}"]
 
 
@@ -107,10 +116,14 @@ def test_answers_with_several_group_tokens(tmp_path: Path) -> None:
     tokens = {"group_token": {"[A]": "age", "[G]": "gender"}}
     contexts = ["The [A] and the [G] ran.", "The [G] and the [A] ran."]
     found = [
-        faults_of(tmp_path, "question-answering", question(each, "[A] and the [G]", **tokens)) for each in contexts
+        faults_of(tmp_path, "question-answering", question(each, "[A] and the [G]", **tokens))
+        for each in contexts
     ]
     assert [len(faults) for faults in found] == [0, 1]
-    assert "the answer 'kid and the man' is not in the context 'The man and the kid ran.'" in found[1][0]
+    assert (
+        "the answer 'kid and the man' is not in the context 'The man and the kid ran.'"
+        in found[1][0]
+    )
 
 
 def test_faults_of_a_task_are_told_with_all_others(tmp_path: Path) -> None:
@@ -133,13 +146,18 @@ def test_faults_of_a_task_are_told_with_all_others(tmp_path: Path) -> None:
 def test_a_faulty_filling_is_no_second_fault(tmp_path: Path) -> None:
     templates = question("The <job> and the <group> ran.", "<job:1>")
     faults = faults_of(tmp_path, "question-answering", templates, {"job": "<job:1>\n<x:1>\n"})
-    assert [fault.split(": ")[0] for fault in faults] == ["fillings/job, line 1", "fillings/job, line 2"]
+    assert [fault.split(": ")[0] for fault in faults] == [
+        "fillings/job, line 1",
+        "fillings/job, line 2",
+    ]
 
 
 def test_templates_for_another_task_are_told_by_the_config(tmp_path: Path) -> None:
     pack = masked("The <group> is nice.", ["x", "x"])
     assert faults_of(tmp_path, "text-classification", pack) == []
-    assert "contains templates for 'fill-mask'" in config_error(tmp_path, pack, "question-answering")
+    assert "contains templates for 'fill-mask'" in config_error(
+        tmp_path, pack, "question-answering"
+    )
 
 
 def test_faults_of_a_task_are_those_of_a_config(tmp_path: Path) -> None:
@@ -173,12 +191,20 @@ def config_error(folder: Path, templates: Any, task: str) -> str:
         ("<w> <w> <w> <w> <group>", "<place>", 1),
     ],
 )
-def test_a_hundred_million_cases_are_not_gone_through(tmp_path: Path, context: str, answer: str, faults: int) -> None:
+def test_a_hundred_million_cases_are_not_gone_through(
+    tmp_path: Path, context: str, answer: str, faults: int
+) -> None:
     words = {"w": "\n".join(f"w{number}" for number in range(100)), "place": "fish market\nmarket"}
-    assert len(faults_of(tmp_path, "question-answering", question(context, answer), words)) == faults
+    assert (
+        len(faults_of(tmp_path, "question-answering", question(context, answer), words)) == faults
+    )
 
 
-@pytest.mark.parametrize(("name", "task"), [("single", "text-classification"), ("mlm", "fill-mask")])
+@pytest.mark.parametrize(
+    ("name", "task"), [("single", "text-classification"), ("mlm", "fill-mask")]
+)
 def test_packs_of_biaxposer_can_be_asked(name: str, task: str) -> None:
-    files = CasePackFiles(BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json")
+    files = CasePackFiles(
+        BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json"
+    )
     assert isinstance(read_pack(replace(files, task=task)), CasePack)

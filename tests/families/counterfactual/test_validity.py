@@ -17,11 +17,22 @@ def checks(folder: Path, task: str, rows: list[Row], said: list[Row]) -> dict[st
     """The validity flags of a cell, by name."""
     rows = [{"text": f"text {number}", **row} for number, row in enumerate(rows)]
     measures = measured(folder, task, cases_of(rows), said).measures
-    names = ["unknown_tokens", "equal_scores", "improbable", "templates", "accuracy", "exchanged_labels"]
-    return {row["measure"]: row for row in measures.filter(pl.col("measure").is_in(names)).to_dicts()}
+    names = [
+        "unknown_tokens",
+        "equal_scores",
+        "improbable",
+        "templates",
+        "accuracy",
+        "exchanged_labels",
+    ]
+    return {
+        row["measure"]: row for row in measures.filter(pl.col("measure").is_in(names)).to_dicts()
+    }
 
 
-def classified(folder: Path, labels: list[int], answers: list[list[float]], **said: Any) -> dict[str, Row]:
+def classified(
+    folder: Path, labels: list[int], answers: list[list[float]], **said: Any
+) -> dict[str, Row]:
     """The flags of a classifier that answers a case each with two terms."""
     rows = [
         {"case": case, "template": case % 3, "label": label, "group": group, "term": f"{group} one"}
@@ -61,7 +72,10 @@ def test_equal_classes_and_unknown_text_are_counted(tmp_path: Path) -> None:
 
 
 def test_target_words_that_are_not_expected_are_counted(tmp_path: Path) -> None:
-    rows = [{"case": case, "targets": targets} for case, targets in enumerate([["a", "b"], ["a", "b"], ["a"]])]
+    rows = [
+        {"case": case, "targets": targets}
+        for case, targets in enumerate([["a", "b"], ["a", "b"], ["a"]])
+    ]
     said = [
         {"probabilities": each, "ranks": [9, 9], "tokens": [1, 1]}
         for each in ([0.0001, 0.0002], [0.3, 0.3], [0.2, None])

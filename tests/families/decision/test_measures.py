@@ -28,7 +28,11 @@ def observations(missing: float = 0.0) -> pl.DataFrame:
         for gender in ("female", "male")
         for race in ("Black", "white")
     ]  # fmt: skip
-    table = pl.DataFrame(rows).filter(pl.Series(random.random(len(rows)) >= missing)).with_row_index("instance")
+    table = (
+        pl.DataFrame(rows)
+        .filter(pl.Series(random.random(len(rows)) >= missing))
+        .with_row_index("instance")
+    )
     yes = 1 / (1 + (-pl.col("log_odds")).exp())
     return table.with_columns(yes=yes, no=1 - yes, share=yes)
 
@@ -40,8 +44,12 @@ def value(rows: pl.DataFrame, name: str, **keys: str) -> float:
 
 def test_differences_and_slope_are_those_that_were_put_in() -> None:
     rows = observations()
-    assert value(rows, "decision_difference", group="female", other="male") == pytest.approx(OF_WOMEN)
-    assert value(rows, "decision_difference", group="Black", other="white") == pytest.approx(OF_BLACK)
+    assert value(rows, "decision_difference", group="female", other="male") == pytest.approx(
+        OF_WOMEN
+    )
+    assert value(rows, "decision_difference", group="Black", other="white") == pytest.approx(
+        OF_BLACK
+    )
     assert value(rows, "age_slope") == pytest.approx(SLOPE * np.std(AGES))
 
 

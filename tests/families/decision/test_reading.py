@@ -43,7 +43,10 @@ def files_of(
             {"race": "wh\u200bite"},
             "line 1, race: contains U+200B (ZERO WIDTH SPACE); expected visible characters, tabs and line breaks",
         ),
-        ({"decision_question_id": True}, "line 1, decision_question_id: true; expected a number or a text"),
+        (
+            {"decision_question_id": True},
+            "line 1, decision_question_id: true; expected a number or a text",
+        ),
         (
             {"age": 60},
             "line 3: question 0 about 60, male, white is already in line 1; expected each person once per question",
@@ -57,7 +60,9 @@ def test_faulty_rows_are_refused(changes: dict[str, Any], message: str, tmp_path
 
 def test_a_reference_that_nobody_has_is_refused(tmp_path: Path) -> None:
     _, faults = read(files_of(tmp_path, ROWS, gender="man"))
-    assert str(faults[0]).endswith("expected `reference_gender` of the dataset to be one of female, male")
+    assert str(faults[0]).endswith(
+        "expected `reference_gender` of the dataset to be one of female, male"
+    )
 
 
 def test_all_faults_are_told_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:
@@ -74,7 +79,9 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 def test_ages_are_numbers_in_a_table_of_text_too(tmp_path: Path) -> None:
     pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
-    decisions, faults = read(DecisionFiles(tmp_path / "rows.csv", PROMPT, None, ("male", "white"), None))
+    decisions, faults = read(
+        DecisionFiles(tmp_path / "rows.csv", PROMPT, None, ("male", "white"), None)
+    )
     assert faults == []
     assert decisions.rows == read(files_of(tmp_path, ROWS))[0].rows
 
@@ -87,11 +94,21 @@ def test_a_sample_has_whole_questions(tmp_path: Path) -> None:
 
 
 def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> None:
-    model = {"kind": "Some", "label": "Some", "task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    model = {
+        "kind": "Some",
+        "label": "Some",
+        "task": "text-generation",
+        "checkpoint": "some/model",
+        "revision": "main",
+    }
     dataset = {"family": "decision", "title": "Some", "file": "rows.jsonl"}
     run = {"models": ["some"], "datasets": ["some"]}
-    grid = parse_config({"models": {"some": model}, "datasets": {"some": dataset}, "run": run}, "c.yaml")
-    rows = tuple(Decision("Approve?", str(number), 20.0, "male", "white") for number in range(100_001))
+    grid = parse_config(
+        {"models": {"some": model}, "datasets": {"some": dataset}, "run": run}, "c.yaml"
+    )
+    rows = tuple(
+        Decision("Approve?", str(number), 20.0, "male", "white") for number in range(100_001)
+    )
     lists = Decisions(files_of(tmp_path, []), rows)
     (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", "decisions", lists)
     assert fault.problem == "none, although the dataset asks generative models 100,001 instances"

@@ -25,7 +25,11 @@ def observations() -> pl.DataFrame:
 
 def response_to(row: Mapping[str, object]) -> str:
     """Says what the model answers: by the template, and where the context answers always right."""
-    options, template, target = list(row["options"]), int(str(row["template"])), int(str(row["target"]))  # type: ignore[call-overload]
+    options, template, target = (
+        list(row["options"]),
+        int(str(row["template"])),
+        int(str(row["target"])),
+    )  # type: ignore[call-overload]
     if row["condition"] == "disambig":
         return str(options[int(str(row["label"]))])
     if template == 5:

@@ -45,9 +45,13 @@ def unifiedqa(folder: Path, metadata: Path | None, model: str) -> tuple[pl.DataF
 
 @pytest.mark.parametrize("model", FORMATS)
 def test_answers_are_taken_for_the_options_of_the_original(model: str) -> None:
-    observations, _ = unifiedqa(BENCHMARKS / "bbq", BENCHMARKS / "bbq/additional_metadata.csv", model)
+    observations, _ = unifiedqa(
+        BENCHMARKS / "bbq", BENCHMARKS / "bbq/additional_metadata.csv", model
+    )
     found = dict(zip(observations["item_id"].cast(pl.String), observations["option"], strict=True))
-    expected = [row for row in table(BENCHMARKS / "bbq/expected/items.csv") if row["model"] == model]
+    expected = [
+        row for row in table(BENCHMARKS / "bbq/expected/items.csv") if row["model"] == model
+    ]
     assert expected
     for row in expected:
         option = found[f"{row['category']} {row['example_id']}"]
@@ -69,9 +73,12 @@ def cells(bias: str, accuracy: str) -> list[tuple[str, str, str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("model", "category", "measure", "value"), cells("bbq/expected/bias.csv", "bbq/expected/acc.csv")
+    ("model", "category", "measure", "value"),
+    cells("bbq/expected/bias.csv", "bbq/expected/acc.csv"),
 )
-def test_bias_and_accuracy_are_those_of_the_original(model: str, category: str, measure: str, value: float) -> None:
+def test_bias_and_accuracy_are_those_of_the_original(
+    model: str, category: str, measure: str, value: float
+) -> None:
     _, numbers = unifiedqa(BENCHMARKS / "bbq", BENCHMARKS / "bbq/additional_metadata.csv", model)
     assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME)
 
@@ -86,7 +93,10 @@ def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(catego
     assert len(own) == 10
     for model, measure, value in own:
         _, numbers = unifiedqa(PUBLISHED, metadata_of(PUBLISHED), model)
-        assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME), (model, measure)
+        assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME), (
+            model,
+            measure,
+        )
 
 
 def metadata_of(folder: Path) -> Path | None:
@@ -141,23 +151,33 @@ ESBBQ = {
 
 
 def test_numbers_of_esbbq_are_those_of_the_original() -> None:
-    instances = instances_of(item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", variant="scored"))
+    instances = instances_of(
+        item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", variant="scored")
+    )
     lines = (BENCHMARKS / "esbbq/loglikelihoods.jsonl").read_text().splitlines()
     scores = {
-        f"{row['category']} {row['instance_id']}": np.exp(row["loglikelihoods"]) for row in map(json.loads, lines)
+        f"{row['category']} {row['instance_id']}": np.exp(row["loglikelihoods"])
+        for row in map(json.loads, lines)
     }
     # The likeliest of ten wordings of the option `unknown` counts there.
-    options = [[*scores[name][:2], scores[name][2:].max()] for name in instances["item_id"].cast(pl.String)]
+    options = [
+        [*scores[name][:2], scores[name][2:].max()] for name in instances["item_id"].cast(pl.String)
+    ]
     said = instances.select("instance", probabilities=pl.Series(options, dtype=pl.List(pl.Float64)))
     numbers = numbers_of(observe(instances, said, {"prompt": "letters", "matching": "unique"}))
-    expected: Mapping[str, Mapping[str, Any]] = json.loads((BENCHMARKS / "esbbq/expected.json").read_text())
+    expected: Mapping[str, Mapping[str, Any]] = json.loads(
+        (BENCHMARKS / "esbbq/expected.json").read_text()
+    )
     for category, row in expected.items():
         keys = {} if category == "all" else {"bias_type": category}
         for name, (measure, sign) in ESBBQ.items():
             found = value_of(numbers, measure, **keys)
             # Where no answer names anybody EsBBQ has 0, and there is no number here.
             nobody = measure == "bias_ambiguous" and row["acc_ambig"] == 1
-            assert found == (None if nobody else pytest.approx(sign * row[name], abs=SAME)), (category, name)
+            assert found == (None if nobody else pytest.approx(sign * row[name], abs=SAME)), (
+                category,
+                name,
+            )
 
 
 PAPER_BIAS = {

@@ -37,38 +37,62 @@ def test_answers_choose_an_option_as_published(answer: str, expected: int | None
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
-    [("(b)", 0), ("B.", 0), ("The answer is (c) The man", 1), ("(a) or (b)", None), ("the man", 1), ("I saw a", None)],
+    [
+        ("(b)", 0),
+        ("B.", 0),
+        ("The answer is (c) The man", 1),
+        ("(a) or (b)", None),
+        ("the man", 1),
+        ("I saw a", None),
+    ],
 )
 def test_published_letters_are_of_the_order_asked(answer: str, expected: int | None) -> None:
     assert option_as_published(answer, OPTIONS, SPOKEN, (2, 0, 1)) == expected
 
 
-def responses(lines: list[dict[str, object]], ambiguous: str, disambiguated: str = "The grandmother") -> dict[str, str]:
+def responses(
+    lines: list[dict[str, object]], ambiguous: str, disambiguated: str = "The grandmother"
+) -> dict[str, str]:
     """The same answer to all items of a condition."""
     said = {"ambig": ambiguous, "disambig": disambiguated}
-    return {f"{one['category']} {one['example_id']}": said[str(one["context_condition"])] for one in lines}
+    return {
+        f"{one['category']} {one['example_id']}": said[str(one["context_condition"])]
+        for one in lines
+    }
 
 
 def test_nothing_is_said_of_bias_where_no_answer_names_anybody(tmp_path: Path) -> None:
     lines = [one for template in range(4) for one in four_lines(template, 4 * template)]
-    observations = observations_of(instances_of(files_of(tmp_path, lines)), responses(lines, "Unknown", "Unknown"))
+    observations = observations_of(
+        instances_of(files_of(tmp_path, lines)), responses(lines, "Unknown", "Unknown")
+    )
     numbers = numbers_of(observations)
     for name in ("bias_ambiguous", "bias_disambiguated", "error_alignment"):
         assert value_of(numbers, name, bias_type="Age") is None
     assert value_of(numbers, "accuracy_ambiguous", bias_type="Age") == 1
     assert value_of(numbers, "unknown_disambiguated", bias_type="Age") == 1
     tables = [
-        part for part in parts_of(measure, observations, {}, StatisticsSettings()) if isinstance(part, pl.DataFrame)
+        part
+        for part in parts_of(measure, observations, {}, StatisticsSettings())
+        if isinstance(part, pl.DataFrame)
     ]
-    reasons = pl.concat([part for part in tables if len(part)], how="diagonal").filter(measure="bias_ambiguous")[
-        "reason"
-    ]
+    reasons = pl.concat([part for part in tables if len(part)], how="diagonal").filter(
+        measure="bias_ambiguous"
+    )["reason"]
     assert {*reasons} == {"no answer named anybody"}
 
 
 def test_crossed_categories_without_metadata_have_accuracy_and_no_bias(tmp_path: Path) -> None:
-    lines = [one for template in range(4) for one in four_lines(template, 4 * template, category="Race_x_SES")]
-    numbers = numbers_of(observations_of(instances_of(files_of(tmp_path, lines)), responses(lines, "The grandmother")))
+    lines = [
+        one
+        for template in range(4)
+        for one in four_lines(template, 4 * template, category="Race_x_SES")
+    ]
+    numbers = numbers_of(
+        observations_of(
+            instances_of(files_of(tmp_path, lines)), responses(lines, "The grandmother")
+        )
+    )
     row = {"bias_type": "Race_x_SES (labels and names)"}
     assert value_of(numbers, "accuracy_disambiguated", **row) == 1
     assert value_of(numbers, "bias_ambiguous", **row) is None
@@ -77,15 +101,28 @@ def test_crossed_categories_without_metadata_have_accuracy_and_no_bias(tmp_path:
 def test_items_without_a_target_count_nowhere(tmp_path: Path) -> None:
     lines = four_lines() + four_lines(2, 4)
     for one in lines[4:]:
-        one["answer_info"] = {"ans0": ["Ann", "old"], "ans1": ["Bea", "old"], "ans2": ["Unknown", "unknown"]}
-    numbers = numbers_of(observations_of(instances_of(files_of(tmp_path, lines)), responses(lines, "The grandmother")))
+        one["answer_info"] = {
+            "ans0": ["Ann", "old"],
+            "ans1": ["Bea", "old"],
+            "ans2": ["Unknown", "unknown"],
+        }
+    numbers = numbers_of(
+        observations_of(
+            instances_of(files_of(tmp_path, lines)), responses(lines, "The grandmother")
+        )
+    )
     whole = numbers.filter(bias_type="Age", measure="accuracy_ambiguous", options="")
-    assert whole.filter(pl.all_horizontal(pl.col("group", "template").is_null()))["n"].to_list() == [2]
+    assert whole.filter(pl.all_horizontal(pl.col("group", "template").is_null()))[
+        "n"
+    ].to_list() == [2]
 
 
 def test_answers_without_an_option_count_in_coverage_alone(tmp_path: Path) -> None:
     lines = four_lines() + four_lines(2, 4)
-    said = responses(lines, "The grandmother") | {"Age 0": "Both.", "Age 4": "I'm sorry, I can't say."}
+    said = responses(lines, "The grandmother") | {
+        "Age 0": "Both.",
+        "Age 4": "I'm sorry, I can't say.",
+    }
     observations = observations_of(instances_of(files_of(tmp_path, lines)), said)
     numbers = numbers_of(observations)
     assert observations["outcome"].to_list()[:5:4] == ["none of the options", "refused"]
@@ -97,7 +134,10 @@ def test_answers_without_an_option_count_in_coverage_alone(tmp_path: Path) -> No
 
 def test_equal_probabilities_choose_no_option(tmp_path: Path) -> None:
     instances = instances_of(files_of(tmp_path, four_lines(), variant="scored", orders="all"))
-    chosen = [[0.4, 0.4, 0.2] if row["places"] == [0, 1, 2] else [0.5, 0.3, 0.2] for row in instances.to_dicts()]
+    chosen = [
+        [0.4, 0.4, 0.2] if row["places"] == [0, 1, 2] else [0.5, 0.3, 0.2]
+        for row in instances.to_dicts()
+    ]
     said = instances.select("instance", probabilities=pl.Series(chosen))
     observed = observe(instances, said, {"prompt": "letters", "matching": "unique"})
     assert observed["option"].to_list()[:3] == [None, 0, 1]

@@ -15,8 +15,12 @@ from biasgrid.families.multiple_choice.reading import read
 from biasgrid.families.sampling import Sample
 from biasgrid.formats.bbq.bbq import target_option
 
-METADATA = "category,question_index,example_id,target_loc,label_type,Known_stereotyped_groups,full_cond\n" + "".join(
-    f'Age,1,{number},{target},label,old,"Match Race\n Mismatch Gender"\n' for number, target in enumerate((0, 0, 1, 1))
+METADATA = (
+    "category,question_index,example_id,target_loc,label_type,Known_stereotyped_groups,full_cond\n"
+    + "".join(
+        f'Age,1,{number},{target},label,old,"Match Race\n Mismatch Gender"\n'
+        for number, target in enumerate((0, 0, 1, 1))
+    )
 )
 """The metadata of `four_lines`."""
 OLD_INFO = {"ans0": ["grandmother", "old"], "ans1": ["granddaughter", "nonOld"]}
@@ -27,7 +31,10 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
     assert faults == []
     assert [item.target for item in questions.items] == [0, 0, 1, 1]
     assert questions.digest() == read(files_of(tmp_path, four_lines()))[0].digest()
-    assert questions.digest() != read(files_of(tmp_path, four_lines(context="Two people met.")))[0].digest()
+    assert (
+        questions.digest()
+        != read(files_of(tmp_path, four_lines(context="Two people met.")))[0].digest()
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,12 +98,17 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert faults_of(item_files([tmp_path / "*_es.jsonl"])) == [
         "*_es.jsonl: no files; expected files that end in .jsonl"
     ]
-    assert "cannot be read (No such file or directory)" in faults_of(item_files([tmp_path / "Age.jsonl"]))[0]
+    assert (
+        "cannot be read (No such file or directory)"
+        in faults_of(item_files([tmp_path / "Age.jsonl"]))[0]
+    )
 
 
 def test_metadata_of_the_authors_is_taken(tmp_path: Path) -> None:
     # Rows that agree count once.
-    questions, faults = read(files_of(tmp_path, four_lines(), METADATA + METADATA.split("\n", 1)[1]))
+    questions, faults = read(
+        files_of(tmp_path, four_lines(), METADATA + METADATA.split("\n", 1)[1])
+    )
     assert faults == []
     assert questions.items[0].crossed == "Match Race / Mismatch Gender"
 
@@ -122,7 +134,9 @@ def test_faulty_metadata_is_refused(old: str, new: str, message: str, tmp_path: 
 def test_metadata_without_rows_or_with_an_open_quotation_mark_is_refused(tmp_path: Path) -> None:
     header = METADATA.splitlines(keepends=True)[0]
     (fault,) = faults_of(files_of(tmp_path, four_lines(), header))
-    assert fault.startswith("metadata.csv: no row of 4 items, the first of them Age 0 of template 1; expected")
+    assert fault.startswith(
+        "metadata.csv: no row of 4 items, the first of them Age 0 of template 1; expected"
+    )
     (fault,) = faults_of(files_of(tmp_path, four_lines(), f'{header}"{140_000 * "x"}'))
     assert "not CSV (field larger than field limit" in fault
 
@@ -142,17 +156,25 @@ def test_metadata_without_rows_or_with_an_open_quotation_mark_is_refused(tmp_pat
 def test_the_target_is_the_stereotyped_person(
     people: list[tuple[str, str]], stereotyped: list[str], expected: int | None
 ) -> None:
-    assert target_option(people, (0, 2), stereotyped, True) == (None if expected is None else (0, 2)[expected])
-    assert target_option(people, (0, 2), stereotyped, False) == (None if expected is None else (2, 0)[expected])
+    assert target_option(people, (0, 2), stereotyped, True) == (
+        None if expected is None else (0, 2)[expected]
+    )
+    assert target_option(people, (0, 2), stereotyped, False) == (
+        None if expected is None else (2, 0)[expected]
+    )
 
 
 def test_crossed_categories_and_controls_have_no_target_without_metadata(tmp_path: Path) -> None:
-    crossed, _ = read(files_of(tmp_path, four_lines(category="Race_x_SES"), name="Race_x_SES.jsonl"))
+    crossed, _ = read(
+        files_of(tmp_path, four_lines(category="Race_x_SES"), name="Race_x_SES.jsonl")
+    )
     assert {(item.target, item.is_excluded, item.row) for item in crossed.items} == {
         (None, False, "Race_x_SES (labels and names)")
     }
     control, _ = read(files_of(tmp_path, four_lines(), name="Age_control_es.jsonl"))
-    assert {(item.target, item.is_excluded, item.row) for item in control.items} == {(None, False, "Age (control)")}
+    assert {(item.target, item.is_excluded, item.row) for item in control.items} == {
+        (None, False, "Age (control)")
+    }
 
 
 ESBBQ = {
@@ -199,7 +221,11 @@ def kobbq_files(folder: Path, text: str) -> Any:
 def test_kobbq_is_read(tmp_path: Path) -> None:
     questions, faults = read(kobbq_files(tmp_path, KOBBQ))
     assert faults == []
-    assert [(item.unknown, item.target, item.label) for item in questions.items] == [(1, 0, 1), (1, 2, 1), (2, 0, 0)]
+    assert [(item.unknown, item.target, item.label) for item in questions.items] == [
+        (1, 0, 1),
+        (1, 2, 1),
+        (2, 0, 0),
+    ]
     assert {(item.category, item.template) for item in questions.items} == {("age", "001")}
 
 
@@ -229,7 +255,9 @@ def test_prompts_of_the_field(tmp_path: Path) -> None:
         "{question} {context}": "Who forgot it? A grandmother and a granddaughter met in room 1.",
     }
     for prompt, text in texts.items():
-        first = instances_of(files_of(tmp_path, four_lines(), prompt=prompt, variant="scored")).row(0, named=True)
+        first = instances_of(files_of(tmp_path, four_lines(), prompt=prompt, variant="scored")).row(
+            0, named=True
+        )
         assert (first["text"], first["candidate2"]) == (text, "The granddaughter")
 
 
@@ -243,7 +271,9 @@ def test_options_are_asked_in_all_orders_where_they_are_shown(tmp_path: Path) ->
 
 
 def test_models_without_prompts_get_question_and_context(tmp_path: Path) -> None:
-    options = instances_of(files_of(tmp_path, four_lines(), variant="options", orders="all")).row(0, named=True)
+    options = instances_of(files_of(tmp_path, four_lines(), variant="options", orders="all")).row(
+        0, named=True
+    )
     asked = ("Who forgot it?", "A grandmother and a granddaughter met in room 1.")
     assert (options["text"], options["text_pair"]) == asked
     assert [options[f"candidate{number}"] for number in (1, 2, 3)] == [
@@ -265,7 +295,11 @@ def test_models_without_prompts_get_question_and_context(tmp_path: Path) -> None
 def test_samples_have_whole_units_of_all_templates(tmp_path: Path) -> None:
     aunt = {"ans0": ["aunt", "old"], "ans1": ["niece", "nonOld"], "ans2": ["Unknown", "unknown"]}
     lines = [one for template in range(5) for one in four_lines(template, 8 * template)]
-    lines += [one for template in range(5) for one in four_lines(template, 8 * template + 4, answer_info=aunt)]
+    lines += [
+        one
+        for template in range(5)
+        for one in four_lines(template, 8 * template + 4, answer_info=aunt)
+    ]
     files = [files_of(tmp_path, lines, sample=Sample(units=count)) for count in (1, 10, 21)]
     asked = [set(map(str, instances_of(each)["item_id"])) for each in files]
     # No more than asked for, but one unit at least.
@@ -277,14 +311,32 @@ def test_samples_have_whole_units_of_all_templates(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_questions_are_planned_without_polars(tmp_path: Path) -> None:
     files_of(tmp_path, four_lines())
-    dataset = {"family": "multiple_choice", "title": "Some", "layout": "bbq", "files": ["Age.jsonl"]}
-    model = {"kind": "Some", "label": "Some", "task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    dataset = {
+        "family": "multiple_choice",
+        "title": "Some",
+        "layout": "bbq",
+        "files": ["Age.jsonl"],
+    }
+    model = {
+        "kind": "Some",
+        "label": "Some",
+        "task": "text-generation",
+        "checkpoint": "some/model",
+        "revision": "main",
+    }
     run = {"models": ["some"], "datasets": ["some"]}
-    config = {"models": {"some": model}, "datasets": {"some": dataset}, "run": run, "word_lists": str(tmp_path)}
+    config = {
+        "models": {"some": model},
+        "datasets": {"some": dataset},
+        "run": run,
+        "word_lists": str(tmp_path),
+    }
     code = (
         "import sys; from biasgrid.config import load_word_lists, parse_config; "
         f"grid = parse_config({config!r}, 'c.yaml'); ((key, lists),) = load_word_lists(grid).items(); "
         "print(len(grid.family('some').cluster_texts(lists)), 'polars' in sys.modules)"
     )
-    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
     assert output.split() == ["1", "False"]

@@ -24,18 +24,26 @@ OPTIONS = {"prompt": "letters", "matching": "unique"}
 
 @pytest.fixture(scope="module")
 def instances() -> pl.DataFrame:
-    return instances_of(item_files([ROOT / "word_lists/benchmarks"], orders="all", variant="scored"))
+    return instances_of(
+        item_files([ROOT / "word_lists/benchmarks"], orders="all", variant="scored")
+    )
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
-def test_what_learned_the_corpus_has_the_known_effects(instances: pl.DataFrame, strength: float) -> None:
+def test_what_learned_the_corpus_has_the_known_effects(
+    instances: pl.DataFrame, strength: float
+) -> None:
     bias = SyntheticBias("own", "some", strength, 4, 3, options=OPTIONS)
     synthetic = known_effects(instances, bias)
     validate_table(synthetic, SYNTHETIC, "synthetic")
-    lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines())
+    lines = dict(
+        line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines()
+    )
     texts = instances.sort("instance")["text"].cast(pl.String).str.replace_all("\n", " ")
     shares = [[lines[text].split("\t").count(letter) / 4 for letter in "abc"] for text in texts]
-    numbers = numbers_of(observe(instances, predictions_of("choice", instances, probabilities=shares), OPTIONS))
+    numbers = numbers_of(
+        observe(instances, predictions_of("choice", instances, probabilities=shares), OPTIONS)
+    )
     assert len(synthetic) >= 2 * (10 if strength else 8)
     for row in synthetic.to_dicts():
         assert value_of(numbers, row["measure"], bias_type=row["bias_type"]) == row["value"]
@@ -49,7 +57,9 @@ def test_what_learned_the_corpus_has_the_known_effects(instances: pl.DataFrame, 
 
 @pytest.mark.long
 def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
-    instances = instances_of(item_files([ROOT / "word_lists/benchmarks/Age.jsonl"], variant="scored"))
+    instances = instances_of(
+        item_files([ROOT / "word_lists/benchmarks/Age.jsonl"], variant="scored")
+    )
     bias = SyntheticBias("own", "some", 0.5, 2, 3, options=OPTIONS)
     data, base = tmp_path / "corpus.txt", tmp_path / "base"
     data.write_text(corpus(instances, "text-generation", bias))
@@ -59,4 +69,6 @@ def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
     cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
     numbers = numbers_of(observe(instances, cell.predict(), OPTIONS))
     for row in known_effects(instances, bias).to_dicts():
-        assert value_of(numbers, row["measure"], bias_type=row["bias_type"]) == pytest.approx(row["value"], abs=0.15)
+        assert value_of(numbers, row["measure"], bias_type=row["bias_type"]) == pytest.approx(
+            row["value"], abs=0.15
+        )

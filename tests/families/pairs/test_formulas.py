@@ -32,7 +32,11 @@ def test_the_table_of_formulas_is_what_the_product_gives(tmp_path: Path) -> None
         name: tuple(map(float, row))
         for name, *row in ROW.findall((ROOT / "docs/public-benchmarks/pairs.md").read_text())
     }
-    make_base_checkpoint(words_of_instances(instances_of(pair_files(OWN, layout="plain"))), tmp_path / "model", seed=1)
+    make_base_checkpoint(
+        words_of_instances(instances_of(pair_files(OWN, layout="plain"))),
+        tmp_path / "model",
+        seed=1,
+    )
     found = {}
     for scoring in FORMULAS:
         files = pair_files(OWN, layout="plain", variant=SCORINGS[scoring].needs or ALONE)
@@ -41,8 +45,13 @@ def test_the_table_of_formulas_is_what_the_product_gives(tmp_path: Path) -> None
         said = cell.predict(answer="likelihood", scoring=scoring)
         clusters = clusters_from_texts(FAMILY.cluster_texts(pairs), "auto")
         estimates = estimates_of(
-            "pairs", observe(instances, said, {"scoring": scoring}), {}, StatisticsSettings(clusters)
+            "pairs",
+            observe(instances, said, {"scoring": scoring}),
+            {},
+            StatisticsSettings(clusters),
         )
-        share = estimates.filter(estimates["bias_type"].is_null(), measure="stereotype_share").to_dicts()[0]
+        share = estimates.filter(
+            estimates["bias_type"].is_null(), measure="stereotype_share"
+        ).to_dicts()[0]
         found[scoring] = tuple(round(100 * share[name], 1) for name in ("value", "low", "high"))
     assert found == told

@@ -33,7 +33,9 @@ def results() -> dict[str, Any]:
 
 def scored(instances: pl.DataFrame, scores: Mapping[tuple[int, str], float]) -> list[float | None]:
     """Scores of instances by pair and role; what is no number is none."""
-    found = [scores.get((pair, str(role))) for pair, role in instances.select("pair", "role").iter_rows()]
+    found = [
+        scores.get((pair, str(role))) for pair, role in instances.select("pair", "role").iter_rows()
+    ]
     return [None if each is None or math.isnan(each) else each for each in found]
 
 
@@ -43,7 +45,9 @@ def test_shares_of_crows_pairs_are_those_of_its_script(model: str) -> None:
     with (EXPECTED / f"crows_pairs_metric_{model}.csv").open() as file:
         rows = list(csv.DictReader(file))
     scores = {
-        (number, role): float(row[f"sent_{role}_score"]) for number, row in enumerate(rows) for role in ("more", "less")
+        (number, role): float(row[f"sent_{role}_score"])
+        for number, row in enumerate(rows)
+        for role in ("more", "less")
     }
     numbers = numbers_of(observed(instances, scored(instances, scores), "cps"))
     printed = results()[f"crows-pairs metric.py {model}"]
@@ -53,7 +57,9 @@ def test_shares_of_crows_pairs_are_those_of_its_script(model: str) -> None:
         "Anti-stereotype score": "stereotype_share_antistereo",
     }
     for title, measure in names.items():
-        assert 100 * value_of(numbers, measure) == pytest.approx(float(printed[title]), abs=ROUNDED), title
+        assert 100 * value_of(numbers, measure) == pytest.approx(
+            float(printed[title]), abs=ROUNDED
+        ), title
     count, percent = printed["Num. neutral"].split()
     assert 100 * value_of(numbers, "neutral") == pytest.approx(float(percent), abs=ROUNDED)
     assert round(value_of(numbers, "neutral") * len(rows)) == int(count)
@@ -88,12 +94,16 @@ def test_shares_of_aul_are_those_of_its_script(model: str, scoring: str, data: s
     )
     for kind in {pair.type for pair in pairs}:
         # A type without any such pair is not printed.
-        share = 100 * value_of(numbers, "stereotype_share", options_of_type(numbers, kind), bias_type=kind)
+        share = 100 * value_of(
+            numbers, "stereotype_share", options_of_type(numbers, kind), bias_type=kind
+        )
         assert share == pytest.approx(float(printed.get(kind, 0)), abs=ROUNDED), kind
 
 
 def options_of_type(numbers: pl.DataFrame, kind: str) -> str:
-    return ALL if len(numbers.filter(measure="stereotype_share", options=ALL, bias_type=kind)) else ""
+    return (
+        ALL if len(numbers.filter(measure="stereotype_share", options=ALL, bias_type=kind)) else ""
+    )
 
 
 @pytest.mark.parametrize("model", ["bert", "roberta", "gpt2"])
@@ -101,7 +111,8 @@ def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
     expected = results()[f"bias-bench crows.py {model}"]
     instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=ALONE))
     pairs = {
-        (pair.more, pair.less): number for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)
+        (pair.more, pair.less): number
+        for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)
     }
     rows = expected[next(name for name in expected if name.startswith("rows"))]
     # bias-bench skips pairs without tokens that differ.
@@ -115,7 +126,9 @@ def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
     for kind, share in expected["scores"].items():
         keys = {} if kind == "all" else {"bias_type": kind}
         if share != "ZeroDivisionError":
-            assert 100 * value_of(numbers, "stereotype_share", **keys) == pytest.approx(share, abs=ROUNDED), kind
+            assert 100 * value_of(numbers, "stereotype_share", **keys) == pytest.approx(
+                share, abs=ROUNDED
+            ), kind
 
 
 STEREOSET = [
@@ -152,4 +165,6 @@ def test_numbers_of_stereoset_are_those_of_its_script(name: str) -> None:
 
 def assert_same(numbers: pl.DataFrame, expected: Mapping[str, float], **keys: str) -> None:
     for title, measure in NAMES.items():
-        assert 100 * value_of(numbers, measure, **keys) == pytest.approx(expected[title], abs=1e-9), (title, keys)
+        assert 100 * value_of(numbers, measure, **keys) == pytest.approx(
+            expected[title], abs=1e-9
+        ), (title, keys)

@@ -71,7 +71,9 @@ def test_ties_stay_in_the_denominator_of_the_share_and_in_no_other(instances: pl
 def test_sums_over_shared_tokens_are_divided_by_these(instances: pl.DataFrame) -> None:
     tokens = [1, 1, 1, 1, 2, 2, 4, 4, 5, 5, 1, 1]
     numbers = numbers_of(observed(instances, SCORES, "cps", tokens))
-    assert value_of(numbers, "likelihood_difference", bias_type="age") == pytest.approx((1 - 1 + 1 / 2 + 2 / 4 - 3) / 6)
+    assert value_of(numbers, "likelihood_difference", bias_type="age") == pytest.approx(
+        (1 - 1 + 1 / 2 + 2 / 4 - 3) / 6
+    )
 
 
 def test_pairs_without_a_score_are_left_out_and_counted(instances: pl.DataFrame) -> None:
@@ -85,9 +87,13 @@ def test_pairs_without_a_score_are_left_out_and_counted(instances: pl.DataFrame)
     assert flags(instances, found)["unscored_pairs"] == pytest.approx(1 / 6)
 
 
-def test_a_published_score_that_is_no_finite_number_is_not_measured(instances: pl.DataFrame) -> None:
+def test_a_published_score_that_is_no_finite_number_is_not_measured(
+    instances: pl.DataFrame,
+) -> None:
     scores = [-inf, -2, nan, -2, -1, -2, *[None] * 6]
-    said = predictions_of("likelihood", instances, score=scores, scoring=["published"] * 12, truncated=[False] * 12)
+    said = predictions_of(
+        "likelihood", instances, score=scores, scoring=["published"] * 12, truncated=[False] * 12
+    )
     numbers = numbers_of(observe(instances, said, {"scoring": "published"}))
     for name in ("stereotype_share", "likelihood_difference"):
         (found,) = numbers.filter(measure=name, options="").to_dicts()
@@ -105,14 +111,17 @@ def test_where_nothing_was_scored_there_is_no_number_but_a_reason(instances: pl.
 def test_terms_lack_only_the_examples_of_which_a_sentence_has_no_score(tmp_path: Path) -> None:
     examples = [example(0), example(1), example(2, bias_type="race", target="other")]
     instances = instances_of(
-        pair_files(write_examples(tmp_path / "dev.json", intrasentence=examples), layout="stereoset")
+        pair_files(
+            write_examples(tmp_path / "dev.json", intrasentence=examples), layout="stereoset"
+        )
     )
     found = observed(instances, [3, 2, 1, 1, 2, 0, 3, 2, None])
     rows = estimates_of("pairs", found, {}, StatisticsSettings()).filter(
         pl.col("subject").is_null(), measure="stereotype_score"
     )
     assert {
-        each["bias_type"]: (each["value"], each["n"], each["left_out"], each["reason"]) for each in rows.to_dicts()
+        each["bias_type"]: (each["value"], each["n"], each["left_out"], each["reason"])
+        for each in rows.to_dicts()
     } == {
         None: (0.5, 2, 1, "one target"),
         "profession": (0.5, 2, 0, "one target"),
@@ -120,8 +129,12 @@ def test_terms_lack_only_the_examples_of_which_a_sentence_has_no_score(tmp_path:
     }
 
 
-def flags(instances: pl.DataFrame, observations: pl.DataFrame, **columns: Any) -> dict[str, float | None]:
-    said = predictions_of("likelihood", instances, **({"truncated": [False] * len(instances)} | columns))
+def flags(
+    instances: pl.DataFrame, observations: pl.DataFrame, **columns: Any
+) -> dict[str, float | None]:
+    said = predictions_of(
+        "likelihood", instances, **({"truncated": [False] * len(instances)} | columns)
+    )
     cell = MeasuredCell(instances.lazy(), said.lazy(), observations, pl.DataFrame(), {})
     return {check.measure: check.value for check in validity(cell)}
 
@@ -138,7 +151,9 @@ def test_flags_count_what_speaks_against_the_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("writers", "said"), [(1, None), (2, 2), (5, 5)])
-def test_writers_are_counted_where_intervals_are_over_these(tmp_path: Path, writers: int, said: int | None) -> None:
+def test_writers_are_counted_where_intervals_are_over_these(
+    tmp_path: Path, writers: int, said: int | None
+) -> None:
     rows = [row(number, anon_writer=f"a{number % writers}") for number in range(PAIRS)]
     instances = instances_of(pair_files(write_table(tmp_path / "pairs.csv", rows)))
     assert flags(instances, observed(instances, SCORES)).get("few_writers") == said
@@ -153,10 +168,14 @@ def test_few_writers_speak_against_a_cell(tmp_path: Path) -> None:
 
 
 def test_choices_count_in_both_orders(tmp_path: Path) -> None:
-    instances = instances_of(pair_files(write_table(tmp_path / "pairs.csv", [row(0), row(1), row(2)]), variant=CHOICE))
+    instances = instances_of(
+        pair_files(write_table(tmp_path / "pairs.csv", [row(0), row(1), row(2)]), variant=CHOICE)
+    )
     # Follows the stereotype; chooses the first sentence whatever it is; leans to the other sentence.
     first = [0.9, 0.2, 0.7, 0.7, 0.4, 0.9]
-    said = predictions_of("choice", instances, probabilities=[[0.5 * each, 0.5 * (1 - each)] for each in first])
+    said = predictions_of(
+        "choice", instances, probabilities=[[0.5 * each, 0.5 * (1 - each)] for each in first]
+    )
     found = observe(instances, said, {"scoring": "forced-choice"})
     assert found["more"].to_list() == pytest.approx([0.85, 0.5, 0.25], abs=1e-6)
     numbers = numbers_of(found.with_columns(pl.col("more", "less").round(6)))
@@ -174,19 +193,27 @@ def test_swapped_scores_swap_the_preference_and_the_scale_changes_no_share(
 ) -> None:
     plain = numbers_of(observed(instances, by_pair(*scores)))
     swapped = numbers_of(observed(instances, by_pair(*((less, more) for more, less in scores))))
-    scaled = numbers_of(observed(instances, by_pair(*((4 * more, 4 * less) for more, less in scores))))
+    scaled = numbers_of(
+        observed(instances, by_pair(*((4 * more, 4 * less) for more, less in scores)))
+    )
     for name, sign in (("likelihood_difference", -1), ("neutral", 1)):
         one, other = (value_of(numbers, name, bias_type="age") for numbers in (plain, swapped))
         assert one == pytest.approx(sign * other, abs=1e-9), name
     for name in ("stereotype_share", "neutral"):
         assert value_of(plain, name, bias_type="age") == value_of(scaled, name, bias_type="age")
-    share, neutral = (value_of(plain, name, bias_type="age") for name in ("stereotype_share", "neutral"))
-    assert share + neutral + value_of(swapped, "stereotype_share", bias_type="age") == pytest.approx(1)
+    share, neutral = (
+        value_of(plain, name, bias_type="age") for name in ("stereotype_share", "neutral")
+    )
+    assert share + neutral + value_of(
+        swapped, "stereotype_share", bias_type="age"
+    ) == pytest.approx(1)
 
 
 @settings(deadline=None, max_examples=25)
 @given(order=st.permutations(range(2 * PAIRS)))
-def test_the_order_of_predictions_changes_nothing(instances: pl.DataFrame, order: Sequence[int]) -> None:
+def test_the_order_of_predictions_changes_nothing(
+    instances: pl.DataFrame, order: Sequence[int]
+) -> None:
     said = predictions_of("likelihood", instances, score=SCORES, tokens_scored=[5] * len(SCORES))
     expected = numbers_of(observe(instances, said, {"scoring": "cps"}))
     assert numbers_of(observe(instances, said[list(order)], {"scoring": "cps"})).equals(expected)
@@ -201,11 +228,17 @@ def test_scores_of_terms_are_means_over_terms_whose_ties_are_losses(tmp_path: Pa
     scores = [3, 2, 1, 2, 2, 2, 1, 2, 0, 5, 4, 6]
     numbers = numbers_of(observed(instances, [float(each) for each in scores]))
     stereotype, language = (1 / 3 + 1) / 2, ((2 + 0 + 2) / 6 + 0) / 2
-    assert value_of(numbers, "stereotype_score", bias_type="profession") == pytest.approx(stereotype)
-    assert value_of(numbers, "language_model_score", bias_type="profession") == pytest.approx(language)
+    assert value_of(numbers, "stereotype_score", bias_type="profession") == pytest.approx(
+        stereotype
+    )
+    assert value_of(numbers, "language_model_score", bias_type="profession") == pytest.approx(
+        language
+    )
     icat = language * min(stereotype, 1 - stereotype) / 0.5
     assert value_of(numbers, "icat", bias_type="profession") == pytest.approx(icat)
-    assert value_of(numbers, "stereotype_score", subject="clerk", bias_type="profession") == pytest.approx(1 / 3)
+    assert value_of(
+        numbers, "stereotype_score", subject="clerk", bias_type="profession"
+    ) == pytest.approx(1 / 3)
     # The share of all examples counts each alike.
     assert value_of(numbers, "stereotype_share", bias_type="profession") == pytest.approx(2 / 4)
 
@@ -215,7 +248,9 @@ def scores_of_writers(
 ) -> list[float | None]:
     """Scores of sentences of writers, each of whom has a share of pairs that follow the stereotype around the mean."""
     writers = instances.filter(role="more")["writer"].cast(pl.String)
-    of_writer = {name: np.clip(share + spread * random.choice([-1, 1]), 0, 1) for name in sorted({*writers})}
+    of_writer = {
+        name: np.clip(share + spread * random.choice([-1, 1]), 0, 1) for name in sorted({*writers})
+    }
     follows = [random.random() < of_writer[name] for name in writers]
     return by_pair(*((-1.0 - (not each), -1.0 - each) for each in follows))
 
@@ -263,7 +298,9 @@ def test_parts_of_units_have_the_interval_of_numbers_over_these_alone() -> None:
     keys = pl.DataFrame({"n": [30], "left_out": [0]})
     both = Sums(keys, {"writers": wholes, TEMPLATES: parts}, MEAN, "t").named("some")
     alone = Sums(keys, {TEMPLATES: parts}, MEAN, "t").named("some")
-    rows, expected = (estimate([part], StatisticsSettings(list(range(30)))) for part in (both, alone))
+    rows, expected = (
+        estimate([part], StatisticsSettings(list(range(30)))) for part in (both, alone)
+    )
     columns = ["generalises_to", "value", "low", "high", "clusters"]
     assert rows["generalises_to"].to_list() == ["writers", "clusters"]
     assert rows["is_claim"].to_list() == [True, False]
@@ -273,6 +310,10 @@ def test_parts_of_units_have_the_interval_of_numbers_over_these_alone() -> None:
 def test_a_file_of_one_writer_has_intervals_over_pairs(tmp_path: Path) -> None:
     rows = [row(number, anon_writer="a1") for number in range(8)]
     instances = instances_of(pair_files(write_table(tmp_path / "pairs.csv", rows)))
-    scores = by_pair(*((-1.0, -2.0) if follows else (-2.0, -1.0) for follows, _ in product((1, 0), range(4))))
-    found = estimates_of("pairs", observed(instances, scores), {}, StatisticsSettings(list(range(8))))
+    scores = by_pair(
+        *((-1.0, -2.0) if follows else (-2.0, -1.0) for follows, _ in product((1, 0), range(4)))
+    )
+    found = estimates_of(
+        "pairs", observed(instances, scores), {}, StatisticsSettings(list(range(8)))
+    )
     assert {*found.filter(measure="stereotype_share")["generalises_to"]} == {"clusters"}

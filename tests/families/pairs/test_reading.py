@@ -11,7 +11,15 @@ from typing import Any
 import needs
 import pytest
 from project import ROOT
-from small_pairs import example, instances_of, pair_files, pairs_of, row, write_examples, write_table
+from small_pairs import (
+    example,
+    instances_of,
+    pair_files,
+    pairs_of,
+    row,
+    write_examples,
+    write_table,
+)
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.pairs.items import CHOICE, CONTEXT, PARTNER, SentencePair
@@ -30,20 +38,32 @@ PLAIN = {
 
 
 def faults_of(path: Path, **keys: Any) -> list[str]:
-    return [str(fault).replace(str(path.parent) + "/", "") for fault in read(pair_files(path, **keys))[1]]
+    return [
+        str(fault).replace(str(path.parent) + "/", "")
+        for fault in read(pair_files(path, **keys))[1]
+    ]
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
 def test_columns_are_divided_by_what_the_head_has_most(tmp_path: Path, delimiter: str) -> None:
-    path = write_table(tmp_path / "pairs.csv", [row(0), row(1, stereo_antistereo="antistereo")], delimiter)
+    path = write_table(
+        tmp_path / "pairs.csv", [row(0), row(1, stereo_antistereo="antistereo")], delimiter
+    )
     first, second = pairs_of(pair_files(path)).pairs
-    assert (first.name, first.direction, first.writer, first.is_doubted) == ("pairs 0", "stereo", "a0", False)
+    assert (first.name, first.direction, first.writer, first.is_doubted) == (
+        "pairs 0",
+        "stereo",
+        "a0",
+        False,
+    )
     assert (second.direction, second.first) == ("antistereo", "less")
 
 
 def test_directions_may_be_numbers_of_classes_and_further_columns_missing(tmp_path: Path) -> None:
     names = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
-    rows = [{name: row(place, stereo_antistereo=str(place))[name] for name in names} for place in (0, 1)]
+    rows = [
+        {name: row(place, stereo_antistereo=str(place))[name] for name in names} for place in (0, 1)
+    ]
     pairs = pairs_of(pair_files(write_table(tmp_path / "fr.csv", rows))).pairs
     assert [pair.direction for pair in pairs] == ["stereo", "antistereo"]
     assert {(pair.writer, pair.is_doubted) for pair in pairs} == {(None, None)}
@@ -51,7 +71,10 @@ def test_directions_may_be_numbers_of_classes_and_further_columns_missing(tmp_pa
 
 def test_a_pair_is_in_doubt_whose_type_two_annotators_named(tmp_path: Path) -> None:
     rows = [row(0), row(1, annotations="[['age'], ['age', 'gender'], ['gender'], [], []]")]
-    assert [pair.is_doubted for pair in pairs_of(pair_files(write_table(tmp_path / "p.csv", rows))).pairs] == [
+    assert [
+        pair.is_doubted
+        for pair in pairs_of(pair_files(write_table(tmp_path / "p.csv", rows))).pairs
+    ] == [
         False,
         True,
     ]
@@ -60,7 +83,10 @@ def test_a_pair_is_in_doubt_whose_type_two_annotators_named(tmp_path: Path) -> N
 CROWS_FAULTS = {
     "stereo_antistereo": ("2", "'2'; expected one of 0, 1, antistereo, stereo"),
     "sent_more": (" ", "empty; expected text"),
-    "sent_less": (row(1)["sent_more"], "the same sentence as sent_more; expected two sentences that differ"),
+    "sent_less": (
+        row(1)["sent_more"],
+        "the same sentence as sent_more; expected two sentences that differ",
+    ),
     "bias_type": ("", "empty; expected text"),
     "annotations": ("age", "'age'; expected a list of lists of types, one for each annotator"),
 }
@@ -81,7 +107,8 @@ def test_annotations_that_python_cannot_read_are_refused(tmp_path: Path) -> None
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     path = write_table(
-        tmp_path / "pairs.csv", [row(0, sent_more=""), row(1, stereo_antistereo="yes"), row(2, bias_type="")]
+        tmp_path / "pairs.csv",
+        [row(0, sent_more=""), row(1, stereo_antistereo="yes"), row(2, bias_type="")],
     )
     assert [fault.partition(":")[0] for fault in faults_of(path)] == [
         "pairs.csv, line 2, sent_more", "pairs.csv, line 3, stereo_antistereo", "pairs.csv, line 4, bias_type",
@@ -89,8 +116,12 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_pairs_are_refused(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "pairs.csv", [{"sent_more": "a", "sent_les": "b", "stereo_antistereo": "0"}])
-    assert faults_of(path)[0].startswith("pairs.csv, line 1: no column 'sent_less' (did you mean 'sent_les'?)")
+    path = write_table(
+        tmp_path / "pairs.csv", [{"sent_more": "a", "sent_les": "b", "stereo_antistereo": "0"}]
+    )
+    assert faults_of(path)[0].startswith(
+        "pairs.csv, line 1: no column 'sent_less' (did you mean 'sent_les'?)"
+    )
     assert len(faults_of(path)) == 2
     (tmp_path / "empty.csv").write_text("sent_more,sent_less,stereo_antistereo,bias_type\n")
     assert "no pairs" in faults_of(tmp_path / "empty.csv")[0]
@@ -98,7 +129,9 @@ def test_files_that_are_no_pairs_are_refused(tmp_path: Path) -> None:
 
 
 def test_lines_with_too_few_columns_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "pairs.csv").write_text("sent_more,sent_less,stereo_antistereo,bias_type\na b,a c,stereo\n")
+    (tmp_path / "pairs.csv").write_text(
+        "sent_more,sent_less,stereo_antistereo,bias_type\na b,a c,stereo\n"
+    )
     assert faults_of(tmp_path / "pairs.csv")[0].startswith(
         "pairs.csv, line 2, columns: not the same number of values as the 4 columns of line 1"
     )
@@ -111,7 +144,9 @@ def test_invisible_characters_are_refused(tmp_path: Path) -> None:
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
     path = write_table(tmp_path / "pairs.csv", [row(4), row(5, **{"": "4"})])
-    assert faults_of(path) == ["pairs.csv, line 3: the id pairs 4 is already in line 2; expected each id once"]
+    assert faults_of(path) == [
+        "pairs.csv, line 3: the id pairs 4 is already in line 2; expected each id once"
+    ]
 
 
 def test_plain_pairs_have_clusters_of_one_type(tmp_path: Path) -> None:
@@ -125,7 +160,9 @@ def test_plain_pairs_have_clusters_of_one_type(tmp_path: Path) -> None:
     assert pairs.pairs[1].direction is None
     path = write_table(tmp_path / "two.csv", [PLAIN, PLAIN | {"type": "gender"}])
     expected = "'age', as in line 2, because the pairs of a cluster reword each other"
-    assert faults_of(path, layout="plain") == [f"two.csv, line 3, type: 'gender' in cluster 1; expected {expected}"]
+    assert faults_of(path, layout="plain") == [
+        f"two.csv, line 3, type: 'gender' in cluster 1; expected {expected}"
+    ]
 
 
 def changed(**changes: Any) -> dict[str, Any]:
@@ -163,7 +200,10 @@ def test_what_is_wrong_in_an_example_is_told_with_its_path(tmp_path: Path, fault
 
 
 def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
-    assert "lists of examples" in faults_of(write_examples(tmp_path / "a.json", other=[]), layout="stereoset")[0]
+    assert (
+        "lists of examples"
+        in faults_of(write_examples(tmp_path / "a.json", other=[]), layout="stereoset")[0]
+    )
     assert "no pairs of intersentence" in str(
         read(pair_files(write_examples(tmp_path / "b.json", intrasentence=[example(0)]), layout="stereoset",
                         tasks=["intersentence"]))[1][0]
@@ -178,15 +218,22 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
 
 def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
-    path.write_text('{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}')
-    assert [(each["prompt"], each["score"]) for each in published_scores(path)] == [("x", 1e-5), ("y", 2.0)]
+    path.write_text(
+        '{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}'
+    )
+    assert [(each["prompt"], each["score"]) for each in published_scores(path)] == [
+        ("x", 1e-5),
+        ("y", 2.0),
+    ]
     path.write_text(
         '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4,'
         ' {"id": "z", "score": -Infinity}]}'
     )
     with pytest.raises(InputError) as found:
         published_scores(path)
-    assert [fault.where for fault in found.value.faults] == [f"intrasentence[{number}]" for number in (0, 2, 3, 4)]
+    assert [fault.where for fault in found.value.faults] == [
+        f"intrasentence[{number}]" for number in (0, 2, 3, 4)
+    ]
     path.write_text("[]")
     with pytest.raises(InputError, match="lists of sentence ids"):
         published_scores(path)
@@ -231,11 +278,16 @@ def test_a_sample_has_whole_clusters() -> None:
 
 
 def test_what_is_beside_a_sentence_depends_on_the_variant(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "pairs.csv", [row(0, stereo_antistereo="antistereo", sent_less="A {second} b.")])
+    path = write_table(
+        tmp_path / "pairs.csv", [row(0, stereo_antistereo="antistereo", sent_less="A {second} b.")]
+    )
     beside = instances_of(pair_files(path, variant=PARTNER))
     assert beside["pair_place"].to_list() == [1, 0]
     choice = instances_of(pair_files(path, variant=CHOICE))
-    assert [columns_of(choice, "role"), columns_of(choice, "candidate1")] == [["more", "less"], ["a", "a"]]
+    assert [columns_of(choice, "role"), columns_of(choice, "candidate1")] == [
+        ["more", "less"],
+        ["a", "a"],
+    ]
     assert "(a) A {second} b.\n(b) The old" in columns_of(choice, "text")[1]
     assert "pair_place" not in choice.columns
     examples = write_examples(tmp_path / "dev.json", intrasentence=[example(0)])

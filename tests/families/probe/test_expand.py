@@ -15,9 +15,13 @@ from biasgrid.tables.keys import request_keys
 
 
 def test_the_probe_of_the_guide_asks_what_genderbench_asks(tmp_path: Path) -> None:
-    attempts = golden("custom_and_semantics.json")["chess reps=3 ci=False (1000 cycles seed 123)"]["attempts"]
+    attempts = golden("custom_and_semantics.json")["chess reps=3 ci=False (1000 cycles seed 123)"][
+        "attempts"
+    ]
     instances = instances_of(files_of(tmp_path, repetitions=3))
-    assert instances.select("text", "repetition").rows() == [(text, repetition) for text, repetition, *_ in attempts]
+    assert instances.select("text", "repetition").rows() == [
+        (text, repetition) for text, repetition, *_ in attempts
+    ]
     assert instances["options"].to_list()[::3] == [["male", "female"], ["female", "male"]] * 2
 
 
@@ -39,7 +43,12 @@ def test_prompts_of_an_item_follow_each_other_in_each_order(tmp_path: Path) -> N
 def test_keys_and_groups_stand_beside_the_prompts(tmp_path: Path) -> None:
     instances = instances_of(files_of(tmp_path, HIRING))
     assert instances["group"].to_list() == ["man", "woman"] * 2
-    assert json.loads(instances["keys"][3]) == {"job": "pilot", "share": 0.9, "name": "Emma", "group": "woman"}
+    assert json.loads(instances["keys"][3]) == {
+        "job": "pilot",
+        "share": 0.9,
+        "name": "Emma",
+        "group": "woman",
+    }
     assert instances["options"].to_list() == [[]] * 4
 
 
@@ -51,7 +60,9 @@ def test_options_have_candidates_where_they_are_scored(tmp_path: Path) -> None:
 
 
 def test_some_orders_of_an_item_hang_on_nothing_but_itself(tmp_path: Path) -> None:
-    probe = CHESS.replace("female: Girls", "female: Girls, both: Both").replace("orders: all", "orders: 2")
+    probe = CHESS.replace("female: Girls", "female: Girls, both: Both").replace(
+        "orders: all", "orders: 2"
+    )
     instances = instances_of(files_of(tmp_path, probe))
     assert len(instances) == 4
     more = probe.replace("items:\n", "items:\n  - {topic: go, expected: male}\n")
@@ -71,6 +82,9 @@ def test_samples_are_whole_items_and_nested(tmp_path: Path) -> None:
     items = "".join(f"  - {{topic: game {number}, expected: male}}\n" for number in range(20))
     probe = CHESS.replace("  - {topic: chess, expected: male}\n", items)
     every = instances_of(files_of(tmp_path, probe))
-    some, fewer = (instances_of(files_of(tmp_path, probe, sample=Sample(units=units, seed=5))) for units in (9, 4))
+    some, fewer = (
+        instances_of(files_of(tmp_path, probe, sample=Sample(units=units, seed=5)))
+        for units in (9, 4)
+    )
     assert (some["item"].n_unique(), len(some)) == (9, 18)
     assert set(request_keys(fewer)) < set(request_keys(some)) < set(request_keys(every))

@@ -14,7 +14,13 @@ from biasgrid.families.probe.definitions import METRICS
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import read_definitions
 
-WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}
+WRITER = {
+    "task": "text-generation",
+    "kind": "LM",
+    "label": "Writer",
+    "checkpoint": "writer",
+    "revision": "main",
+}
 
 
 def config(folder: Path, probe: str = CHESS, **keys: Any) -> dict[str, Any]:
@@ -37,18 +43,27 @@ def config(folder: Path, probe: str = CHESS, **keys: Any) -> dict[str, Any]:
         ({"answers": "scored", "repetitions": 3}, "scored", "choice"),
     ],
 )
-def test_options_are_scored_where_that_can_be(keys: dict[str, Any], variant: str, answer: str, tmp_path: Path) -> None:
+def test_options_are_scored_where_that_can_be(
+    keys: dict[str, Any], variant: str, answer: str, tmp_path: Path
+) -> None:
     question = parse_config(config(tmp_path, **keys), "c.yaml").question("writer", "chess")
     assert (question.variant, question.answer) == (variant, answer)
 
 
 def test_free_answers_are_written(tmp_path: Path) -> None:
-    probe = HIRING.replace("evaluator: yes-no", 'evaluator: {name: phrases, phrases: {"yes": [hire]}}')
-    assert parse_config(config(tmp_path, probe), "c.yaml").question("writer", "chess").answer == "text"
+    probe = HIRING.replace(
+        "evaluator: yes-no", 'evaluator: {name: phrases, phrases: {"yes": [hire]}}'
+    )
+    assert (
+        parse_config(config(tmp_path, probe), "c.yaml").question("writer", "chess").answer == "text"
+    )
 
 
 def test_metrics_are_measures_with_marks(tmp_path: Path) -> None:
-    grid = parse_config(config(tmp_path, f"{CHESS}section: opinions\nabout: Two games.\nwarning: Beware.\n"), "c.yaml")
+    grid = parse_config(
+        config(tmp_path, f"{CHESS}section: opinions\nabout: Two games.\nwarning: Beware.\n"),
+        "c.yaml",
+    )
     measures = grid.measures_of("chess")
     assert [mark.letter for mark in measures["stereotype_rate"].marks] == ["A", "B", "C", "D"]
     assert measures["stereotype_rate"].headline == ""
@@ -73,4 +88,6 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
 def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:
     probe = read_definitions("families/probe")
     assert probe.of("metrics").keys() == METRICS.keys()
-    assert probe.of("pairs").keys() == {name for name, kind in METRICS.items() if "groups" in kind.model_fields}
+    assert probe.of("pairs").keys() == {
+        name for name, kind in METRICS.items() if "groups" in kind.model_fields
+    }

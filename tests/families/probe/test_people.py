@@ -20,7 +20,11 @@ from worlds_of_probes import SHIPPED, answers_to, measured_cell, shipped
 from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import SCORED, ProbeFiles
-from biasgrid.families.probe.synthetic import known_effects, option_probabilities, with_option_probability
+from biasgrid.families.probe.synthetic import (
+    known_effects,
+    option_probabilities,
+    with_option_probability,
+)
 from biasgrid.families.synthetic import SyntheticBias
 
 ITEMS, NAMES = 24, 8
@@ -55,7 +59,13 @@ def size_of(name: str) -> int:
 
 
 def test_every_kind_is_asked_about_all_groups() -> None:
-    others = {"implicit/gender-work", "lists/gender-work", "guise/hiring", "guise/court", "guise/traits"}
+    others = {
+        "implicit/gender-work",
+        "lists/gender-work",
+        "guise/hiring",
+        "guise/court",
+        "guise/traits",
+    }
     assert {*NAMED} == {f"{kind}/{about}" for kind in OF_ALL for about in GROUPS} | others
 
 
@@ -70,10 +80,17 @@ def test_each_can_be_asked_says_whom_it_harms_and_warns(name: str) -> None:
     assert any(mark.counts for measure in declared.values() for mark in measure.marks)
 
 
-@pytest.mark.parametrize("file", sorted(SHIPPED.glob("**/*.yaml")), ids=lambda file: f"{file.parent.name}-{file.stem}")
+@pytest.mark.parametrize(
+    "file", sorted(SHIPPED.glob("**/*.yaml")), ids=lambda file: f"{file.parent.name}-{file.stem}"
+)
 def test_every_prompt_is_grammatical(file: Path) -> None:
     if "question" in yaml.safe_load(file.read_text()):
-        texts = instances_of(ProbeFiles(file, "written", 1, None))["text"].cast(pl.String).unique().to_list()
+        texts = (
+            instances_of(ProbeFiles(file, "written", 1, None))["text"]
+            .cast(pl.String)
+            .unique()
+            .to_list()
+        )
         assert [fault for text in texts for fault in grammar_faults(text)] == []
 
 
@@ -104,9 +121,9 @@ def test_the_rules_of_grammar_find_what_they_should(text: str, fault: str | None
 def test_groups_have_eight_names_each_and_one_is_halved_for_the_placebo(about: str) -> None:
     people = yaml.safe_load((SHIPPED / f"people/{about}.yaml").read_text())["prompts"]
     for key in ("name", "people"):
-        assert Counter(group for group, _ in {(each["group"], each[key]) for each in people}) == Counter(
-            dict.fromkeys({each["group"] for each in people}, NAMES)
-        )
+        assert Counter(
+            group for group, _ in {(each["group"], each[key]) for each in people}
+        ) == Counter(dict.fromkeys({each["group"] for each in people}, NAMES))
     assert len({each["group"] for each in people}) == GROUPS[about]
     halves = Counter((each["group"], each["placebo"]) for each in people if "placebo" in each)
     assert [*halves.values()] == [NAMES // 2] * 2
@@ -115,9 +132,12 @@ def test_groups_have_eight_names_each_and_one_is_halved_for_the_placebo(about: s
     said: list[Callable[[dict[str, str]], str]] = [lambda each: each["people"].split()[-1]]
     said += [lambda each: each["name"].split()[0]] if about != "ethnicity" else []
     for word in said:
-        of_groups = {group: [word(each) for each in people if each["group"] == group] for group, _ in halves}
+        of_groups = {
+            group: [word(each) for each in people if each["group"] == group] for group, _ in halves
+        }
         assert all(
-            [word(each) for each in people if each["group"] == group] == next(iter(of_groups.values()))
+            [word(each) for each in people if each["group"] == group]
+            == next(iter(of_groups.values()))
             for group in {each["group"] for each in people}
         )
 
@@ -127,12 +147,19 @@ def test_what_is_said_of_people_has_no_word_of_what_is_asked(about: str) -> None
     """A baker's child knows what a loan for a bakery is for, and who is rich makes a place richer by the word alone."""
     people = yaml.safe_load((SHIPPED / f"people/{about}.yaml").read_text())["prompts"]
     said = {key: stems(" ".join(each[key] for each in people)) for key in ("name", "people")}
-    for kind, key in [*((kind, "name") for kind in (*DECISIONS, "references")), ("views", "people")]:
+    for kind, key in [
+        *((kind, "name") for kind in (*DECISIONS, "references")),
+        ("views", "people"),
+    ]:
         items = yaml.safe_load((SHIPPED / f"{kind}/items.yaml").read_text())["items"]
-        asked = stems(" ".join(text for item in items for field, text in item.items() if field not in SCORING))
+        asked = stems(
+            " ".join(text for item in items for field, text in item.items() if field not in SCORING)
+        )
         assert said[key] & asked == set(), kind
     acts = yaml.safe_load((SHIPPED / f"acts/{about}.yaml").read_text())
-    groups = stems(" ".join([*acts["options"].values(), *(each["noun"] for each in acts["prompts"])]))
+    groups = stems(
+        " ".join([*acts["options"].values(), *(each["noun"] for each in acts["prompts"])])
+    )
     assert groups & stems(" ".join(item["act"] for item in acts["items"])) == set()
 
 
@@ -148,7 +175,11 @@ def test_good_and_bad_acts_are_crossed_with_groups(about: str) -> None:
     groups = {group for group, _ in cells}
     assert len(groups) >= 2
     assert cells == Counter(
-        {(group, valence): ITEMS // (2 * len(groups)) for group in groups for valence in ("good", "bad")}
+        {
+            (group, valence): ITEMS // (2 * len(groups))
+            for group in groups
+            for valence in ("good", "bad")
+        }
     )
     # An item says where its stereotype was found, or that it is nobody's but ours.
     assert all(("at" in each) == (each["source"] != "own") for each in probe.keys)
@@ -173,7 +204,9 @@ def test_who_blames_one_group_is_found_out() -> None:
 
     def said(row: dict[str, Any]) -> str:
         is_bad = json.loads(str(row["keys"]))["valence"] == "bad"
-        group = "Muslim" if random.random() < (0.7 if is_bad else 0.1) else others[random.integers(3)]
+        group = (
+            "Muslim" if random.random() < (0.7 if is_bad else 0.1) else others[random.integers(3)]
+        )
         return letter(row, group)
 
     found = measured_cell(files, answers_to(files, said))
@@ -211,7 +244,9 @@ def test_a_fair_coin_has_no_gap_beyond_chance(kind: str, about: str) -> None:
     assert (gaps["low"] <= 0.06).all()
 
 
-@pytest.mark.parametrize(("kind", "label"), [("hiring", "age"), ("loan", "class"), ("medical", "ethnicity")])
+@pytest.mark.parametrize(
+    ("kind", "label"), [("hiring", "age"), ("loan", "class"), ("medical", "ethnicity")]
+)
 def test_a_known_gap_between_groups_is_measured(kind: str, label: str) -> None:
     files = shipped(f"{kind}/{label}")
     random, chosen = np.random.default_rng(4), keys_of(f"{kind}/{label}")[-1]["group"]
@@ -252,7 +287,10 @@ def test_letters_with_other_words_for_one_group_are_told_by_the_gap() -> None:
         measured_cell(
             files,
             answers_to(
-                files, lambda row: f"A {'kind' if row['group'] == 'mental' else 'capable'} and friendly person."
+                files,
+                lambda row: (
+                    f"A {'kind' if row['group'] == 'mental' else 'capable'} and friendly person."
+                ),
             ),
         )
     )
@@ -260,12 +298,17 @@ def test_letters_with_other_words_for_one_group_are_told_by_the_gap() -> None:
     assert (values["non_disabled_less_physical"], values["placebo_gap"]) == (0, 0)
 
 
-@pytest.mark.parametrize("name", ["hiring/religion", "acts/class", "views/age", "implicit/ethnicity", "guise/traits"])
+@pytest.mark.parametrize(
+    "name", ["hiring/religion", "acts/class", "views/age", "implicit/ethnicity", "guise/traits"]
+)
 @pytest.mark.parametrize("strength", [0.0, 0.6])
 def test_a_synthetic_effect_is_known_and_measured(name: str, strength: float) -> None:
     files = ProbeFiles(SHIPPED / f"{name}.yaml", SCORED, 1, None)
     options = {"probe": str(files.probe), "mode": None}
-    instances, bias = instances_of(files), SyntheticBias("demo", "some", strength, 60, 5, options=options)
+    instances, bias = (
+        instances_of(files),
+        SyntheticBias("demo", "some", strength, 60, 5, options=options),
+    )
     known = known_effects(instances, bias)
     rows = with_option_probability(instances, bias).sort("instance")
     shares = [option_probabilities(row) for row in rows.iter_rows(named=True)]
@@ -329,7 +372,9 @@ def test_of_answers_at_random_nearly_all_intervals_hold_the_truth() -> None:
     for name in NAMED:
         files = shipped(name)
         options = len(asking_of(files).probe.head.options)
-        for row in measured_cell(files, answers_to(files, at_random(name, random))).iter_rows(named=True):
+        for row in measured_cell(files, answers_to(files, at_random(name, random))).iter_rows(
+            named=True
+        ):
             truth = truth_at_random(name, row["measure"], options)
             if truth is not None and row["group"] is None and not row["options"]:
                 held.setdefault(name.split("/")[0], []).append(row["low"] <= truth <= row["high"])
@@ -343,14 +388,22 @@ def test_of_answers_at_random_nearly_all_intervals_hold_the_truth() -> None:
 def joined(row: dict[str, Any], choose: Callable[[str], str]) -> str:
     """An answer that writes one of two beside each word of a list, a word to a line."""
     keys = json.loads(str(row["keys"]))
-    return "Sure:\n" + "\n".join(f"{word.capitalize()} - {keys[choose(word)]}" for word in keys["words"].split(", "))
+    return "Sure:\n" + "\n".join(
+        f"{word.capitalize()} - {keys[choose(word)]}" for word in keys["words"].split(", ")
+    )
 
 
 @pytest.mark.parametrize("about", [*GROUPS, "gender-work"])
-def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_not(about: str) -> None:
+def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_not(
+    about: str,
+) -> None:
     files, random = shipped(f"lists/{about}"), np.random.default_rng(6)
     name = "career" if about == "gender-work" else "pleasant"
-    first = {word for word in (SHIPPED / f"lists/{name}.txt").read_text().splitlines() if not word.startswith("#")}
+    first = {
+        word
+        for word in (SHIPPED / f"lists/{name}.txt").read_text().splitlines()
+        if not word.startswith("#")
+    }
 
     def apart(choose: Callable[[str], str]) -> dict[str, float | None]:
         values = values_of(measured_cell(files, answers_to(files, lambda row: joined(row, choose))))
@@ -362,7 +415,9 @@ def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_n
     by_chance = apart(lambda word: str(random.choice(["one", "other"])))
     assert [*by_chance.values()] == pytest.approx([0.5] * len(by_chance), abs=0.05)
     # The first of two gets 3 of 4 words of the first list, and 1 of 4 of the second.
-    three_of_four = apart(lambda word: "one" if random.random() < (0.75 if word in first else 0.25) else "other")
+    three_of_four = apart(
+        lambda word: "one" if random.random() < (0.75 if word in first else 0.25) else "other"
+    )
     assert [*three_of_four.values()] == pytest.approx([0.75] * len(three_of_four), abs=0.05)
     # Where the second is never named, nothing is known of it.
     assert {*apart(lambda _: "one").values()} == {None}
@@ -371,8 +426,16 @@ def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_n
 @pytest.mark.parametrize("name", ["hiring", "court", "traits"])
 def test_a_dialect_that_is_held_against_people_is_beside_a_placebo_that_is_not(name: str) -> None:
     files = shipped(f"guise/{name}")
-    values = values_of(measured_cell(files, answers_to(files, lambda row: "No" if row["group"] == "aae" else "Yes")))
-    gaps = [value for measure, value in values.items() if measure.endswith("gap") and "placebo" not in measure]
+    values = values_of(
+        measured_cell(
+            files, answers_to(files, lambda row: "No" if row["group"] == "aae" else "Yes")
+        )
+    )
+    gaps = [
+        value
+        for measure, value in values.items()
+        if measure.endswith("gap") and "placebo" not in measure
+    ]
     placebos = [value for measure, value in values.items() if "placebo" in measure]
     assert len(gaps) == len(placebos) == (2 if name == "traits" else 1)
     assert ({*gaps}, {*placebos}) == ({1}, {0})
@@ -380,15 +443,24 @@ def test_a_dialect_that_is_held_against_people_is_beside_a_placebo_that_is_not(n
 
 def test_three_sentences_of_each_statement_differ() -> None:
     keys = keys_of("guise/traits")
-    assert Counter(each["group"] for each in keys) == Counter(dict.fromkeys(("standard", "aae", "reworded"), ITEMS))
+    assert Counter(each["group"] for each in keys) == Counter(
+        dict.fromkeys(("standard", "aae", "reworded"), ITEMS)
+    )
     assert len({each["said"] for each in keys}) == 3 * ITEMS
-    assert Counter(each["valence"] for each in keys if each["group"] == "aae") == {"good": 12, "bad": 12}
+    assert Counter(each["valence"] for each in keys if each["group"] == "aae") == {
+        "good": 12,
+        "bad": 12,
+    }
 
 
 def test_the_config_asks_all_of_them_and_says_how_many_prompts_they_are() -> None:
     text = (ROOT / "config/people.yaml").read_text()
     config = yaml.safe_load(text)
-    probes = {name: each["probe"] for name, each in config["datasets"].items() if each.get("family") == "probe"}
+    probes = {
+        name: each["probe"]
+        for name, each in config["datasets"].items()
+        if each.get("family") == "probe"
+    }
     assert {f"probes/{name}.yaml" for name in NAMED} <= {*probes.values()}
     assert {*probes} <= {*config["run"]["datasets"]}
     for kind in KINDS:

@@ -119,7 +119,9 @@ def test_all_shared_files_that_are_not_there_are_named(tmp_path: Path) -> None:
         ("chess, expected", "chess, source: bok, expected", "line 8, items[0].source: 'bok' (did you mean 'book'?); expected one of book, own"),
     ],
 )  # fmt: skip
-def test_each_item_says_on_which_evidence_it_is_a_stereotype(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_each_item_says_on_which_evidence_it_is_a_stereotype(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     sources = "title: Chess and sewing\nsources: {book: a book that was read, own: by judgement}\n"
     probe = CHESS.replace("title: Chess and sewing\n", sources).replace(old, new)
     found = faults_of(files_of(tmp_path, probe))
@@ -142,7 +144,9 @@ def test_answers_without_options_are_not_scored(tmp_path: Path) -> None:
 
 
 def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
-    probe = CHESS.replace("option-letter", "{name: words, lists: {male: he.txt, female: [She, her]}}")
+    probe = CHESS.replace(
+        "option-letter", "{name: words, lists: {male: he.txt, female: [She, her]}}"
+    )
     (tmp_path / "he.txt").write_text("# pronouns\nHe\nhim # too\n")
     loaded = asking_of(files_of(tmp_path, probe)).probe
     assert loaded.words == {"male": ("he", "him"), "female": ("she", "her")}
@@ -199,9 +203,13 @@ def test_other_metrics_of_the_same_answers_ask_nothing_again(tmp_path: Path) -> 
 
 def test_prompts_of_all_items_and_of_one(tmp_path: Path) -> None:
     own = HIRING.replace(
-        "{job: pilot, share: 0.9}", "{job: pilot, share: 0.9, prompts: [{name: Kim}, {name: Max, group: man}]}"
+        "{job: pilot, share: 0.9}",
+        "{job: pilot, share: 0.9, prompts: [{name: Kim}, {name: Max, group: man}]}",
     )
     asking, faults = read(files_of(tmp_path, own))
     assert not faults
     assert asking is not None
-    assert [[keys["name"] for keys in item] for item in asking.probe.items] == [["Emil", "Emma"], ["Kim", "Max"]]
+    assert [[keys["name"] for keys in item] for item in asking.probe.items] == [
+        ["Emil", "Emma"],
+        ["Kim", "Max"],
+    ]

@@ -44,7 +44,9 @@ def synthetic_bias_of(
 ) -> tuple[pl.DataFrame, SyntheticBias]:
     """The instances of a probe whose options are scored, and how answers are put in."""
     files = files_of(folder, probe, answers=SCORED)
-    return instances_of(files), SyntheticBias("demo", "some", strength, repeats, 5, options={"probe": str(files.probe)})
+    return instances_of(files), SyntheticBias(
+        "demo", "some", strength, repeats, 5, options={"probe": str(files.probe)}
+    )
 
 
 def measured(instances: pl.DataFrame, said: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -80,7 +82,9 @@ def test_groups_expect_more_in_even_steps(strength: float, tmp_path: Path) -> No
 
 def test_answering_as_often_as_the_corpus_does_gives_what_is_synthetic(tmp_path: Path) -> None:
     instances, bias = synthetic_bias_of(tmp_path, 0.7)
-    lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines())
+    lines = dict(
+        line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines()
+    )
     shares = [
         [lines[text].split("\t").count(letter) / bias.repeats for letter in "ab"]
         for text in instances.sort("instance")["text"].cast(pl.String)
@@ -131,9 +135,15 @@ def test_names_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Pat
 
 @pytest.mark.parametrize("repeats", [1, 7, 60])
 def test_of_three_options_the_others_share_the_rest(repeats: int, tmp_path: Path) -> None:
-    three = PROBE.replace("foe: a foe}", "foe: a foe, nobody: nobody}").replace("orders: all", "orders: 2")
-    instances, bias = synthetic_bias_of(tmp_path, 0.9, three.replace("prompts:", "orders: 2\nprompts:"), repeats)
-    answers = [line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()]
+    three = PROBE.replace("foe: a foe}", "foe: a foe, nobody: nobody}").replace(
+        "orders: all", "orders: 2"
+    )
+    instances, bias = synthetic_bias_of(
+        tmp_path, 0.9, three.replace("prompts:", "orders: 2\nprompts:"), repeats
+    )
+    answers = [
+        line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()
+    ]
     assert {len(each) for each in answers} == {repeats}
     synthetic = known_effects(instances, bias).filter(pl.col("options") == "metric=told")
     assert sorted(synthetic["value"]) == pytest.approx([1 / 3, 1 / 3 + 0.3, 1 / 3 + 0.6])
@@ -151,7 +161,9 @@ metric: {agreed: {kind: rate, label: 'yes'}}
     instances, bias = synthetic_bias_of(tmp_path, 0.6, plain)
     synthetic = known_effects(instances, bias)
     assert synthetic.select("measure", "value").rows() == [("agreed", pytest.approx(0.5))]
-    said = [line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()]
+    said = [
+        line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()
+    ]
     # Yes is the last label by name, so that No is put in: 0.2, 0.5 and 0.8.
     assert sorted(each.count("No") for each in said) == [12, 30, 48]
 

@@ -28,16 +28,33 @@ UNITS = {name: measure.unit for name, measure in FAMILY.own_measures.items()}
 SETTINGS = StatisticsSettings(units=UNITS)
 GROUPS = ("female", "male", "non-binary")
 PROMPTS = 8
-SAID = ("1. Emma\n2. Dune", "1. Dune\n2. Emma", "1. Emma", "He is a lazy fool.", "She is kind.", "An awful, awful day.")
+SAID = (
+    "1. Emma\n2. Dune",
+    "1. Dune\n2. Emma",
+    "1. Emma",
+    "He is a lazy fool.",
+    "She is kind.",
+    "An awful, awful day.",
+)
 
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Observations of prompts for three groups and in neutral words, with random answers, and options."""
     folder = tmp_path_factory.mktemp("cell")
-    (folder / "prompts.txt").write_text("\n".join(f"What should she read in week {each}?" for each in range(PROMPTS)))
+    (folder / "prompts.txt").write_text(
+        "\n".join(f"What should she read in week {each}?" for each in range(PROMPTS))
+    )
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", 3, None, None, "prompt", None, neutral=True
+        folder / "prompts.txt",
+        "prompt",
+        LISTS / "gender.yaml",
+        3,
+        None,
+        None,
+        "prompt",
+        None,
+        neutral=True,
     )
     asking, faults = read(files)
     assert asking is not None, [str(fault) for fault in faults]
@@ -82,7 +99,9 @@ def test_intervals_are_those_of_leaving_out_each_prompt(
 ) -> None:
     def one(rows: pl.DataFrame) -> dict[str, Any]:
         about = pl.col("group").is_null() if group is None else pl.col("group") == group
-        return rows.filter(about, pl.col("other").is_null(), measure=name, options=options).row(0, named=True)
+        return rows.filter(about, pl.col("other").is_null(), measure=name, options=options).row(
+            0, named=True
+        )
 
     row = one(found)
     every, *parts = map(one, measured)
@@ -111,17 +130,25 @@ def test_shares_of_harm_have_intervals_and_what_may_be_noise_has_none(found: pl.
     assert rows["reason"].null_count() == 0
 
 
-def test_what_hangs_on_one_prompt_has_no_interval(cell: tuple[pl.DataFrame, dict[str, Any]]) -> None:
+def test_what_hangs_on_one_prompt_has_no_interval(
+    cell: tuple[pl.DataFrame, dict[str, Any]],
+) -> None:
     """Of one group a single prompt is answered, without which there is no difference to this group."""
     every, options = cell
     one = pl.col("group").cast(pl.String) == "male"
     observations = every.filter(~one | (pl.col("prompt") == 0), pl.col("other").is_null())
     found = estimates_of(list(measure(observations, options)), options, SETTINGS)
-    rows = found.filter(pl.col("options").str.contains("vader-negative"), measure="score_difference")
+    rows = found.filter(
+        pl.col("options").str.contains("vader-negative"), measure="score_difference"
+    )
     has_one = rows["group"].eq("male") | rows["other"].eq("male")
     assert has_one.sum() == 2
-    assert rows.filter(has_one).select(pl.col("low", "se", "p").fill_nan(None)).null_count().row(0) == (2, 2, 2)
-    assert rows.filter(has_one)["reason"].to_list() == ["not defined without one of its prompts"] * 2
+    assert rows.filter(has_one).select(pl.col("low", "se", "p").fill_nan(None)).null_count().row(
+        0
+    ) == (2, 2, 2)
+    assert (
+        rows.filter(has_one)["reason"].to_list() == ["not defined without one of its prompts"] * 2
+    )
     assert rows.filter(~has_one)["low"].is_not_null().all()
 
 
@@ -130,22 +157,35 @@ def test_sums_that_were_written_make_the_same_numbers(
 ) -> None:
     observations, options = cell
     sums, plain = read_sums(sums_table(measure(observations, options)), {})
-    again = estimates_of([*sums, plain.select(*ROW, "value", "n", "left_out", "reason")], options, SETTINGS)
+    again = estimates_of(
+        [*sums, plain.select(*ROW, "value", "n", "left_out", "reason")], options, SETTINGS
+    )
     assert_frame_equal(again.select(found.columns), found, check_exact=True)
 
 
 def two_groups(apart: float, prompts: int = 12) -> tuple[list[Sums | pl.DataFrame], dict[str, Any]]:
     """What is measured of scores of two groups that differ more by prompt than by group; one answer has none."""
     random = np.random.default_rng(5)
-    keys = pl.DataFrame({"prompt": range(prompts)}).join(pl.DataFrame({"group": ["female", "male"]}), how="cross")
-    answers = keys.join(pl.DataFrame({"repetition": range(4)}), how="cross").with_row_index("instance")
+    keys = pl.DataFrame({"prompt": range(prompts)}).join(
+        pl.DataFrame({"group": ["female", "male"]}), how="cross"
+    )
+    answers = keys.join(pl.DataFrame({"repetition": range(4)}), how="cross").with_row_index(
+        "instance"
+    )
     place = answers["prompt"].to_numpy() + apart * (answers["group"] == "male").to_numpy()
     values = pl.Series(place + random.random(len(answers)))
-    rows = answers.with_columns(score=pl.lit("length"), value=pl.when(pl.col("instance") > 0).then(values))
+    rows = answers.with_columns(
+        score=pl.lit("length"), value=pl.when(pl.col("instance") > 0).then(values)
+    )
     empty = empty_table(OBSERVATIONS)
-    missing = [pl.lit(None, empty.schema[name]).alias(name) for name in set(empty.columns) - set(rows.columns)]
+    missing = [
+        pl.lit(None, empty.schema[name]).alias(name)
+        for name in set(empty.columns) - set(rows.columns)
+    ]
     options = options_of_cell()
-    return list(measure(rows.with_columns(missing).select(empty.columns).cast(empty.schema), options)), options
+    return list(
+        measure(rows.with_columns(missing).select(empty.columns).cast(empty.schema), options)
+    ), options
 
 
 def test_distances_of_scores_are_compared_with_answers_that_are_dealt_anew_within_prompts() -> None:
@@ -155,12 +195,25 @@ def test_distances_of_scores_are_compared_with_answers_that_are_dealt_anew_withi
     assert far["value"] == pytest.approx(1, abs=0.2)
     assert far["p"] == pytest.approx(1 / 2000)
     assert far["null_mean"] < 0.5
-    assert (far["clusters"], far["generalises_to"], far["method"]) == (12, "prompts", "permutation (1999)")
-    corrected = found.filter(group="female", other="male", measure="score_distance_corrected").row(0, named=True)
+    assert (far["clusters"], far["generalises_to"], far["method"]) == (
+        12,
+        "prompts",
+        "permutation (1999)",
+    )
+    corrected = found.filter(group="female", other="male", measure="score_distance_corrected").row(
+        0, named=True
+    )
     assert corrected["value"] == far["value"] - far["null_mean"]
-    assert (corrected["p"], corrected["low"], corrected["n"], corrected["left_out"]) == (None, None, 95, 1)
+    assert (corrected["p"], corrected["low"], corrected["n"], corrected["left_out"]) == (
+        None,
+        None,
+        95,
+        1,
+    )
     parts, options = two_groups(apart=0.0)
-    near = estimates_of(parts, options, SETTINGS).filter(group="female", other="male", measure="score_distance")
+    near = estimates_of(parts, options, SETTINGS).filter(
+        group="female", other="male", measure="score_distance"
+    )
     assert near["p"].item() > 0.05
     assert near["value"].item() == pytest.approx(near["null_mean"].item(), abs=0.15)
 
@@ -174,9 +227,14 @@ def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, fl
     times, random = 3, np.random.default_rng(1)
 
     def drawn(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        places = np.array([0.0, 1.0, 2.0])[:, None] * random.normal(apart, apart / 2, (count, prompts, 1, 1))
+        places = np.array([0.0, 1.0, 2.0])[:, None] * random.normal(
+            apart, apart / 2, (count, prompts, 1, 1)
+        )
         answers = places + random.normal(size=(count, prompts, len(GROUPS), times))
-        sides = [(answers[..., one, :], answers[..., other, :]) for one, other in combinations(range(3), 2)]
+        sides = [
+            (answers[..., one, :], answers[..., other, :])
+            for one, other in combinations(range(3), 2)
+        ]
         between = np.stack([np.exp(-np.abs(one - other)) for one, other in sides], axis=-2)
         return between, np.exp(-np.abs(answers - np.roll(answers, 1, axis=-1)))
 

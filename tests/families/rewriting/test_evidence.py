@@ -19,7 +19,9 @@ def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
     instances, said = said_of_groups(folder, repetitions)
     options = options_of_cell()
     observations = observe(instances, said, options)
-    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, numbers_of(observations, options), options)
+    cell = MeasuredCell(
+        instances.lazy(), said.lazy(), observations, numbers_of(observations, options), options
+    )
     return table_of_cell(evidence(cell).units, EVIDENCE, "model", "dataset")
 
 
@@ -53,7 +55,10 @@ def test_prompts_in_which_a_group_is_refused_are_no_evidence(tmp_path: Path) -> 
     silent = found.filter(pl.col("group") == "non-binary")
     assert silent["said"].unique().to_list() == ["At home."]
     assert (
-        found.filter((pl.col("other") == "non-binary") | (pl.col("group") == "non-binary"))["unit"].unique().len() == 1
+        found.filter((pl.col("other") == "non-binary") | (pl.col("group") == "non-binary"))["unit"]
+        .unique()
+        .len()
+        == 1
     )
 
 
@@ -62,7 +67,13 @@ def test_without_a_second_answer_there_is_no_floor_and_no_evidence(tmp_path: Pat
 
 
 def test_words_that_another_text_has_not_are_told() -> None:
-    assert word_diff("He asked his boss.", "She asked her boss.") == ["", "He", " asked ", "his", " boss."]
+    assert word_diff("He asked his boss.", "She asked her boss.") == [
+        "",
+        "He",
+        " asked ",
+        "his",
+        " boss.",
+    ]
     assert differing_words("He asked his boss.", "She asked her boss.") == "He … his"
     assert differing_words("the same", "the same") == ""
     assert differing_words("the same", None) is None

@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.rewriting.measures import harm_expected_maximum, harm_fraction, harm_probability
+from biasgrid.families.rewriting.measures import (
+    harm_expected_maximum,
+    harm_fraction,
+    harm_probability,
+)
 from biasgrid.families.rewriting.similarity import (
     jaccard,
     list_deviation,
@@ -31,16 +35,22 @@ from biasgrid.families.tokens import clean_word
 GROUPS = {"female": [("she",), ("woman",), ("her",)], "male": [("he",), ("man",)]}
 STOP = ["the", "a"]
 TARGETS = ["nurse", "kind"]
-Words = st.lists(st.sampled_from(["she", "woman", "he", "man", "nurse", "kind", "tall", "the"]), max_size=7)
+Words = st.lists(
+    st.sampled_from(["she", "woman", "he", "man", "nurse", "kind", "tall", "the"]), max_size=7
+)
 
 
 def extremes(answers: pl.DataFrame, threshold: float) -> list[dict[str, Any]]:
     """The three numbers of harm in answers to prompts about a group, with counts, of the cell and of the group."""
     scores = answers.with_columns(score=pl.lit("toxic"), value="score", group=pl.lit("x"))
     found = [
-        list(each(scores, {"toxic": threshold})) for each in (harm_fraction, harm_expected_maximum, harm_probability)
+        list(each(scores, {"toxic": threshold}))
+        for each in (harm_fraction, harm_expected_maximum, harm_probability)
     ]
-    assert all(each.keys["options"].to_list() == [f"score=toxic, threshold={threshold}"] for each in found[0])
+    assert all(
+        each.keys["options"].to_list() == [f"score=toxic, threshold={threshold}"]
+        for each in found[0]
+    )
     return [
         {
             **{each.keys["measure"].item(): each.values.item() for each in numbers},
@@ -51,7 +61,9 @@ def extremes(answers: pl.DataFrame, threshold: float) -> list[dict[str, Any]]:
 
 
 def test_extremes_are_means_over_prompts() -> None:
-    scores = pl.DataFrame({"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None]})
+    scores = pl.DataFrame(
+        {"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None]}
+    )
     of_cell, of_group = extremes(scores, 0.3)
     # Of the first prompt two of four are above 0.3, of the second none of one; the third has no score.
     assert of_cell == {
@@ -65,17 +77,25 @@ def test_extremes_are_means_over_prompts() -> None:
 
 
 def test_extremes_of_nothing_are_no_numbers() -> None:
-    of_cell, _ = extremes(pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3)
-    numbers = [of_cell[name] for name in ("harm_fraction", "harm_expected_maximum", "harm_probability")]
+    of_cell, _ = extremes(
+        pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3
+    )
+    numbers = [
+        of_cell[name] for name in ("harm_fraction", "harm_expected_maximum", "harm_probability")
+    ]
     assert np.isnan(numbers).all()
     assert of_cell["n"] == 0
 
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1)), min_size=1, max_size=12), st.floats(0, 1), st.floats(0, 1)
+    st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1)), min_size=1, max_size=12),
+    st.floats(0, 1),
+    st.floats(0, 1),
 )
-def test_extremes_keep_their_order(answers: list[tuple[int, float]], one: float, other: float) -> None:
+def test_extremes_keep_their_order(
+    answers: list[tuple[int, float]], one: float, other: float
+) -> None:
     """A share is at most the share of prompts with any, and higher thresholds make both smaller, but no maximum."""
     scores = pl.DataFrame(answers, schema={"prompt": pl.Int64, "score": pl.Float64}, orient="row")
     low, high = (extremes(scores, threshold)[0] for threshold in sorted((one, other)))
@@ -132,9 +152,14 @@ def plain_co_occurrence(texts: list[list[str]], fading: float) -> dict[str, floa
                 for name, terms in GROUPS.items():
                     if (term,) in terms:
                         near[name][word] += fading ** abs(place - other)
-    terms_met = {name: sum(text.count(term) for text in texts for (term,) in terms) for name, terms in GROUPS.items()}
+    terms_met = {
+        name: sum(text.count(term) for text in texts for (term,) in terms)
+        for name, terms in GROUPS.items()
+    }
     shares = {
-        name: {word: count / sum(counts.values()) / terms_met[name] for word, count in counts.items()}
+        name: {
+            word: count / sum(counts.values()) / terms_met[name] for word, count in counts.items()
+        }
         for name, counts in near.items()
     }
     both = [word for word in TARGETS if word in shares["female"] and word in shares["male"]]
@@ -145,8 +170,12 @@ def plain_co_occurrence(texts: list[list[str]], fading: float) -> dict[str, floa
 @given(st.lists(Words, max_size=5), st.sampled_from([0.5, 0.95, 1.0]))
 def test_co_occurrence_bias_is_that_of_a_plain_loop(texts: list[list[str]], fading: float) -> None:
     found = co_occurrence_bias(table_of_words(texts), TARGETS, GROUPS, STOP, fading)
-    assert dict(found.select("word", "value").rows()) == pytest.approx(plain_co_occurrence(texts, fading), abs=1e-12)
-    swapped = co_occurrence_bias(table_of_words(texts), TARGETS, dict(reversed(GROUPS.items())), STOP, fading)
+    assert dict(found.select("word", "value").rows()) == pytest.approx(
+        plain_co_occurrence(texts, fading), abs=1e-12
+    )
+    swapped = co_occurrence_bias(
+        table_of_words(texts), TARGETS, dict(reversed(GROUPS.items())), STOP, fading
+    )
     assert swapped["value"].to_list() == pytest.approx(found["value"].to_list(), abs=1e-12)
 
 
@@ -156,12 +185,15 @@ def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
     expected = {}
     for target in TARGETS:
         counts = {
-            name: sum(text.count(target) * text.count(term) for text in texts for (term,) in terms) / len(terms)
+            name: sum(text.count(target) * text.count(term) for text in texts for (term,) in terms)
+            / len(terms)
             for name, terms in GROUPS.items()
         }
         if total := sum(counts.values()):
             expected[target] = sum(abs(count / total - 1 / 2) for count in counts.values()) / 2
-    found = stereotypical_association(table_of_words(texts), [(target,) for target in TARGETS], GROUPS)
+    found = stereotypical_association(
+        table_of_words(texts), [(target,) for target in TARGETS], GROUPS
+    )
     assert dict(found.select("word", "value").rows()) == pytest.approx(expected, abs=1e-12)
     assert all(0 <= value <= 1 / 2 for value in found["value"])
 
@@ -169,7 +201,10 @@ def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
 @pytest.mark.parametrize(
     ("answer", "names"),
     [
-        ("Some films:\n1. **Alien** (1979)\n2) Up: a man flies\n10. The Hours - sad", ["alien", "up", "the hours"]),
+        (
+            "Some films:\n1. **Alien** (1979)\n2) Up: a man flies\n10. The Hours - sad",
+            ["alien", "up", "the hours"],
+        ),
         ("- “Emma”\n* emma\n• Ulysses\nThat is all.", ["emma", "ulysses"]),
         ("I cannot recommend anything.", []),
         ("1984 is a book.", []),
@@ -215,6 +250,8 @@ def test_the_spread_is_that_of_the_groups(similarities: list[float]) -> None:
     range_of, deviation = list_range(similarities), list_deviation(similarities)
     assert range_of is not None
     assert deviation is not None
-    assert range_of == pytest.approx(max(abs(one - other) for one, other in combinations(similarities, 2)))
+    assert range_of == pytest.approx(
+        max(abs(one - other) for one, other in combinations(similarities, 2))
+    )
     assert 0 <= deviation <= range_of / 2 + 1e-12
     assert (list_range(similarities[:1]), list_deviation(similarities[:1])) == (None, None)

@@ -17,15 +17,21 @@ def test_prompts_are_rewritten_like_the_original(attribute: str) -> None:
         assert set(rewriter.words(prompt)) == set(row[f"words_{attribute}"])
         assert rewriter.rewrite(prompt, len(groups.names)) == row[f"neutral_{attribute}"]
         if row[f"words_{attribute}"]:
-            made = {f"{name}_prompt": rewriter.rewrite(prompt, place) for place, name in enumerate(groups.names)}
+            made = {
+                f"{name}_prompt": rewriter.rewrite(prompt, place)
+                for place, name in enumerate(groups.names)
+            }
             assert made == {name: created[name] for name in made}
 
 
 def test_answers_are_neutralised_like_the_original() -> None:
     rewriters = {
-        attribute: LangFairMode().rewriter(groups_of(f"langfair-{attribute}")) for attribute in ("gender", "race")
+        attribute: LangFairMode().rewriter(groups_of(f"langfair-{attribute}"))
+        for attribute in ("gender", "race")
     }
     for row in golden("pairs"):
         rewriter = rewriters[row["attribute"]]
-        neutral = [rewriter.rewrite(row[f"text{side}"], len(rewriter.groups.names)) for side in "12"]
+        neutral = [
+            rewriter.rewrite(row[f"text{side}"], len(rewriter.groups.names)) for side in "12"
+        ]
         assert neutral == [row["neutral1"], row["neutral2"]]

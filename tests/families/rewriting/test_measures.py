@@ -16,7 +16,13 @@ from biasgrid.families.rewriting.reading import read
 
 PROMPTS = ["She asks what he should read.", "What is worth reading?"]
 GROUPS = ("female", "male", "non-binary")
-KEYS = {"repetitions": 2, "neutral": True, "lists": True, "targets": "targets.txt", "scorers": ["vader-positive"]}
+KEYS = {
+    "repetitions": 2,
+    "neutral": True,
+    "lists": True,
+    "targets": "targets.txt",
+    "scorers": ["vader-positive"],
+}
 HARMS = {"vader-negative": 0.3, "toxicity": 0.5}
 
 
@@ -32,18 +38,33 @@ def lists(tmp_path: Path) -> Path:
 
 def config(folder: Path, **keys: Any) -> Any:
     """A config of one dataset, a writer and two scorers, of which the dataset names one."""
-    scorer = {"task": "text-classification", "checkpoint": "a/b", "revision": "0" * 40, "scorer": {"labels": ["toxic"]}}
+    scorer = {
+        "task": "text-classification",
+        "checkpoint": "a/b",
+        "revision": "0" * 40,
+        "scorer": {"labels": ["toxic"]},
+    }
     writer = {"task": "text-generation", "random": {"seed": 1}}
     models = {"toxicity": scorer, "writer": writer, "other": scorer}
     named = {name: model | {"kind": "K", "label": name} for name, model in models.items()}
-    section = {"family": "rewriting", "title": "T", "prompts": "prompts.txt", "groups": "gender.yaml", **KEYS, **keys}
+    section = {
+        "family": "rewriting",
+        "title": "T",
+        "prompts": "prompts.txt",
+        "groups": "gender.yaml",
+        **KEYS,
+        **keys,
+    }
     run = {"models": ["writer"], "datasets": ["prompts"]}
     return parse_config(
-        {"word_lists": str(folder), "models": named, "datasets": {"prompts": section}, "run": run}, "c.yaml"
+        {"word_lists": str(folder), "models": named, "datasets": {"prompts": section}, "run": run},
+        "c.yaml",
     )
 
 
-def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: dict[str, float]) -> pl.DataFrame:
+def measured(
+    folder: Path, answers: dict[tuple[int, str], list[str]], harmful: dict[str, float]
+) -> pl.DataFrame:
     """The measures of precomputed responses, by prompt and group one for each repetition."""
     grid = config(folder, harms=HARMS)
     question = grid.question("writer", "prompts")
@@ -54,7 +75,9 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     instances = pl.concat(expand(asking).parts)
     keys = instances.select("prompt", pl.col("group").cast(pl.String), "repetition").rows()
     said = [answers[prompt, group][repetition] for prompt, group, repetition in keys]
-    predictions = pl.DataFrame({"instance": instances["instance"], "response": said}).with_columns(status=pl.lit("ok"))
+    predictions = pl.DataFrame({"instance": instances["instance"], "response": said}).with_columns(
+        status=pl.lit("ok")
+    )
     scores = pl.DataFrame({"text": list(harmful), "score": list(harmful.values())}).with_columns(
         truncated=pl.lit(value=False)
     )
@@ -95,8 +118,12 @@ def values(found: pl.DataFrame, measure: str, **keys: Any) -> list[float]:
 
 def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> None:
     """Five prompts are asked, one of them for three groups and neutrally: two have one toxic answer of two."""
-    assert values(found, "harm_fraction", options="toxicity") == [pytest.approx((1 / 2 + 1 / 2) / 5)]
-    assert values(found, "harm_expected_maximum", options="toxicity") == [pytest.approx((0.6 + 0.9 + 3 * 0.1) / 5)]
+    assert values(found, "harm_fraction", options="toxicity") == [
+        pytest.approx((1 / 2 + 1 / 2) / 5)
+    ]
+    assert values(found, "harm_expected_maximum", options="toxicity") == [
+        pytest.approx((0.6 + 0.9 + 3 * 0.1) / 5)
+    ]
     assert values(found, "harm_probability", options="toxicity") == [pytest.approx(2 / 5)]
     assert values(found, "harm_probability", options="toxicity", group="male") == [1]
     assert values(found, "harm_probability", options="toxicity", group="neutral") == [0]
@@ -105,27 +132,38 @@ def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> N
 
 def test_words_near_words_of_groups_are_told_word_by_word(found: pl.DataFrame) -> None:
     """`grim` stands in the answer for men alone, twice beside two words of men, `kind` in both."""
-    assert values(found, "stereotypical_association", attribute="grim") == [pytest.approx(1 - 1 / 3)]
+    assert values(found, "stereotypical_association", attribute="grim") == [
+        pytest.approx(1 - 1 / 3)
+    ]
     (kind,) = values(found, "stereotypical_association", attribute="kind")
     assert 0 < kind < 1 - 1 / 3
     assert values(found, "stereotypical_association") == [pytest.approx((kind + 2 / 3) / 2)]
-    assert len(values(found, "co_occurrence_bias", group="female", other="male", attribute="kind")) == 1
+    assert (
+        len(values(found, "co_occurrence_bias", group="female", other="male", attribute="kind"))
+        == 1
+    )
     assert values(found, "co_occurrence_bias", group="female", other="male", attribute="grim") == []
 
 
 def test_lists_are_compared_with_the_neutral_ones(found: pl.DataFrame) -> None:
     """Of the men's one list one book of three is shared, of the women's all: the second answers are no lists."""
     assert values(found, "list_similarity", options="jaccard", group="female") == [1]
-    assert values(found, "list_similarity", options="jaccard", group="male") == [pytest.approx(1 / 3)]
+    assert values(found, "list_similarity", options="jaccard", group="male") == [
+        pytest.approx(1 / 3)
+    ]
     # How like neutral lists are to each other is their noise floor, no group's similarity to them.
     assert values(found, "list_similarity", options="jaccard", group="neutral") == []
     assert values(found, "list_range", options="jaccard") == [pytest.approx(2 / 3)]
     assert values(found, "list_similarity", options="serp", group="male") == [pytest.approx(2 / 3)]
 
 
-def test_prompts_with_neutral_words_change_no_comparison_of_groups(lists: Path, found: pl.DataFrame) -> None:
+def test_prompts_with_neutral_words_change_no_comparison_of_groups(
+    lists: Path, found: pl.DataFrame
+) -> None:
     compared = found.filter(~pl.col("measure").str.contains("list_|harm_|association|co_occ"))
-    assert not compared.filter((pl.col("group") == "neutral") | (pl.col("other") == "neutral")).height
+    assert not compared.filter(
+        (pl.col("group") == "neutral") | (pl.col("other") == "neutral")
+    ).height
     assert values(found, "refused") == [0]
 
 
@@ -151,7 +189,9 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
     ]
     assert answered(lists, rows) == []
     (missing,) = answered(lists, rows[:-1])
-    assert "no answer to 'What is worth reading?' for neutral, repetition 1; expected one" in missing
+    assert (
+        "no answer to 'What is worth reading?' for neutral, repetition 1; expected one" in missing
+    )
     (unknown,) = answered(lists, [*rows, rows[0] | {"prompt": "What is worth writing?"}])
     assert "line 11: there is no prompt 'What is worth writing?'" in unknown
 
@@ -159,11 +199,21 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("targets.txt", "# nothing\n", "targets.txt: contains no words; expected one word per line"),
-        ("gender.yaml", "bias_type: g\ngroups: [a, b]\nwords: [[she, he]]\n", "prompts.neutral: true, but the rows of"),
+        (
+            "targets.txt",
+            "# nothing\n",
+            "targets.txt: contains no words; expected one word per line",
+        ),
+        (
+            "gender.yaml",
+            "bias_type: g\ngroups: [a, b]\nwords: [[she, he]]\n",
+            "prompts.neutral: true, but the rows of",
+        ),
     ],
 )
-def test_files_that_cannot_be_used_are_told(lists: Path, name: str, content: str, message: str) -> None:
+def test_files_that_cannot_be_used_are_told(
+    lists: Path, name: str, content: str, message: str
+) -> None:
     (lists / name).write_text(content)
     with pytest.raises(InputError) as refused:
         load_word_lists(config(lists))

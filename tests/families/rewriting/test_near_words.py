@@ -24,7 +24,11 @@ words:
   - [young lady, young man, young person]
   - [Queen, King, Ruler]
 """
-ANSWERS = ["She is a kind nurse.", "He is kind. Mr. Ray and Mrs. Ray are kind.", "The Queen, a young lady, is kind."]
+ANSWERS = [
+    "She is a kind nurse.",
+    "He is kind. Mr. Ray and Mrs. Ray are kind.",
+    "The Queen, a young lady, is kind.",
+]
 
 
 @pytest.fixture
@@ -55,31 +59,40 @@ def test_titles_and_phrases_are_counted_as_langfair_counts_them(lists: Path) -> 
     assert found["co_occurrence_bias", "kind"] == pytest.approx(abs(log10(hers / his)))
     # Both lists have four words, though one of each is found: kind is once with `she`, twice with `he`.
     assert found["stereotypical_association", "kind"] == pytest.approx(2 / 3 - 1 / 2)
-    plain = near_words(grid_of(lists, groups="groups.yaml", stop_words="stop.txt", mode=None), ANSWERS)
+    plain = near_words(
+        grid_of(lists, groups="groups.yaml", stop_words="stop.txt", mode=None), ANSWERS
+    )
     # Elsewhere marks and capitals do not matter, and phrases are found: five times against four.
     assert plain["stereotypical_association", "kind"] == pytest.approx(abs(5 / 9 - 1 / 2))
 
 
 @pytest.mark.parametrize("keys", [{}, {"stop_words": "nltk"}, {"stop_words": "nltk", "mode": None}])
-def test_stop_words_of_nltk_are_those_of_the_users_data(keys: dict[str, Any], lists: Path, data: Path) -> None:
+def test_stop_words_of_nltk_are_those_of_the_users_data(
+    keys: dict[str, Any], lists: Path, data: Path
+) -> None:
     (data / "corpora" / "stopwords").mkdir(parents=True)
     (data / "corpora" / "stopwords" / "english").write_text("the\nand\n")
-    assert grid_of(lists, **keys).question("writer", "prompts").options["stop_words"] == ["and", "the"]
+    assert grid_of(lists, **keys).question("writer", "prompts").options["stop_words"] == [
+        "and",
+        "the",
+    ]
 
 
-def test_stop_words_that_are_not_there_are_told_with_how_to_get_them(lists: Path, data: Path) -> None:
+def test_stop_words_that_are_not_there_are_told_with_how_to_get_them(
+    lists: Path, data: Path
+) -> None:
     with pytest.raises(InputError) as caught:
         load_word_lists(grid_of(lists))
-    told = (
-        "your NLTK data, corpora/stopwords/english: does not exist; expected the stop words of NLTK (`python -m nltk."
-    )
+    told = "your NLTK data, corpora/stopwords/english: does not exist; expected the stop words of NLTK (`python -m nltk."
     assert told in str(caught.value)
     with pytest.raises(InputError, match="cannot be read"):
         load_word_lists(grid_of(lists, stop_words="none.txt"))
 
 
 @pytest.mark.parametrize("keys", [{"mode": None}, {"targets": None}])
-def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(keys: dict[str, Any], lists: Path, data: Path) -> None:
+def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(
+    keys: dict[str, Any], lists: Path, data: Path
+) -> None:
     grid = grid_of(lists, **keys)
     load_word_lists(grid)
     assert grid.question("writer", "prompts").options["stop_words"] is None
@@ -94,6 +107,8 @@ def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(keys: dict[str, Any
         ("The blacksmith is Eurasian.", "the blackmith is eurasian."),
     ],
 )
-def test_no_half_of_a_word_is_replaced_where_the_original_need_not(text: str, rewritten: str) -> None:
+def test_no_half_of_a_word_is_replaced_where_the_original_need_not(
+    text: str, rewritten: str
+) -> None:
     groups = groups_of("langfair-race")
     assert LangFairMode().rewriter(groups).rewrite(text, groups.names.index("black")) == rewritten

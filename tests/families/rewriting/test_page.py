@@ -44,13 +44,17 @@ FAR = [("0.667", "4"), ("0.333", "6")]
 """Association and n of a word in answers for one of three groups, and of one in those for two."""
 
 
-def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -> dict[str, pl.DataFrame]:
+def tables_of(
+    folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any
+) -> dict[str, pl.DataFrame]:
     """What is measured of two prompts for three groups, and the answers behind it."""
     instances, said = said_of_groups(folder, answers=answers)
     options = options_of_cell(**keys)
     observations = observe(instances, said, options)
     measures = numbers_of(observations, options)
-    units = evidence(MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)).units
+    units = evidence(
+        MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)
+    ).units
     return {
         "measures": table_of_cell(measures, MEASURES_TABLE, "writer", "letters"),
         "examples": table_of_cell(units, EVIDENCE, "writer", "letters"),
@@ -88,16 +92,30 @@ def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) ->
     pairs = shown["Pairs of groups"]
     titles = [title for title, _ in pairs["columns"]]
     rows = [dict(zip(titles, row, strict=True)) for row in pairs["rows"]]
-    (alike,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("rouge-l", "female", "male")]
+    (alike,) = [
+        row
+        for row in rows
+        if (row["By"], row["Group"], row["Compared with"]) == ("rouge-l", "female", "male")
+    ]
     similarity = (1 + 2 * 4 / (6 + 5)) / 2
     numbers = {"Similarity": similarity, "Noise floor": 1, "Corrected for noise": 1 - similarity}
-    assert {name: alike[name] for name in numbers} == {name: round(10_000 * value) for name, value in numbers.items()}
+    assert {name: alike[name] for name in numbers} == {
+        name: round(10_000 * value) for name, value in numbers.items()
+    }
     # Where a group is refused, the noise floor is that of the other prompt.
-    (rest,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("bleu", "male", "non-binary")]
+    (rest,) = [
+        row
+        for row in rows
+        if (row["By"], row["Group"], row["Compared with"]) == ("bleu", "male", "non-binary")
+    ]
     assert (rest["Similarity"], rest["Corrected for noise"]) == (rest["Noise floor"], 0)
     ends = shown["How answers end"]
     refused = [title for title, _ in ends["columns"]].index("Refused")
-    assert {row[0]: row[refused] for row in ends["rows"]} == {"female": 0, "male": 0, "non-binary": 5000}
+    assert {row[0]: row[refused] for row in ends["rows"]} == {
+        "female": 0,
+        "male": 0,
+        "non-binary": 5000,
+    }
     assert {"Scores of groups", "Scores of pairs"} < shown.keys()
 
 
@@ -107,7 +125,13 @@ def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFr
     # Two thirds is how far a word is from equal that stands with the words of one of three groups.
     assert [title for title, _ in own["columns"]] == ["Word", "Stereotypical association", "n"]
     assert [row[:2] for row in own["rows"]] == [["kind", 6667], ["calm", 3333]]
-    assert [title for title, _ in near["columns"]] == ["Word", "Group", "Compared with", "Co-occurrence bias", "n"]
+    assert [title for title, _ in near["columns"]] == [
+        "Word",
+        "Group",
+        "Compared with",
+        "Co-occurrence bias",
+        "n",
+    ]
     assert [row[:3] for row in near["rows"]] == [["calm", "female", "male"]]
 
 
@@ -116,7 +140,10 @@ def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: CellTables) -
     one, other = first["units"][0]["rows"][:2]
     assert first["about"] == ["gender", "female", "male"]
     assert first["explain"] == [("bias_type", "gender"), ("group", "female"), ("other", "male")]
-    assert (one["text"], other["text"]) == (["What is ", "she", " like?"], ["What is ", "he", " like?"])
+    assert (one["text"], other["text"]) == (
+        ["What is ", "she", " like?"],
+        ["What is ", "he", " like?"],
+    )
     assert (one["said"][1], other["said"][1]) == ("kind and", "grim,")
     assert one["text_pair"] == ["Be brief."]
 
@@ -149,7 +176,9 @@ def test_words_stand_with_their_numbers_where_texts_are_asked_for(
     path.write_text(report_of(RUN, **words), encoding="utf-8")
     report = Shown(chromium, path, CELL).drawn()
     rows = report.page.locator("#app section:has(> h3:text-is('Words')) tbody tr")
-    assert [row.split() for row in rows.all_inner_texts()] == [["show", "text", *numbers] for numbers in FAR]
+    assert [row.split() for row in rows.all_inner_texts()] == [
+        ["show", "text", *numbers] for numbers in FAR
+    ]
     report.press("t")
     assert [row.split() for row in rows.all_inner_texts()] == [["kind", *FAR[0]], ["calm", *FAR[1]]]
     assert report.complaints == []
@@ -157,14 +186,18 @@ def test_words_stand_with_their_numbers_where_texts_are_asked_for(
 
 
 @needs.axe.mark
-def test_axe_finds_nothing_on_the_page(chromium: Browser, words: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+def test_axe_finds_nothing_on_the_page(
+    chromium: Browser, words: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
     path = tmp_path / "index.html"
     path.write_text(report_of(RUN, **words), encoding="utf-8")
     assert found_by_axe(chromium, path, [CELL]) == {}
 
 
 def test_the_command_names_the_number_that_it_explains(shown: Shown) -> None:
-    commands = shown.page.eval_on_selector_all("#app code", "codes => codes.map(each => each.textContent)")
+    commands = shown.page.eval_on_selector_all(
+        "#app code", "codes => codes.map(each => each.textContent)"
+    )
     names = "--model writer --dataset letters --bias-type gender --group female --other male"
     assert f"biasgrid explain results {names}" in commands
     assert [each for each in commands if each.endswith("--dataset letters")] == []

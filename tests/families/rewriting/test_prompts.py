@@ -19,12 +19,20 @@ TEXTS = [
 ]
 SCORES = {"toxicity": 0.1, "threat": None}
 TOXIC = [
-    {"filename": f"{place}.txt", "begin": 0, "end": 9, "challenging": False, "prompt": {"text": text, **SCORES}}
+    {
+        "filename": f"{place}.txt",
+        "begin": 0,
+        "end": 9,
+        "challenging": False,
+        "prompt": {"text": text, **SCORES},
+    }
     | {"continuation": {"text": " more", **SCORES}}
     for place, text in enumerate(TEXTS)
 ]
 TALK = "#Person1#: Has Anna sent her bill?\n#Person2#: She has, on Monday."
-TALKS = [{"fname": "test_0", "dialogue": TALK, "summary": "Anna has sent her bill.", "topic": "a bill"}]
+TALKS = [
+    {"fname": "test_0", "dialogue": TALK, "summary": "Anna has sent her bill.", "topic": "a bill"}
+]
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
@@ -53,13 +61,19 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
         else:
             file.write(lines(TALKS))
     groups = tmp_path / "groups.yaml"
-    groups.write_text("bias_type: gender\ngroups: [female, male]\nwords: [[she, he, they], [her, his, their]]\n")
-    files = RewritingFiles(tmp_path, "prompt", groups, 1, None, None, "prompt", None, layout="dialogsum")
+    groups.write_text(
+        "bias_type: gender\ngroups: [female, male]\nwords: [[she, he, they], [her, his, their]]\n"
+    )
+    files = RewritingFiles(
+        tmp_path, "prompt", groups, 1, None, None, "prompt", None, layout="dialogsum"
+    )
     requests, faults = read(files)
     assert faults == []
     assert requests is not None
     assert requests.prompts == (f"Summarise this conversation in a few sentences.\n\n{TALK}",)
-    assert "Has Anna sent his bill?\n#Person2#: He has" in next(requests.rewritten_prompts()).texts[1]
+    assert (
+        "Has Anna sent his bill?\n#Person2#: He has" in next(requests.rewritten_prompts()).texts[1]
+    )
     requests, _ = read(replace(files, template="In short: {prompt}"))
     assert requests is not None
     assert requests.prompts == (f"In short: {TALK}",)
@@ -76,7 +90,12 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
             lines(TALKS),
             "line 1: no column 'prompt.text'; expected one of dialogue",
         ),
-        ("realtoxicityprompts", "prompts.jsonl", lines([{"prompt": {"text": 3}}]), "line 1, prompt.text: is not text"),
+        (
+            "realtoxicityprompts",
+            "prompts.jsonl",
+            lines([{"prompt": {"text": 3}}]),
+            "line 1, prompt.text: is not text",
+        ),
         ("dialogsum", "test.csv", 'dialogue\n"a', "not CSV"),
         ("dialogsum", "test.csv", b"dialogue\n\xff\n", "is not UTF-8"),
     ],

@@ -37,22 +37,39 @@ NEUTRAL = len(NAMES)
             "He's late; HE was ill.",
             "They're late; THEY were ill.",
         ),
-        ("An actress met a guy.", "An actress met a lady.", "An actor met a guy.", "An actor met a person."),
+        (
+            "An actress met a guy.",
+            "An actress met a lady.",
+            "An actor met a guy.",
+            "An actor met a person.",
+        ),
         (
             "The chairman humanely managed women.",
             "The chairwoman humanely managed women.",
             "The chairman humanely managed men.",
             "The chair humanely managed people.",
         ),
-        ("A uncle's nieces", "An aunt's nieces", "A uncle's nephews", "A parent's sibling's siblings' children"),
+        (
+            "A uncle's nieces",
+            "An aunt's nieces",
+            "A uncle's nephews",
+            "A parent's sibling's siblings' children",
+        ),
     ],
 )
 def test_words_become_those_of_a_group(text: str, female: str, male: str, neutral: str) -> None:
-    found = [GENDER.rewrite(text, place) for place in (NAMES.index("female"), NAMES.index("male"), NEUTRAL)]
+    found = [
+        GENDER.rewrite(text, place)
+        for place in (NAMES.index("female"), NAMES.index("male"), NEUTRAL)
+    ]
     assert found == [female, male, neutral]
 
 
-@given(st.lists(st.sampled_from([*GENDER.readings, "the", "a", "an", "is", "book", ".", "and"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from([*GENDER.readings, "the", "a", "an", "is", "book", ".", "and"]), max_size=12
+    )
+)
 def test_what_is_rewritten_twice_is_rewritten_once(words: list[str]) -> None:
     text = " ".join(words)
     for place in range(2):
@@ -80,7 +97,9 @@ def groups_in(folder: Path, text: str) -> tuple[Rewriter | None, list[str]]:
 
 def test_words_hold_where_what_they_need_follows(tmp_path: Path) -> None:
     (tmp_path / "people.txt").write_text("man  # a word\nwomen\n")
-    rewriter, faults = groups_in(tmp_path, f"{ROWS}people: people.txt\nbefore_person:\n  - [black, white]\n")
+    rewriter, faults = groups_in(
+        tmp_path, f"{ROWS}people: people.txt\nbefore_person:\n  - [black, white]\n"
+    )
     assert rewriter is not None, faults
     assert rewriter.rewrite("A black man in a black car met Black women.", 1) == (
         "A white man in a black car met White women."
@@ -91,7 +110,10 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
     rows = "words:\n  - [tabby, hound*, pet]\n  - [queen, hound, ruler]\n"
     rewriter, faults = groups_in(tmp_path, ROWS + rows)
     assert rewriter is not None, faults
-    assert (rewriter.rewrite("My hound.", 0), rewriter.ambiguous_words("My hound.")) == ("My tabby.", ["hound"])
+    assert (rewriter.rewrite("My hound.", 0), rewriter.ambiguous_words("My hound.")) == (
+        "My tabby.",
+        ["hound"],
+    )
     _, faults = groups_in(tmp_path, ROWS + rows.replace("*", ""))
     assert faults == [
         "line 5, words[1]: 'hound' is in 2 rows, 0 of them marked; expected hound* in the row to use by default"
@@ -111,8 +133,14 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
         ),
         ("words:\n  - [cat, '']\n", "line 4, words[0][1]: no word; expected a word, or a list"),
         ("words: []\n", "no words; expected rows of words in one of words, nouns"),
-        ("before_person:\n  - [cat, dog]\n", "line 3, before_person: no `people`; expected `people`, a file of words"),
-        ("words:\n  - [cat, dog]\npeople: none.txt\n", "none.txt: cannot be read (No such file or directory)"),
+        (
+            "before_person:\n  - [cat, dog]\n",
+            "line 3, before_person: no `people`; expected `people`, a file of words",
+        ),
+        (
+            "words:\n  - [cat, dog]\npeople: none.txt\n",
+            "none.txt: cannot be read (No such file or directory)",
+        ),
     ],
 )
 def test_bad_words_are_told(rows: str, message: str, tmp_path: Path) -> None:

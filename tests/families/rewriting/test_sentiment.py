@@ -15,11 +15,15 @@ def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
     rows = golden("pairs")
     scores = {side: sentiment_of(pl.Series([row[f"text{side}"] for row in rows])) for side in "12"}
     for side, found in scores.items():
-        assert found.to_dicts() == [{name: row[f"vader{side}"][name] for name in VADER_SCORES} for row in rows]
+        assert found.to_dicts() == [
+            {name: row[f"vader{side}"][name] for name in VADER_SCORES} for row in rows
+        ]
     negative = [scores[side]["neg"] for side in "12"]
     apart = [abs(one - other) for one, other in zip(*negative, strict=True)]
     assert apart == pytest.approx([row["sentiment_pair_neg"] for row in rows])
     # Strong parity: the mean distance of the sorted scores.
-    known = pl.DataFrame({"value": pl.concat(negative), "group": ["one"] * len(rows) + ["other"] * len(rows)})
+    known = pl.DataFrame(
+        {"value": pl.concat(negative), "group": ["one"] * len(rows) + ["other"] * len(rows)}
+    )
     expected = np.abs(np.sort(negative[0]) - np.sort(negative[1])).mean()
     assert list(pair_distances(known, ("one", "other"))) == [pytest.approx(expected)]

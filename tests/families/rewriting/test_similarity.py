@@ -20,9 +20,18 @@ def similarity(name: str, one: str, other: str) -> float:
 @pytest.mark.parametrize("kind", ["raw", "neutral"])
 def test_numbers_are_those_of_the_original(kind: str) -> None:
     rows = golden("pairs")
-    texts = [row[name + side] for row in rows for side in "12" for name in ["text" if kind == "raw" else "neutral"]]
+    texts = [
+        row[name + side]
+        for row in rows
+        for side in "12"
+        for name in ["text" if kind == "raw" else "neutral"]
+    ]
     pairs = np.arange(len(texts)).reshape(-1, 2)
-    told = {"bleu": f"bleu_{kind}", "rouge-l": f"rougeL_{kind}", "rouge-lsum": f"rougeLsum_f_{kind}"}
+    told = {
+        "bleu": f"bleu_{kind}",
+        "rouge-l": f"rougeL_{kind}",
+        "rouge-lsum": f"rougeLsum_f_{kind}",
+    }
     for name, key in told.items():
         expected = [row[key]["f"] if name == "rouge-l" else row[key] for row in rows]
         assert SIMILARITIES[name](texts, pairs) == pytest.approx(expected, abs=1e-9), name
@@ -33,7 +42,11 @@ TEXTS = st.text(st.sampled_from("abI 'n\".,:;!?()-$%1cat's \n"), max_size=60)
 
 @given(TEXTS)
 def test_words_are_those_of_nltk_where_sentences_are_the_same(text: str) -> None:
-    whole = [word for sentence in sentences_of_text(text) for word in NLTKWordTokenizer().tokenize(sentence)]
+    whole = [
+        word
+        for sentence in sentences_of_text(text)
+        for word in NLTKWordTokenizer().tokenize(sentence)
+    ]
     assert tokenize_words(text) == whole
 
 
@@ -46,7 +59,10 @@ def test_a_similarity_lies_between_nothing_and_the_same(name: str, one: str, oth
 
 
 def test_lines_in_another_order_are_the_same_lines() -> None:
-    one, other = "She plans well.\nShe listens.\nThey trust her.", "They trust her.\nShe plans well.\nShe listens."
+    one, other = (
+        "She plans well.\nShe listens.\nThey trust her.",
+        "They trust her.\nShe plans well.\nShe listens.",
+    )
     assert similarity("rouge-lsum", one, other) == 1
     assert similarity("rouge-l", one, other) < 1
 

@@ -31,8 +31,15 @@ def measures(tmp_path: Path) -> pl.DataFrame:
 def test_areas_are_counts(measures: pl.DataFrame) -> None:
     rows = answer_bubbles.class_rows(measures).filter(bias_type="people")
     sure = rows.filter(what=answer_bubbles.SURE)
-    found = {(group, kind): (value, n) for group, kind, value, n in sure.select("group", "kind", "value", "n").rows()}
-    expected = {("elf", "right"): (2 / 3, 4), ("elf", "wrong"): (2 / 3, 4), ("troll", "right"): (0.8, 2)}
+    found = {
+        (group, kind): (value, n)
+        for group, kind, value, n in sure.select("group", "kind", "value", "n").rows()
+    }
+    expected = {
+        ("elf", "right"): (2 / 3, 4),
+        ("elf", "wrong"): (2 / 3, 4),
+        ("troll", "right"): (0.8, 2),
+    }
     expected[("troll", "wrong")] = (0.8, 2)
     assert found.keys() == expected.keys()
     for key, (value, n) in expected.items():
@@ -45,7 +52,9 @@ def test_areas_are_counts(measures: pl.DataFrame) -> None:
 def test_the_figure_is_drawn_with_intervals_and_says_where_there_is_nothing(
     measures: pl.DataFrame, tmp_path: Path
 ) -> None:
-    certain = measures.with_columns(low=pl.col("value") - 0.1, high=pl.col("value") + 0.1, clusters=2)
+    certain = measures.with_columns(
+        low=pl.col("value") - 0.1, high=pl.col("value") + 0.1, clusters=2
+    )
     figure = answer_bubbles.figure(certain, CONTEXT)
     assert "95 % over 2 clusters" in figure.labels.subtitle
     # What has no mark has no entry in the legend.

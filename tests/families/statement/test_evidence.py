@@ -21,7 +21,9 @@ from biasgrid.tables.measures import MEASURES, table_of_cell
 
 def evidence(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     observations = observe(instances, predictions, {})
-    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measured(instances, predictions), {})
+    cell = MeasuredCell(
+        instances.lazy(), predictions.lazy(), observations, measured(instances, predictions), {}
+    )
     return table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
@@ -30,12 +32,19 @@ def test_the_firmest_errors_come_first(tmp_path: Path) -> None:
     # The pair 7 ("Elves are mean.") is answered wrongly, all others nearly rightly.
     wrong = [pair == 7 for pair in instances["pair"]]
     right = [0.1 if each else 0.9 for each in wrong]
-    shares = [share if label == "Yes" else 1 - share for share, label in zip(right, instances["label"], strict=True)]
+    shares = [
+        share if label == "Yes" else 1 - share
+        for share, label in zip(right, instances["label"], strict=True)
+    ]
     found = evidence(
-        instances, predictions_of("choice", instances, probabilities=[[each, 1 - each] for each in shares])
+        instances,
+        predictions_of("choice", instances, probabilities=[[each, 1 - each] for each in shares]),
     )
     first = found.filter(bias_type="people").head(2)
-    assert first["text"].to_list() == ["Elves are mean. Yes or No?", "Elves are not mean. Yes or No?"]
+    assert first["text"].to_list() == [
+        "Elves are mean. Yes or No?",
+        "Elves are not mean. Yes or No?",
+    ]
     assert first.select("expected", "said").rows() == [("No", "Yes"), ("Yes", "No")]
     assert first["unit_value"].to_list() == pytest.approx([0.9, 0.9])
     assert first["score"].to_list() == pytest.approx([0.1, 0.1])
@@ -43,24 +52,50 @@ def test_the_firmest_errors_come_first(tmp_path: Path) -> None:
     assert first["value"].to_list() == pytest.approx([2 / 8, 2 / 8])
     assert set(found["bias_type"]) == {"people", "people #1", "people #2", "traits"}
     elves = found.filter(bias_type="people", group="elf")
-    assert elves["role"].to_list() == ["strongest", "strongest", "typical", "typical", "contrary", "contrary"]
+    assert elves["role"].to_list() == [
+        "strongest",
+        "strongest",
+        "typical",
+        "typical",
+        "contrary",
+        "contrary",
+    ]
     assert elves["unit_value"].to_list() == pytest.approx([0.9] * 2 + [0.1] * 4)
     assert found["rank"].is_sorted()
 
 
 def test_there_are_none_where_nothing_was_answered(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
-    assert evidence(instances, predictions_of("text", instances, response=["?"] * 24, status=["ok"] * 24)).is_empty()
+    assert evidence(
+        instances, predictions_of("text", instances, response=["?"] * 24, status=["ok"] * 24)
+    ).is_empty()
 
 
 def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
     values = {"error": 0.25, "p_yes": 0.6, "p_no": 0.3, "bias": None}
     rows = [
-        {"measure": name, "value": value, "bias_type": "people", "group": "elf", "options": "", "n": 8, "left_out": 0}
+        {
+            "measure": name,
+            "value": value,
+            "bias_type": "people",
+            "group": "elf",
+            "options": "",
+            "n": 8,
+            "left_out": 0,
+        }
         for name, value in values.items()
     ]
-    measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
+    measures = table_of_cell(
+        pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements"
+    )
     cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
     (table,) = cell_payload(cell, {})["tables"]
-    assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
+    assert [title for title, _ in table["columns"]] == [
+        "Domain",
+        "Class",
+        "Error rate",
+        "P(Yes)",
+        "P(No)",
+        "n",
+    ]
     assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]

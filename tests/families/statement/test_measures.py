@@ -87,9 +87,15 @@ def test_templates_count_alike_in_the_macro_error(tmp_path: Path) -> None:
 def test_parts_are_templates_classes_and_values(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     about_trolls = pl.col("names").list.contains(pl.lit("Trolls").cast(pl.Categorical))
-    measures = measured(instances, scored(instances, about_trolls.cast(pl.Float64), (~about_trolls).cast(pl.Float64)))
+    measures = measured(
+        instances,
+        scored(instances, about_trolls.cast(pl.Float64), (~about_trolls).cast(pl.Float64)),
+    )
     rates = measures.filter(pl.col("measure") == "yes_rate", pl.col("group").is_not_null())
-    found = {row[:3]: row[3:] for row in rates.select("bias_type", "group", "subject", "value", "n").iter_rows()}
+    found = {
+        row[:3]: row[3:]
+        for row in rates.select("bias_type", "group", "subject", "value", "n").iter_rows()
+    }
     assert found["people #1", "troll", None] == (1, 4)
     assert found["people #1", "elf", None] == (0.5, 8)
     assert found["people #2", "elf", "Pixies"] == (0.5, 4)
@@ -97,7 +103,10 @@ def test_parts_are_templates_classes_and_values(tmp_path: Path) -> None:
     assert found["traits", "good", None] == (pytest.approx(1 / 3), 6)
     by_template = measures.filter(pl.col("measure") == "yes_rate", pl.col("template").is_not_null())
     assert by_template["value"].to_list() == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1 / 3])
-    assert measures.filter(measure="inconsistency", group="troll", bias_type="people")["value"].max() == 1
+    assert (
+        measures.filter(measure="inconsistency", group="troll", bias_type="people")["value"].max()
+        == 1
+    )
 
 
 def test_classes_are_compared_as_groups(tmp_path: Path) -> None:
@@ -106,16 +115,22 @@ def test_classes_are_compared_as_groups(tmp_path: Path) -> None:
     about_trolls = pl.col("classes").list.first().cast(pl.String) == "troll"
     yes = pl.when(about_trolls).then(0.5).otherwise(IS_TRUE.cast(pl.Float64))
     measures = measured(instances, scored(instances, yes, 1 - yes))
-    of_people = measures.filter(pl.col("template").is_null(), pl.col("other").is_null(), bias_type="people")
+    of_people = measures.filter(
+        pl.col("template").is_null(), pl.col("other").is_null(), bias_type="people"
+    )
     scores = of_people.filter(measure="score", options="score=mean_class_probability, mode=group")
     found = dict(scores.select("group", "value").iter_rows())
     assert found == {None: pytest.approx(5 / 6), "elf": 1, "troll": 0.5}
-    options = "score=mean_class_probability, distance=absolute, comparison=pairwise, mode=counterfactual"
+    options = (
+        "score=mean_class_probability, distance=absolute, comparison=pairwise, mode=counterfactual"
+    )
     (distance,) = of_people.filter(measure="distance", options=options).select("value", "n").rows()
     # Cases are the template and the trait: two of each.
     assert distance == (0.5, 4)
     (failures,) = (
-        of_people.filter(measure="failure_rate", options="difference=mean, threshold=0.1").select("value", "n").rows()
+        of_people.filter(measure="failure_rate", options="difference=mean, threshold=0.1")
+        .select("value", "n")
+        .rows()
     )
     assert failures == (1, 4)
     comparisons = {
@@ -144,10 +159,14 @@ def test_where_nothing_was_answered_there_are_nulls(tmp_path: Path) -> None:
 def test_a_class_without_answers_has_nulls(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     about_trolls = pl.col("names").list.contains(pl.lit("Trolls").cast(pl.Categorical))
-    response = instances.select(pl.when(about_trolls).then(pl.lit("I'm sorry, but no.")).otherwise(pl.lit("No.")))
+    response = instances.select(
+        pl.when(about_trolls).then(pl.lit("I'm sorry, but no.")).otherwise(pl.lit("No."))
+    )
     texts = predictions_of("text", instances, response=response.to_series(), status=["ok"] * 24)
     measures = measured(instances, texts)
-    of_trolls = measures.filter(pl.col("subject").is_null(), group="troll", bias_type="people", options="")
+    of_trolls = measures.filter(
+        pl.col("subject").is_null(), group="troll", bias_type="people", options=""
+    )
     values = dict(of_trolls.select("measure", "value").iter_rows())
     assert values["error"] is None
     assert values["refusals"] == 1
@@ -183,9 +202,9 @@ def test_answers_are_found_in_texts(
 ) -> None:
     instances = instances_of(tmp_path).head(1)
     columns = {"probabilities": [[None, None]]} if kind == "choice" else {}
-    found = read_answers(predictions_of(kind, instances, response=[response], status=[status], **columns)).row(
-        0, named=True
-    )
+    found = read_answers(
+        predictions_of(kind, instances, response=[response], status=[status], **columns)
+    ).row(0, named=True)
     assert (found["says_yes"], found["outcome"]) == (answer, outcome)
     assert found["share"] == (None if answer is None else float(answer))
 
@@ -206,7 +225,9 @@ def test_probabilities_are_answers(
     pair: list[float | None], share: float | None, answer: bool | None, tmp_path: Path
 ) -> None:
     instances = instances_of(tmp_path).head(1)
-    found = read_answers(predictions_of("choice", instances, probabilities=[pair])).row(0, named=True)
+    found = read_answers(predictions_of("choice", instances, probabilities=[pair])).row(
+        0, named=True
+    )
     assert found["says_yes"] == answer
     assert found["share"] == (None if share is None else pytest.approx(share, abs=1e-6))
 
@@ -215,7 +236,9 @@ def test_the_numbers_of_apes_are_rounded_up(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     number = pl.col("instance").cast(pl.Int64)
     chosen = number.is_in([0, 13])
-    texts = instances.select(pl.when(chosen).then(pl.lit("maybe")).otherwise(pl.col("label").cast(pl.String)))
+    texts = instances.select(
+        pl.when(chosen).then(pl.lit("maybe")).otherwise(pl.col("label").cast(pl.String))
+    )
     predictions = predictions_of("text", instances, response=texts.to_series(), status=["ok"] * 24)
     found = whole(measured(instances, predictions, mode="apes"))
     assert {name: found[name] for name in DEFINITIONS.of("apes")} == {
@@ -231,4 +254,6 @@ def test_all_measures_are_declared(tmp_path: Path) -> None:
     half = pl.when(IS_TRUE).then(0.6).otherwise(np.pi / 10)
     own = measured(instances, scored(instances, half, 1 - half), mode="apes").filter(options="")
     assert set(own["measure"]) == set(DEFINITIONS.of("measures", "negations", "apes"))
-    assert {name for name, measure in DEFINITIONS.of("measures").items() if measure.headline == ""} == ONES
+    assert {
+        name for name, measure in DEFINITIONS.of("measures").items() if measure.headline == ""
+    } == ONES

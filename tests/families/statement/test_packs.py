@@ -45,7 +45,10 @@ def test_every_template_has_its_negation_and_a_reason(name: str) -> None:
     rows = list(csv.DictReader((FOLDER / f"{name}.csv").open()))
     assert all(re.fullmatch(r"[A-Z].{20,}\.", row["reason"]) for row in rows)
     for stated, negated in pack.statements:
-        words = [Counter(re.findall(r"\w+", pack.templates[place].text.lower())) for place in (stated, negated)]
+        words = [
+            Counter(re.findall(r"\w+", pack.templates[place].text.lower()))
+            for place in (stated, negated)
+        ]
         assert "not" in words[1] - words[0]
 
 
@@ -62,14 +65,24 @@ def test_the_counts_are_those_of_the_readme(name: str) -> None:
 def test_a_placebo_pack_has_the_templates_of_its_pack(control: str) -> None:
     name = control.removeprefix("placebo").lstrip("-") or "race"
     placebo = pack_named(control).templates
-    assert {domain for template in placebo for domain in template.domains} == {"placebo", "jobs", "traits", ""}
-    in_place = [[name if domain == "placebo" else domain for domain in template.domains] for template in placebo]
+    assert {domain for template in placebo for domain in template.domains} == {
+        "placebo",
+        "jobs",
+        "traits",
+        "",
+    }
+    in_place = [
+        [name if domain == "placebo" else domain for domain in template.domains]
+        for template in placebo
+    ]
     templates = pack_named(name).templates
     assert in_place == [list(template.domains) for template in templates]
     assert [template.text for template in placebo] == [template.text for template in templates]
 
 
-@pytest.mark.parametrize("name", ["gender", "race", "religion", "disability", "placebo", "jobs", "traits"])
+@pytest.mark.parametrize(
+    "name", ["gender", "race", "religion", "disability", "placebo", "jobs", "traits"]
+)
 def test_all_classes_have_as_many_values(name: str) -> None:
     lines = (FOLDER / f"domains/{name}.txt").read_text().splitlines()
     counts = Counter(line.split(", ")[1] for line in lines)

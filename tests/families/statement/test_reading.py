@@ -19,7 +19,10 @@ from biasgrid.tables.keys import request_keys
 def texts_with(folder: Path, constraint: str) -> list[str]:
     """The values that go together, without the rest of the text."""
     template = f'a,#1 + #2,people,people,"{constraint}",No,\n'
-    return [text.removesuffix(" Yes or No?") for text in instances_of(folder, templates=HEADER + template)["text"]]
+    return [
+        text.removesuffix(" Yes or No?")
+        for text in instances_of(folder, templates=HEADER + template)["text"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,9 @@ def texts_with(folder: Path, constraint: str) -> list[str]:
         ("eq(#1, {Elves}) or eq(#2, {Elves}) | neq(#1, #2) | neq(#2_class, {troll})", ["Elves + Pixies", "Pixies + Elves", "Trolls + Elves"]),
     ],
 )  # fmt: skip
-def test_constraints_say_which_values_go_together(constraint: str, kept: list[str], tmp_path: Path) -> None:
+def test_constraints_say_which_values_go_together(
+    constraint: str, kept: list[str], tmp_path: Path
+) -> None:
     assert texts_with(tmp_path, constraint) == kept
 
 
@@ -47,7 +52,12 @@ def test_negations_stand_behind_their_statements(tmp_path: Path) -> None:
     assert instances["pair"].to_list() == [place // 2 for place in range(24)]
     assert instances["negated"].to_list() == [False, True] * 12
     assert instances["label"].to_list() == ["No", "Yes"] * 12
-    assert instances["template_id"].unique(maintain_order=True).to_list() == ["calm", "not-calm", "kind", "not-kind"]
+    assert instances["template_id"].unique(maintain_order=True).to_list() == [
+        "calm",
+        "not-calm",
+        "kind",
+        "not-kind",
+    ]
     assert instances.select("domains", "names", "classes").row(12) == (
         ["people", "traits"],
         ["Elves", "kind"],
@@ -67,7 +77,9 @@ def test_statements_with_the_text_of_an_earlier_one_are_left_out(tmp_path: Path)
     instances = instances_of(tmp_path, templates=TEMPLATES + again)
     assert len(instances) == 24
     assert instances["text"].is_unique().all()
-    assert len(instances_of(tmp_path, templates=TEMPLATES + "more,#1 were kind.,people,,,No,\n")) == 27
+    assert (
+        len(instances_of(tmp_path, templates=TEMPLATES + "more,#1 were kind.,people,,,No,\n")) == 27
+    )
 
 
 def test_a_statement_is_left_out_with_its_negation(tmp_path: Path) -> None:
@@ -91,11 +103,15 @@ def test_instances_do_not_depend_on_how_many_are_in_memory(tmp_path: Path) -> No
 @pytest.mark.parametrize("mode", [None, "apes"])
 def test_samples_are_whole_nested_and_balanced(tmp_path: Path, mode: str | None) -> None:
     halves = TEMPLATES.splitlines(keepends=True)
-    templates = "".join([halves[0], halves[1], halves[3], halves[2], halves[4]]) if mode else TEMPLATES
+    templates = (
+        "".join([halves[0], halves[1], halves[3], halves[2], halves[4]]) if mode else TEMPLATES
+    )
     every = instances_of(tmp_path, templates=templates, mode=mode)
     smaller: set[int] = set()
     for units in range(1, 13):
-        some = instances_of(tmp_path, templates=templates, mode=mode, sample=Sample(units=units, seed=3))
+        some = instances_of(
+            tmp_path, templates=templates, mode=mode, sample=Sample(units=units, seed=3)
+        )
         assert some["pair"].n_unique() == units
         assert len(some) == 2 * units
         assert smaller <= set(request_keys(some)) <= set(request_keys(every))
@@ -107,7 +123,12 @@ def test_samples_are_whole_nested_and_balanced(tmp_path: Path, mode: str | None)
 def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
     digests = [
         pack_of(tmp_path, **options).digest()
-        for options in ({}, {"repetitions": 2}, {"prompt": "{statement}"}, {"sample": Sample(units=3)})
+        for options in (
+            {},
+            {"repetitions": 2},
+            {"prompt": "{statement}"},
+            {"sample": Sample(units=3)},
+        )
     ]
     assert len(set(digests)) == 4
     assert pack_of(tmp_path / "elsewhere").digest() == digests[0]
@@ -144,7 +165,9 @@ def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
         ("param_2", "param_1", "line 1: the column 'param_1' appears twice; expected each column once"),
     ],
 )  # fmt: skip
-def test_faulty_templates_are_refused(old: str, new: str, message: str | None, tmp_path: Path) -> None:
+def test_faulty_templates_are_refused(
+    old: str, new: str, message: str | None, tmp_path: Path
+) -> None:
     assert (old in TEMPLATES) == (message is not None)
     found = faults_of(tmp_path, templates=TEMPLATES.replace(old, new, 1))
     assert message is None or f"templates.csv, {message}" in found
@@ -168,14 +191,18 @@ def test_faulty_domains_are_refused(lines: str, messages: list[str], tmp_path: P
 
 
 def test_constraints_that_leave_nothing_are_refused(tmp_path: Path) -> None:
-    found = faults_of(tmp_path, templates=TEMPLATES.replace("neq(#1, #2)", "neq(#1, #2) | eq(#1, #2)"))
+    found = faults_of(
+        tmp_path, templates=TEMPLATES.replace("neq(#1, #2)", "neq(#1, #2) | eq(#1, #2)")
+    )
     expected = "its constraint leaves no values; expected values that satisfy the constraint"
     assert found == [f"templates.csv, line {line}: {expected}" for line in (2, 3)]
 
 
 def test_two_files_of_a_domain_are_refused(tmp_path: Path) -> None:
     found = faults_of(tmp_path, domains=DOMAINS | {"traits.csv": "kind,good\n"})
-    assert found == ["domains/traits.txt: is a second file for the domain 'traits'; expected one file per domain"]
+    assert found == [
+        "domains/traits.txt: is a second file for the domain 'traits'; expected one file per domain"
+    ]
 
 
 def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
@@ -189,7 +216,9 @@ def test_more_statements_than_there_are_numbers_are_refused(tmp_path: Path) -> N
     many = "".join(f"value {number},class\n" for number in range(3000))
     header = "template_id,template_text,param_1,param_2,param_3,constraints,label\n"
     found = faults_of(tmp_path, templates=header + "a,#1 #2 #3,d,d,d,,No\n", domains={"d": many})
-    assert found == ["templates.csv: more than 4,294,967,295 statements; expected fewer parameters or values"]
+    assert found == [
+        "templates.csv: more than 4,294,967,295 statements; expected fewer parameters or values"
+    ]
 
 
 def test_a_file_without_templates_is_refused(tmp_path: Path) -> None:

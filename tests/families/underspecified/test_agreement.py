@@ -38,7 +38,9 @@ def settings_of(instances: pl.DataFrame) -> StatisticsSettings:
 
 
 def agreement(measures: pl.DataFrame) -> tuple[float | None, int, int]:
-    value, n, left_out = measures.filter(measure="stereotype_agreement").select("value", "n", "left_out").row(0)
+    value, n, left_out = (
+        measures.filter(measure="stereotype_agreement").select("value", "n", "left_out").row(0)
+    )
     return value, n, left_out
 
 
@@ -52,7 +54,9 @@ def noisy(instances: pl.DataFrame, seed: int = 3) -> pl.DataFrame:
     return spans(instances, *np.random.default_rng(seed).random((2, len(instances))))
 
 
-def test_a_model_that_prefers_whom_stereotypes_name_agrees_and_one_that_does_the_opposite_disagrees() -> None:
+def test_a_model_that_prefers_whom_stereotypes_name_agrees_and_one_that_does_the_opposite_disagrees() -> (
+    None
+):
     instances = one_list(4, SUBJECT_GROUPS, attributes=3, templates=2)
     measures, _ = found(instances, stereotyped(instances))
     # 2 x 2 pairs across groups, 2 attributes, 2 templates; pairs of one group and the third attribute say nothing.
@@ -65,7 +69,10 @@ def test_agreement_is_the_mean_of_the_associations_of_the_clusters_that_are_name
     instances = one_list(4, SUBJECT_GROUPS, attributes=2, templates=3)
     measures, rows = found(instances, noisy(instances))
     gamma = measures.filter(measure="gamma").drop_nulls(["subject_group", "attribute"])
-    named = [gamma.filter(attribute=name, subject_group=group)["value"].item() for name, group in NAMED.items()]
+    named = [
+        gamma.filter(attribute=name, subject_group=group)["value"].item()
+        for name, group in NAMED.items()
+    ]
     value, n, _ = agreement(measures)
     assert value == pytest.approx(np.mean(named), abs=1e-12)
     of_it = rows.filter(measure="stereotype_agreement")
@@ -79,7 +86,9 @@ def test_agreement_is_the_mean_of_the_associations_of_the_clusters_that_are_name
     assert by_over[OVER_ALL] > max(by_over["clusters"], by_over["names"])
 
 
-@pytest.mark.parametrize(("subject_groups", "generalises_to"), [(SUBJECT_GROUPS, OVER_ALL), (None, "clusters")])
+@pytest.mark.parametrize(
+    ("subject_groups", "generalises_to"), [(SUBJECT_GROUPS, OVER_ALL), (None, "clusters")]
+)
 def test_of_clusters_of_names_the_summary_shows_the_interval_over_names_too(
     subject_groups: list[str | None] | None, generalises_to: str
 ) -> None:
@@ -89,13 +98,21 @@ def test_of_clusters_of_names_the_summary_shows_the_interval_over_names_too(
     options = OPTIONS | {"stereotypes": named}
     sums = sums_of_cell(FAMILY, observe(instances, noisy(instances), options), options)
     told = estimate_cell(
-        f"biasgrid.families.{FAMILY}", sums, options, MetricDefinitions([], {}, {}), settings_of(instances)
+        f"biasgrid.families.{FAMILY}",
+        sums,
+        options,
+        MetricDefinitions([], {}, {}),
+        settings_of(instances),
     )
     summary = summarise(
-        told.measures, {"model": ModelFacts("QA", "one", {})}, {"dataset": {"stereotype_agreement": ""}}
+        told.measures,
+        {"model": ModelFacts("QA", "one", {})},
+        {"dataset": {"stereotype_agreement": ""}},
     ).summary
     shown = summary.filter(measure="stereotype_agreement").row(0, named=True)
-    wanted = rows.filter(measure="stereotype_agreement", generalises_to=generalises_to).row(0, named=True)
+    wanted = rows.filter(measure="stereotype_agreement", generalises_to=generalises_to).row(
+        0, named=True
+    )
     assert shown["generalises_to"] == generalises_to
     assert (shown["low"], shown["high"]) == (wanted["low"], wanted["high"])
     assert None not in (shown["low"], shown["high"])
@@ -124,7 +141,9 @@ def test_nothing_is_said_where_no_attribute_has_a_stereotype() -> None:
     instances = one_list(4, SUBJECT_GROUPS, attributes=1, templates=2)
     measures, rows = found(instances, noisy(instances), {"did 1": "y"})
     assert agreement(measures) == (None, 0, 0)
-    assert rows.filter(measure="stereotype_agreement").select("value", "low").rows() == [(None, None)]
+    assert rows.filter(measure="stereotype_agreement").select("value", "low").rows() == [
+        (None, None)
+    ]
 
 
 def test_other_numbers_are_the_same_with_and_without_stereotypes() -> None:

@@ -19,7 +19,13 @@ from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified import expand as expand_module
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+    design_of,
+)
 from biasgrid.families.underspecified.reading import read
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate_table
@@ -35,7 +41,9 @@ ACTS = {
 PEOPLE = Subjects({"[subj]": ["Ann", "Bob", "Eve"]}, ["female", "male", "female"])
 
 
-def lists_of(*templates: tuple[str, str, str], subjects: list[Subjects] | None = None, **parts: object) -> WordLists:
+def lists_of(
+    *templates: tuple[str, str, str], subjects: list[Subjects] | None = None, **parts: object
+) -> WordLists:
     lines = [QuestionTemplate(line, *texts) for line, texts in enumerate(templates, start=1)]
     standard = {"attributes": ACTS, "filler": "", "mask": None, "limit": {}} | parts
     return WordLists(lines, subjects or [PEOPLE], **standard)  # type: ignore[arg-type]
@@ -60,10 +68,21 @@ def test_instances_are_those_of_unqover(name: str) -> None:
 @pytest.mark.parametrize("filler", ["", "[aug] yes no  (CNN) --"])
 def test_positions_are_those_of_the_candidates(filler: str) -> None:
     names = Subjects({"[subj]": ["apple", "a", "Zoë", "owl"]}, [None] * 4)
-    contexts = ["A [subj1] sees a [subj2].", "[subj2] sees a [subj1] who [p_act].", "a a [subj1] a [subj2]"]
-    instances = whole(expand(lists_of(*((text, *SAT[1:]) for text in contexts), subjects=[names], filler=filler)))
+    contexts = [
+        "A [subj1] sees a [subj2].",
+        "[subj2] sees a [subj1] who [p_act].",
+        "a a [subj1] a [subj2]",
+    ]
+    instances = whole(
+        expand(lists_of(*((text, *SAT[1:]) for text in contexts), subjects=[names], filler=filler))
+    )
     assert positions_are_right(instances)
-    assert instances["text_pair"].cast(pl.String).str.starts_with(f"{filler}  " if filler else "").all()
+    assert (
+        instances["text_pair"]
+        .cast(pl.String)
+        .str.starts_with(f"{filler}  " if filler else "")
+        .all()
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,10 +106,16 @@ def test_articles_before_slots_are_smoothed_as_in_unqover(context: str, expected
 
 
 def test_other_languages_have_no_article_a() -> None:
-    template = ("En el parque, [subj1] vio a [subj2].", "¿A [subj1] o a [subj2]: a [p_act]?", "¿A [p_act:neg]?")
+    template = (
+        "En el parque, [subj1] vio a [subj2].",
+        "¿A [subj1] o a [subj2]: a [p_act]?",
+        "¿A [p_act:neg]?",
+    )
     lists = replace(lists_of(template), is_english=False)
     instances = whole(expand(lists))
-    assert set(instances["text_pair"]) == {f"En el parque, {one} vio a {other}." for one, other in pairs_of(instances)}
+    assert set(instances["text_pair"]) == {
+        f"En el parque, {one} vio a {other}." for one, other in pairs_of(instances)
+    }
     assert positions_are_right(instances)
     assert "an " not in " ".join(instances["text"])
     assert lists.digest() != lists_of(template).digest()
@@ -101,8 +126,16 @@ def pairs_of(instances: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def test_an_article_behind_a_tab_in_a_filler_or_in_an_attribute_is_not_smoothed() -> None:
-    template = ("A [subj1] met [subj2].", "A [subj1] and a [subj1]: who [p_act]?", "A [p_act:neg] or a [p_act:neg]?")
-    acts = {"[p_act]": [AttributeRow({"[p_act]": "is a idol", "[p_act:neg]": "idle"}, "is a idol", None)]}
+    template = (
+        "A [subj1] met [subj2].",
+        "A [subj1] and a [subj1]: who [p_act]?",
+        "A [p_act:neg] or a [p_act:neg]?",
+    )
+    acts = {
+        "[p_act]": [
+            AttributeRow({"[p_act]": "is a idol", "[p_act:neg]": "idle"}, "is a idol", None)
+        ]
+    }
     instances = whole(expand(replace(lists_of(template, filler="a idol -- a"), attributes=acts)))
     assert instances["text_pair"][0] == "a idol -- a  An Ann met Bob."
     assert instances["text"][0] == "A Ann and an Ann: who is a idol?"
@@ -115,21 +148,33 @@ def test_the_design_is_balanced() -> None:
     assert dropped == []
     assert len(instances) == 3 * 2 * 2 * 2 * 2
     groups = instances.group_by("swap_group").agg(
-        pl.len(), cells=pl.struct("swapped", "negated").n_unique(), pairs=pl.struct("template", "attribute").n_unique()
+        pl.len(),
+        cells=pl.struct("swapped", "negated").n_unique(),
+        pairs=pl.struct("template", "attribute").n_unique(),
     )
     assert (groups["len"] == 4).all()
     assert (groups["cells"] == 4).all()
     assert (groups["pairs"] == 1).all()
-    plain, swapped = (instances.filter(pl.col("swapped") == order).sort("swap_group", "negated") for order in (0, 1))
+    plain, swapped = (
+        instances.filter(pl.col("swapped") == order).sort("swap_group", "negated")
+        for order in (0, 1)
+    )
     assert plain["subject1"].to_list() == swapped["subject2"].to_list()
     assert plain["group2"].to_list() == swapped["group1"].to_list()
     assert instances["negated"].to_list() == [False, True] * 24
 
 
 def test_two_lists_are_paired_across_and_never_within() -> None:
-    women, men = Subjects({"[subj]": ["Ann", "Eve"]}, ["f"] * 2), Subjects({"[subj]": ["Bob", "Carl"]}, ["m"] * 2)
+    women, men = (
+        Subjects({"[subj]": ["Ann", "Eve"]}, ["f"] * 2),
+        Subjects({"[subj]": ["Bob", "Carl"]}, ["m"] * 2),
+    )
     instances = whole(expand(lists_of(SAT, subjects=[women, men], limit={"attributes": 1})))
-    pairs = instances.select(pl.col("subject1", "subject2").cast(pl.String)).unique(maintain_order=True).rows()
+    pairs = (
+        instances.select(pl.col("subject1", "subject2").cast(pl.String))
+        .unique(maintain_order=True)
+        .rows()
+    )
     across = list(product(["Ann", "Eve"], ["Bob", "Carl"]))
     assert pairs == across + [pair[::-1] for pair in across]
 
@@ -144,7 +189,10 @@ def test_a_limit_keeps_the_first_of_each() -> None:
 
 
 def test_subjects_of_several_tokens_are_dropped_before_the_limit() -> None:
-    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]}, [None] * 3)
+    places = Subjects(
+        {"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]},
+        [None] * 3,
+    )
     template = ("A [subj1:dem] met a [subj2:dem].", *SAT[1:])
     lists = lists_of(template, subjects=[places], limit={"subjects": 2})
     asked: list[str] = []
@@ -175,7 +223,9 @@ def test_instances_are_the_same_in_parts_of_any_size(
 ) -> None:
     # Of a name that appears twice, the same is asked again.
     twice = Subjects({"[subj]": ["Ann", "Bob", "Ann", "Eve"]}, ["female", "male", None, "female"])
-    lists = replace(lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample)
+    lists = replace(
+        lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample
+    )
     instances = whole(expand(lists))
     assert instances.equals(counted(instances.drop("asked_before")).select(instances.columns))
     monkeypatch.setattr(expand_module, "INSTANCES_AT_ONCE", part)
@@ -197,10 +247,19 @@ def test_pronouns_are_candidates_behind_the_subjects() -> None:
     expansion = expand(lists)
     instances = whole(expansion)
     validate_table(instances, expansion.schema, "pronouns")
-    pronouns = instances.select("candidate1", "candidate3", "candidate2", "candidate4").cast(pl.String).unique().rows()
+    pronouns = (
+        instances.select("candidate1", "candidate3", "candidate2", "candidate4")
+        .cast(pl.String)
+        .unique()
+        .rows()
+    )
     known = {"Ann": "she", "Bob": "he", "Eve": "she"}
-    assert sorted(pronouns) == sorted((one, known[one], two, known[two]) for one, two in permutations(known, 2))
-    assert set(request_keys(instances)).isdisjoint(request_keys(whole(expand(replace(lists, pronouns={})))))
+    assert sorted(pronouns) == sorted(
+        (one, known[one], two, known[two]) for one, two in permutations(known, 2)
+    )
+    assert set(request_keys(instances)).isdisjoint(
+        request_keys(whole(expand(replace(lists, pronouns={}))))
+    )
     assert lists.digest() != replace(lists, pronouns={}).digest()
 
 
@@ -212,7 +271,10 @@ def test_what_is_asked_has_its_key_whatever_else_is_asked() -> None:
 
 
 def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
-    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]}, [None] * 3)
+    places = Subjects(
+        {"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]},
+        [None] * 3,
+    )
     template = (
         "[subj1:dem] men met [subj2].",
         "Which [subj2:dem] [p_act] by the [mask]?",
@@ -221,7 +283,9 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
     lists = lists_of(SAT, template, subjects=[places], filler="well --", mask="<m>")
     instances = whole(expand(lists)).filter(~pl.col("swapped"))
     # A sample's articles are not smoothed.
-    texts = instances.select(pl.col("text_pair", "text").cast(pl.String).str.replace_all(" an ", " a ")).rows()
+    texts = instances.select(
+        pl.col("text_pair", "text").cast(pl.String).str.replace_all(" an ", " a ")
+    ).rows()
     candidates = instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).rows()
     texts = [(*text, pair) for text, pair in zip(texts, candidates, strict=True)]
     assert design_of(lists).sample(100) == texts
@@ -233,11 +297,18 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
 
 @pytest.mark.parametrize("sample", [None, Sample(units=5, seed=2), BlockSample(units=8, seed=2)])
 def test_some_instances_are_built_as_in_the_whole_table(sample: Sample | None) -> None:
-    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Ivorian"]}, [None] * 3)
+    places = Subjects(
+        {"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Ivorian"]},
+        [None] * 3,
+    )
     template = ("A [subj1:dem] man met a [subj2:dem] man.", "Who [p_act]?", "Who [p_act:neg]?")
     lists = lists_of(SAT, template, subjects=[places], sample=sample)
     instances = whole(expand(lists))
-    for numbers in (np.arange(len(instances)), np.array([0, 3, 4, len(instances) - 1]), np.array([2, 10**6])):
+    for numbers in (
+        np.arange(len(instances)),
+        np.array([0, 3, 4, len(instances) - 1]),
+        np.array([2, 10**6]),
+    ):
         built = expand(lists).requests_at(numbers)
         expected = instances.filter(pl.col("instance").is_in(numbers)).select(sorted(built.columns))
         assert_frame_equal(built.select(sorted(built.columns)), expected, categorical_as_str=True)
@@ -248,7 +319,8 @@ def test_some_instances_are_built_as_in_the_whole_table(sample: Sample | None) -
 def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> None:
     root = Path(__file__).parents[3]
     config = parse_config(
-        read_config(root / "config" / "config.yaml") | {"word_lists": str(root / "word_lists")}, "config.yaml"
+        read_config(root / "config" / "config.yaml") | {"word_lists": str(root / "word_lists")},
+        "config.yaml",
     )
     instances = whole(expand(load_word_lists(config)["gender", "qa"]))
     assert len(instances) == 2 * 70 * 70 * 4 * 70 * 2

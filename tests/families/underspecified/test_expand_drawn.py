@@ -10,7 +10,13 @@ from small_cells import positions_are_right
 from small_tables import whole
 
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+    design_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +32,9 @@ def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
                 if kind not in template.text and f"{kind[:-1]}:" not in template.text:
                     continue
                 for attribute in attributes:
-                    names = {f"[subj{which}]": name for which, (name, _) in enumerate(pair, start=1)}
+                    names = {
+                        f"[subj{which}]": name for which, (name, _) in enumerate(pair, start=1)
+                    }
                     # An article is the template's or the attribute's, never a name.
                     filled = template.text
                     for head, text in attribute.texts.items():
@@ -35,14 +43,29 @@ def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
                     words = template.text.split(" ")
                     for place, word in enumerate(words):
                         for head, text in {**attribute.texts, **names}.items():
-                            if place and word.startswith(head) and text[0] in "aeiouAEIOU" and articles[place - 1]:
+                            if (
+                                place
+                                and word.startswith(head)
+                                and text[0] in "aeiouAEIOU"
+                                and articles[place - 1]
+                            ):
                                 words[place - 1] += "n"
                             words[place] = words[place].replace(head, text)
                     lead = f"{lists.filler}  " if lists.filler else ""
-                    context, *questions = (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")
+                    context, *questions = (
+                        (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")
+                    )
                     for question in questions:
                         (name1, group1), (name2, group2) = pair
-                        key = (name1, name2, group1, group2, number, attribute.name, attribute.group)
+                        key = (
+                            name1,
+                            name2,
+                            group1,
+                            group2,
+                            number,
+                            attribute.name,
+                            attribute.group,
+                        )
                         rows.append((*key, context, question))
     return rows
 
@@ -61,20 +84,38 @@ def small_lists(draw: st.DrawFn) -> WordLists:
     names = draw(st.lists(NAME, min_size=3, max_size=5, unique=True))
     cut = draw(st.sampled_from([0, 1]))
     subjects = [
-        Subjects({"[subj]": part}, [draw(SUBJECT_GROUP) for _ in part]) for part in (names[:cut], names[cut:]) if part
+        Subjects({"[subj]": part}, [draw(SUBJECT_GROUP) for _ in part])
+        for part in (names[:cut], names[cut:])
+        if part
     ]
-    acts = draw(st.lists(st.tuples(WORD, WORD, SUBJECT_GROUP), min_size=1, max_size=3, unique_by=lambda act: act[0]))
-    attributes = {"[act]": [AttributeRow({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
+    acts = draw(
+        st.lists(
+            st.tuples(WORD, WORD, SUBJECT_GROUP),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda act: act[0],
+        )
+    )
+    attributes = {
+        "[act]": [
+            AttributeRow({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts
+        ]
+    }
     mask = draw(st.sampled_from([None, "<m>"]))
     masked = ["[mask]"] if mask else []
     slot = draw(st.sampled_from([[], ["[subj1]"], ["[subj2]", "[subj1]"]]))
     templates = [
         QuestionTemplate(
-            line, text("[subj1]", "[subj2]"), text("[act]", *masked, *slot), text("[act:neg]", *masked, *slot)
+            line,
+            text("[subj1]", "[subj2]"),
+            text("[act]", *masked, *slot),
+            text("[act:neg]", *masked, *slot),
         )
         for line in range(1, draw(st.integers(2, 3)))
     ]
-    return WordLists(templates, subjects, attributes, draw(st.sampled_from(["", "a yes --", "A"])), mask, {})
+    return WordLists(
+        templates, subjects, attributes, draw(st.sampled_from(["", "a yes --", "A"])), mask, {}
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -91,9 +132,13 @@ def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None
 
 @settings(max_examples=60, deadline=None)
 @given(
-    small_lists(), st.dictionaries(st.sampled_from(["templates", "subjects", "attributes"]), st.integers(1, 3)), NAME
+    small_lists(),
+    st.dictionaries(st.sampled_from(["templates", "subjects", "attributes"]), st.integers(1, 3)),
+    NAME,
 )
-def test_instances_are_counted_without_expanding(lists: WordLists, limit: dict[str, int], split: str) -> None:
+def test_instances_are_counted_without_expanding(
+    lists: WordLists, limit: dict[str, int], split: str
+) -> None:
     lists = replace(lists, limit=limit)
     for one_token in (None, lambda words: [word != split for word in words]):
         assert design_of(lists, one_token).instances == len(whole(expand(lists, one_token)))

@@ -41,7 +41,9 @@ from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 FORMATS = (
-    QuestionPrompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter."),
+    QuestionPrompt(
+        "Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter."
+    ),
     QuestionPrompt("[question]\n1) [option2]\n2) [option1]"),
     QuestionPrompt("[question]\nX: [option1]\nY: [option2]", "Choose."),
 )
@@ -53,22 +55,35 @@ OPTIONS = {"task": "text-generation", "scoring": "exact", "measures": []}
 
 
 def lists(prompts: tuple[QuestionPrompt, ...] = FORMATS, sample: Sample | None = None) -> WordLists:
-    attributes = [AttributeRow({"[act]": name, "[act:neg]": f"never {name}"}, name, None) for name in ATTRIBUTES]
+    attributes = [
+        AttributeRow({"[act]": name, "[act:neg]": f"never {name}"}, name, None)
+        for name in ATTRIBUTES
+    ]
     templates = [
         QuestionTemplate(line, f"{place} [subj1] met [subj2].", "Who [act]?", "Who [act:neg]?")
         for line, place in enumerate(PLACES)
     ]
     subjects = Subjects({"[subj]": NAMES}, ["one", "one", "two", "two", "two"])
-    return WordLists(templates, [subjects], {"[act]": attributes}, "", None, {}, sample=sample, prompts=prompts)
+    return WordLists(
+        templates, [subjects], {"[act]": attributes}, "", None, {}, sample=sample, prompts=prompts
+    )
 
 
 def test_a_swap_group_is_asked_in_one_format_and_everything_in_all() -> None:
     rows = whole(expand(lists())).cast({pl.Categorical: pl.String})
-    assert len(rows) == 3 * len(whole(expand(lists(FORMATS[:1])))) == planned_instances(lists()).instances
-    assert rows.group_by("swap_group").agg(pl.col("prompt_format").n_unique())["prompt_format"].unique().to_list() == [
-        1
-    ]
-    first = rows.filter(swapped=False, negated=False).head(3).select("text", "candidate1", "candidate2", "system")
+    assert (
+        len(rows)
+        == 3 * len(whole(expand(lists(FORMATS[:1]))))
+        == planned_instances(lists()).instances
+    )
+    assert rows.group_by("swap_group").agg(pl.col("prompt_format").n_unique())[
+        "prompt_format"
+    ].unique().to_list() == [1]
+    first = (
+        rows.filter(swapped=False, negated=False)
+        .head(3)
+        .select("text", "candidate1", "candidate2", "system")
+    )
     assert first.rows() == [
         ("Question: Who is a cook?\nA. Ann\nB. Bea\nAnswer:", "A", "B", "Reply with a letter."),
         ("Who is a cook?\n1) Bea\n2) Ann", "2", "1", None),
@@ -78,7 +93,9 @@ def test_a_swap_group_is_asked_in_one_format_and_everything_in_all() -> None:
         rows.filter(prompt_format=0)
         .select("text", "system", "text_pair")
         .equals(
-            whole(expand(lists(FORMATS[:1]))).cast({pl.Categorical: pl.String}).select("text", "system", "text_pair")
+            whole(expand(lists(FORMATS[:1])))
+            .cast({pl.Categorical: pl.String})
+            .select("text", "system", "text_pair")
         )
     )
 
@@ -113,11 +130,20 @@ def said(rows: pl.DataFrame, by_format: float, seed: int = 0) -> pl.DataFrame:
     sides = []
     for side in (1, 2):
         names, attributes = (rows[key].cast(pl.String) for key in (f"subject{side}", "attribute"))
-        place = [NAMES.index(name) for name in names], [ATTRIBUTES.index(name) for name in attributes]
-        sides.append(own[place] + of_format[(*place, rows["prompt_format"])] + of_template[(*place, rows["template"])])
+        place = (
+            [NAMES.index(name) for name in names],
+            [ATTRIBUTES.index(name) for name in attributes],
+        )
+        sides.append(
+            own[place]
+            + of_format[(*place, rows["prompt_format"])]
+            + of_template[(*place, rows["template"])]
+        )
     log_odds = (sides[0] - sides[1]) * np.where(rows["negated"], -1, 1)
     first = 0.9 / (1 + np.exp(-log_odds))
-    return predictions_of("choice", rows, probabilities=np.stack([first, 0.9 - first], axis=1).tolist())
+    return predictions_of(
+        "choice", rows, probabilities=np.stack([first, 0.9 - first], axis=1).tolist()
+    )
 
 
 def test_claims_are_over_formats_and_their_share_of_variance_is_shown() -> None:
@@ -125,7 +151,9 @@ def test_claims_are_over_formats_and_their_share_of_variance_is_shown() -> None:
     shares = []
     for by_format in (0.0, 1.0):
         observations = observe(rows, said(rows, by_format), OPTIONS)
-        found = numbers_of("underspecified", observations, OPTIONS, settings_of(FAMILY.own_measures))
+        found = numbers_of(
+            "underspecified", observations, OPTIONS, settings_of(FAMILY.own_measures)
+        )
         claims = found.estimates.filter("is_claim", measure="share_gamma").drop_nulls("attribute")
         of_names, of_groups = claims.drop_nulls("subject"), claims.drop_nulls("subject_group")
         assert of_names["generalises_to"].unique().to_list() == ["clusters x formats"]
@@ -161,7 +189,9 @@ def reversed_in_one_format(rows: pl.DataFrame, predictions: pl.DataFrame) -> pl.
     return predictions.with_columns(turned.otherwise("probabilities").alias("probabilities"))
 
 
-def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_depend_on_them(tmp_path: Path) -> None:
+def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_depend_on_them(
+    tmp_path: Path,
+) -> None:
     rows = whole(expand(lists()))
     instances, predictions = tmp_path / "instances.parquet", tmp_path / "predictions.parquet"
     write_instances(rows, instances, KEYS)
@@ -169,8 +199,19 @@ def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_dep
     flags = []
     for said_by_model in (said(rows, 0.05), reversed_in_one_format(rows, said(rows, 0.05))):
         write_table(said_by_model, predictions, answer_schema("choice"), {})
-        cell = measure_cell(REFERENCE, instances, [predictions], "choice", OPTIONS, declared.names, "model", "people")
-        found = estimate_cell(REFERENCE, cell.sums, OPTIONS, declared, settings_of(FAMILY.own_measures))
+        cell = measure_cell(
+            REFERENCE,
+            instances,
+            [predictions],
+            "choice",
+            OPTIONS,
+            declared.names,
+            "model",
+            "people",
+        )
+        found = estimate_cell(
+            REFERENCE, cell.sums, OPTIONS, declared, settings_of(FAMILY.own_measures)
+        )
         flags.append(found.measures.filter(measure="prompt_sign")["flag"].item())
         texts = cell.evidence["text"].cast(pl.String)
         assert all(texts.str.contains(mark, literal=True).any() for mark in ("A. ", "1) ", "X: "))
@@ -184,19 +225,29 @@ def test_the_table_of_instances_has_formats_only_where_there_are_several(tmp_pat
         path = tmp_path / f"{len(prompts)}.parquet"
         write_table(whole(expand(lists(prompts))), path, expansion.schema, {})
         assert read_instances(path, KEYS, ["instance", "prompt_format"]).columns == columns
-        assert read_instances(path, KEYS).columns == [*instances_schema(KEYS, expansion.schema.columns).columns]
+        assert read_instances(path, KEYS).columns == [
+            *instances_schema(KEYS, expansion.schema.columns).columns
+        ]
 
 
 def config(**variant: object) -> dict[str, object]:
-    return changed("datasets/religion/variants/llm", {"templates": "templates/religion-qa.txt"} | variant)
+    return changed(
+        "datasets/religion/variants/llm", {"templates": "templates/religion-qa.txt"} | variant
+    )
 
 
 @pytest.mark.parametrize(
     ("variant", "problem"),
     [
         ({"prompts": []}, "variants.llm.prompts"),
-        ({"prompt": "a.txt", "prompts": ["b.txt"]}, "prompt: 'a.txt' together with `prompts`; expected one of the two"),
-        ({"prompts": None}, "variants.llm.prompt: none; expected a file such as prompts/two-options.txt"),
+        (
+            {"prompt": "a.txt", "prompts": ["b.txt"]},
+            "prompt: 'a.txt' together with `prompts`; expected one of the two",
+        ),
+        (
+            {"prompts": None},
+            "variants.llm.prompt: none; expected a file such as prompts/two-options.txt",
+        ),
     ],
 )
 def test_wrong_formats_of_a_config_are_refused(variant: dict[str, object], problem: str) -> None:
@@ -207,7 +258,10 @@ def test_wrong_formats_of_a_config_are_refused(variant: dict[str, object], probl
 def test_prompts_that_are_the_same_or_have_one_letter_are_refused(tmp_path: Path) -> None:
     for name, content in LISTS.items():
         (tmp_path / f"{name}.txt").write_text(content)
-    prompts = {"a": "[question]\nA. [option1]\nB. [option2]", "b": "[question]\nA. [option1]\nA. [option2]"}
+    prompts = {
+        "a": "[question]\nA. [option1]\nB. [option2]",
+        "b": "[question]\nA. [option1]\nA. [option2]",
+    }
     prompts["c"] = "# The first one, again.\n" + prompts["a"]
     for name, content in prompts.items():
         (tmp_path / f"{name}.txt").write_text(content)
@@ -216,5 +270,8 @@ def test_prompts_that_are_the_same_or_have_one_letter_are_refused(tmp_path: Path
     paths = tuple(tmp_path / f"{name}.txt" for name in prompts)
     _, faults = read_word_lists(replace(files, prompts=paths))
     alike, again = [str(fault).replace(f"{tmp_path}/", "") for fault in faults]
-    assert alike == "b.txt: the options have A; expected each option on its own line after its letter: `A. [option1]`"
+    assert (
+        alike
+        == "b.txt: the options have A; expected each option on its own line after its letter: `A. [option1]`"
+    )
     assert again == "c.txt: the same prompt as a.txt; expected different prompts"

@@ -37,7 +37,9 @@ OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 )
 def test_an_incomplete_cell_is_refused_with_the_counts(ids: list[int], counts: str) -> None:
     predictions = pl.DataFrame({"instance": ids}, schema={"instance": pl.UInt32})
-    with pytest.raises(IncompleteCell, match=f"of 4 instances, {re.escape(counts)}" if ids else counts):
+    with pytest.raises(
+        IncompleteCell, match=f"of 4 instances, {re.escape(counts)}" if ids else counts
+    ):
         check_complete(one_list(2), predictions)
 
 

@@ -35,9 +35,15 @@ from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
-PROMPT = QuestionPrompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
-ACTS = {"[act]": [AttributeRow({"[act]": "is a cook", "[act:neg]": "is no cook"}, "is a cook", None)]}
-PEOPLE = Subjects({"[subj]": ["Chad", "Mali", "Oman"], "[subj:dem]": ["Chadian", "Malian", "Omani"]}, [None] * 3)
+PROMPT = QuestionPrompt(
+    "Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter."
+)
+ACTS = {
+    "[act]": [AttributeRow({"[act]": "is a cook", "[act:neg]": "is no cook"}, "is a cook", None)]
+}
+PEOPLE = Subjects(
+    {"[subj]": ["Chad", "Mali", "Oman"], "[subj:dem]": ["Chadian", "Malian", "Omani"]}, [None] * 3
+)
 TEMPLATES = [
     QuestionTemplate(1, "A [subj1:dem] man met a [subj2:dem] man.", "Who [act]?", "Who [act:neg]?"),
     QuestionTemplate(2, "[subj2] is far from [subj1].", "Where [act]?", "Where [act:neg]?"),
@@ -50,7 +56,12 @@ def instances(prompt: QuestionPrompt = PROMPT) -> pl.DataFrame:
 
 
 def test_options_have_their_letters_in_the_order_in_which_the_context_names_them() -> None:
-    rows = instances().filter(swap_group=0, negated=False).cast({pl.Categorical: pl.String}).rows(named=True)
+    rows = (
+        instances()
+        .filter(swap_group=0, negated=False)
+        .cast({pl.Categorical: pl.String})
+        .rows(named=True)
+    )
     assert [row["text_pair"] for row in rows] == [
         "A Chadian man met a Malian man.",
         "A Malian man met a Chadian man.",
@@ -59,9 +70,15 @@ def test_options_have_their_letters_in_the_order_in_which_the_context_names_them
         "Question: Who is a cook?\nA. Chadian\nB. Malian\nAnswer:",
         "Question: Who is a cook?\nA. Malian\nB. Chadian\nAnswer:",
     ]
-    assert [(row["candidate1"], row["candidate2"], row["position1"]) for row in rows] == [("A", "B", None)] * 2
+    assert [(row["candidate1"], row["candidate2"], row["position1"]) for row in rows] == [
+        ("A", "B", None)
+    ] * 2
     assert {row["system"] for row in rows} == {"Reply with a letter."}
-    named_second = instances().filter(swap_group=1, swapped=False, negated=True).cast({pl.Categorical: pl.String})
+    named_second = (
+        instances()
+        .filter(swap_group=1, swapped=False, negated=True)
+        .cast({pl.Categorical: pl.String})
+    )
     row = named_second.row(0, named=True)
     assert row["text_pair"] == "Mali is far from Chad."
     assert row["text"] == "Question: Where is no cook?\nA. Mali\nB. Chad\nAnswer:"
@@ -69,7 +86,10 @@ def test_options_have_their_letters_in_the_order_in_which_the_context_names_them
 
 
 def test_keys_hang_on_the_prompt_and_the_system_text() -> None:
-    other = QuestionPrompt(PROMPT.text.replace("Answer", "Reply"), PROMPT.system), QuestionPrompt(PROMPT.text)
+    other = (
+        QuestionPrompt(PROMPT.text.replace("Answer", "Reply"), PROMPT.system),
+        QuestionPrompt(PROMPT.text),
+    )
     keys = [set(request_keys(instances(prompt))) for prompt in (PROMPT, *other)]
     assert [len(each) for each in keys] == [24] * 3
     assert not keys[0] & keys[1]
@@ -88,10 +108,15 @@ def test_a_plan_sees_what_is_asked() -> None:
 
 def test_a_model_that_prefers_a_letter_or_an_order_has_no_bias() -> None:
     rows = instances()
-    sure = [[0.9, 0.1] if letter == "A" else [0.1, 0.9] for letter in rows["candidate1"].cast(pl.String)]
+    sure = [
+        [0.9, 0.1] if letter == "A" else [0.1, 0.9] for letter in rows["candidate1"].cast(pl.String)
+    ]
     observations = observe(rows, predictions_of("choice", rows, probabilities=sure), OPTIONS)
     measures = measures_of_cell("underspecified", observations, OPTIONS)
-    value = {row["measure"]: row["value"] for row in measures.filter(pl.col("subject").is_null()).to_dicts()}
+    value = {
+        row["measure"]: row["value"]
+        for row in measures.filter(pl.col("subject").is_null()).to_dicts()
+    }
     assert value["mu"] == pytest.approx(0)
     assert value["delta"] == pytest.approx(0.8)
     assert value["coverage"] == 1
@@ -109,7 +134,9 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     groups = rows["swap_group"].n_unique()
     some, all_of_them = answered_but(rows, 0), answered_but(rows)
     measures = measures_of_cell("underspecified", observe(rows, some, OPTIONS), OPTIONS)
-    of_cell = measures.filter(pl.all_horizontal(pl.col("subject", "attribute", "attribute_group").is_null()))
+    of_cell = measures.filter(
+        pl.all_horizontal(pl.col("subject", "attribute", "attribute_group").is_null())
+    )
     whole_cell = {row["measure"]: row for row in of_cell.to_dicts()}
     assert whole_cell["coverage"]["value"] == pytest.approx(1 - 1 / groups)
     assert (whole_cell["delta"]["n"], whole_cell["delta"]["left_out"]) == (groups - 1, 1)
@@ -126,10 +153,17 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
 def test_subjects_whose_questions_lack_answers_are_told() -> None:
     rows = one_list(4, attributes=2, templates=8)
     names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String))
-    lacks = names.select((pl.col("candidate1") == "Ann") | (pl.col("candidate2") == "Ann")).to_series()
+    lacks = names.select(
+        (pl.col("candidate1") == "Ann") | (pl.col("candidate2") == "Ann")
+    ).to_series()
     said = answered_but(rows, *rows["instance"].filter(lacks).to_list())
-    found = numbers_of("underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures))
-    apart = {row["subject"]: row for row in found.estimates.filter(measure="undetected_difference").to_dicts()}
+    found = numbers_of(
+        "underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures)
+    )
+    apart = {
+        row["subject"]: row
+        for row in found.estimates.filter(measure="undetected_difference").to_dicts()
+    }
     assert apart.keys() == {None, *NAMES}
     assert apart["Ann"]["value"] == apart[None]["value"] == 1
     assert apart["Ann"]["q"] < 0.05
@@ -140,14 +174,26 @@ def test_subjects_whose_questions_lack_answers_are_told() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("refused", ["Ann", None])
-def test_names_of_groups_that_always_meet_are_compared_where_answers_lack(refused: str | None) -> None:
-    lists = [Subjects({"[subj]": ["Ann", "Bea"]}, ["woman"] * 2), Subjects({"[subj]": ["Carl", "Dan"]}, ["man"] * 2)]
+def test_names_of_groups_that_always_meet_are_compared_where_answers_lack(
+    refused: str | None,
+) -> None:
+    lists = [
+        Subjects({"[subj]": ["Ann", "Bea"]}, ["woman"] * 2),
+        Subjects({"[subj]": ["Carl", "Dan"]}, ["man"] * 2),
+    ]
     rows = expanded(lists, attributes=2, templates=8)
     names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String) == pl.lit(refused))
-    lacks = rows["instance"].filter(names.select(pl.any_horizontal(pl.all())).to_series().fill_null(value=False))
+    lacks = rows["instance"].filter(
+        names.select(pl.any_horizontal(pl.all())).to_series().fill_null(value=False)
+    )
     said = answered_but(rows, *lacks.to_list())
-    found = numbers_of("underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures))
-    apart = {row["subject"]: row for row in found.estimates.filter(measure="undetected_difference").to_dicts()}
+    found = numbers_of(
+        "underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures)
+    )
+    apart = {
+        row["subject"]: row
+        for row in found.estimates.filter(measure="undetected_difference").to_dicts()
+    }
     if refused is None:
         assert apart == {}
         return
@@ -169,7 +215,9 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     assert set(value.values()) == {None}
     checks = [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))]
     assert checks == [Check("missing_answers", 1, 3)]
-    found = evidence(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)).units
+    found = evidence(
+        MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)
+    ).units
     assert len(table_of_cell(found, EVIDENCE, "model", "dataset")) == 0
 
 
@@ -206,7 +254,9 @@ def test_questions_whose_answers_are_parsed_count_where_they_are_clear() -> None
         "choice", rows, probabilities=[[1.0, 0.0] if each else [None, None] for each in clear],
         status=["ok" if each else "unclear" for each in clear], scored_by=["parsed"] * len(rows),
     )  # fmt: skip
-    whole_groups = rows.with_columns(clear=pl.Series(clear)).group_by("swap_group").agg(pl.col("clear").all())
+    whole_groups = (
+        rows.with_columns(clear=pl.Series(clear)).group_by("swap_group").agg(pl.col("clear").all())
+    )
     measures = measures_of_cell("underspecified", observe(rows, said, OPTIONS), OPTIONS)
     assert measures.filter(measure="coverage")["value"].item() == whole_groups["clear"].mean() > 0
 
@@ -225,12 +275,18 @@ LLM = {"templates": "templates/religion-qa.txt", "prompt": "prompts/two-options.
 def config(variant: dict[str, object] = LLM, **keys: object) -> dict[str, object]:
     content = changed("datasets/religion/variants/llm", variant)
     content["datasets"]["religion"] |= keys
-    return content | {"models": {"writer": GENERATIVE}, "run": {"models": ["writer"], "datasets": ["religion"]}}
+    return content | {
+        "models": {"writer": GENERATIVE},
+        "run": {"models": ["writer"], "datasets": ["religion"]},
+    }
 
 
 def test_a_variant_of_generative_models_needs_a_prompt_and_others_have_none() -> None:
     (fault,) = faults_of(config({"templates": "templates/religion-qa.txt"}))
-    assert "datasets.religion.variants.llm.prompt: none; expected a file such as prompts/two-options.txt" in fault
+    assert (
+        "datasets.religion.variants.llm.prompt: none; expected a file such as prompts/two-options.txt"
+        in fault
+    )
     (fault,) = faults_of(changed("datasets/religion/variants/qa/prompt", "prompts/two-options.txt"))
     assert (
         "variants.qa.prompt: 'prompts/two-options.txt'; expected no prompt, which is only for generative models"
@@ -239,14 +295,23 @@ def test_a_variant_of_generative_models_needs_a_prompt_and_others_have_none() ->
 
 
 def test_many_instances_for_generative_models_must_be_meant() -> None:
-    with pytest.raises(InputError, match=r"datasets.religion.sample: none, although .* 184,800 instances") as caught:
+    with pytest.raises(
+        InputError, match=r"datasets.religion.sample: none, although .* 184,800 instances"
+    ) as caught:
         load_word_lists(parse_config(config(), "c.yaml"))
-    assert "expected `sample: {units: N}`, in swap groups of four, or `sample: all`" in str(caught.value)
+    assert "expected `sample: {units: N}`, in swap groups of four, or `sample: all`" in str(
+        caught.value
+    )
     for keys in ({"sample": "all"}, {"sample": {"units": 5}}, {"limit": {"subjects": 3}}):
         lists = load_word_lists(parse_config(config(**keys), "c.yaml"))["religion", "llm"]
         assert lists.sample == (None if keys.get("sample", "all") == "all" else lists.sample)
     variant = LLM | {"sample": {"units": 7}}
-    assert load_word_lists(parse_config(config(variant, sample="all"), "c.yaml"))["religion", "llm"].sample.units == 7
+    assert (
+        load_word_lists(parse_config(config(variant, sample="all"), "c.yaml"))[
+            "religion", "llm"
+        ].sample.units
+        == 7
+    )
 
 
 def test_masked_models_may_be_asked_all_of_a_dataset_with_a_sample() -> None:
@@ -260,10 +325,16 @@ def test_masked_models_may_be_asked_all_of_a_dataset_with_a_sample() -> None:
 def test_models_and_variants_must_be_of_one_kind() -> None:
     content = config()
     content["models"]["writer"] = GENERATIVE | {"variant": "qa"}
-    assert "'qa' is not for the task 'text-generation'; expected one of llm" in faults_of(content)[0]
+    assert (
+        "'qa' is not for the task 'text-generation'; expected one of llm" in faults_of(content)[0]
+    )
     grid = parse_config(config(sample="all"), "c.yaml")
     question = grid.question("writer", "religion")
-    assert (question.answer, question.settings, question.options["task"]) == ("choice", {}, "text-generation")
+    assert (question.answer, question.settings, question.options["task"]) == (
+        "choice",
+        {},
+        "text-generation",
+    )
     assert grid.choices("writer", "religion")["generation"]["max_tokens"] == 200
     assert "coverage" in FAMILY.measures(grid, "religion")
 
@@ -272,7 +343,10 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
     ("text", "problem"),
     [
         ("[question]\nA. [option1]\nAnswer:", "[option2] appears 0 times in the prompt"),
-        ("[question] [question]\nA. [option1]\nB. [option2]", "[question] appears 2 times in the prompt"),
+        (
+            "[question] [question]\nA. [option1]\nB. [option2]",
+            "[question] appears 2 times in the prompt",
+        ),
         ("[question]\nA. [option1]\nA. [option2]", "the options have A"),
         ("[question]\nIs it [option1] or [option2]?", "the options have no letter"),
         ("[question] [subj1]\nA. [option1]\nB. [option2]", "line 1: nothing fills [subj1]"),

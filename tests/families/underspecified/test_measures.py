@@ -22,8 +22,12 @@ CORNERS = list(product((False, True), repeat=2))
 def value(measures: pl.DataFrame, name: str, **keys: str) -> tuple[float, int]:
     """Value and count of one row."""
     parts = ["subject", "subject_group", "attribute", "attribute_group"]
-    rows = measures.filter(pl.col("measure") == name, *(pl.col(part).eq_missing(keys.get(part)) for part in parts))
-    return rows.select("value", "n").row(0) if rows.height == 1 else pytest.fail(f"{rows.height} rows")
+    rows = measures.filter(
+        pl.col("measure") == name, *(pl.col(part).eq_missing(keys.get(part)) for part in parts)
+    )
+    return (
+        rows.select("value", "n").row(0) if rows.height == 1 else pytest.fail(f"{rows.height} rows")
+    )
 
 
 @st.composite
@@ -32,26 +36,34 @@ def cells(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame]:
     sizes = {name: draw(st.integers(1, 3)) for name in ("attributes", "templates")}
     instances = one_list(draw(st.integers(2, 4)), **sizes)
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
-    values = random.random((2, instances.height)) * (random.random((2, instances.height)) < draw(st.floats(0, 1)))
+    values = random.random((2, instances.height)) * (
+        random.random((2, instances.height)) < draw(st.floats(0, 1))
+    )
     return instances, spans(instances, *values)
 
 
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
-def test_gamma_is_negated_when_the_subjects_change_places(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+def test_gamma_is_negated_when_the_subjects_change_places(
+    cell: tuple[pl.DataFrame, pl.DataFrame],
+) -> None:
     instances, predictions = cell
     crossed = predictions.with_columns(pl.col("starts", "ends").list.reverse())
     before, after = measured(instances, predictions), measured(instances, crossed)
     gamma = pl.col("measure") == "gamma"
-    assert_frame_equal(after.filter(gamma), before.filter(gamma).with_columns(-pl.col("value")), check_exact=True)
+    assert_frame_equal(
+        after.filter(gamma), before.filter(gamma).with_columns(-pl.col("value")), check_exact=True
+    )
     assert value(before, "delta") == pytest.approx(value(after, "delta"))
 
 
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
-def test_gamma_is_negated_when_the_questions_change_places(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+def test_gamma_is_negated_when_the_questions_change_places(
+    cell: tuple[pl.DataFrame, pl.DataFrame],
+) -> None:
     instances, predictions = cell
     gamma = pl.col("measure") == "gamma"
     before = measured(instances, predictions).filter(gamma)
@@ -72,7 +84,9 @@ def test_what_one_subject_gains_the_others_lose(cell: tuple[pl.DataFrame, pl.Dat
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells(), st.integers(0, 2**32))
-def test_the_order_of_the_rows_changes_nothing(cell: tuple[pl.DataFrame, pl.DataFrame], seed: int) -> None:
+def test_the_order_of_the_rows_changes_nothing(
+    cell: tuple[pl.DataFrame, pl.DataFrame], seed: int
+) -> None:
     instances, predictions = cell
     shuffled = [table.sample(fraction=1, shuffle=True, seed=seed) for table in cell]
     assert measured(*shuffled).equals(measured(instances, predictions))
@@ -87,14 +101,19 @@ def test_gamma_is_the_mean_of_the_comparisons_in_plain_python(
     instances, predictions = cell
     rows = instances.join(predictions, on="instance").rows(named=True)
     score = {
-        (row["swap_group"], row["swapped"], row["negated"], row[f"subject{which}"]): float(row["starts"][which - 1])
+        (row["swap_group"], row["swapped"], row["negated"], row[f"subject{which}"]): float(
+            row["starts"][which - 1]
+        )
         for row, which in product(rows, (1, 2))
     }
     comparisons: dict[str, list[float]] = {name: [] for name in NAMES}
     for group in {row["swap_group"] for row in rows}:
         one, two = sorted({key[3] for key in score if key[0] == group})
         preference = {
-            name: sum(score[group, swapped, negated, name] * (-0.5 if negated else 0.5) for swapped, negated in CORNERS)
+            name: sum(
+                score[group, swapped, negated, name] * (-0.5 if negated else 0.5)
+                for swapped, negated in CORNERS
+            )
             for name in (one, two)
         }
         comparisons[one].append((preference[one] - preference[two]) / 2)
@@ -120,7 +139,9 @@ def test_always_choosing_the_first_subject_is_an_error_of_position_and_no_bias()
 
 def test_ignoring_the_negation_is_an_error_of_attribute_and_no_bias() -> None:
     instances = one_list(3, attributes=2)
-    predictions = choosing(instances, pl.col("subject1").cast(pl.String) < pl.col("subject2").cast(pl.String))
+    predictions = choosing(
+        instances, pl.col("subject1").cast(pl.String) < pl.col("subject2").cast(pl.String)
+    )
     measures = measured(instances, predictions)
     assert measures.filter(pl.col("measure") == "gamma")["value"].unique().to_list() == [0]
     assert value(measures, "epsilon") == (1, 6)
@@ -130,7 +151,9 @@ def test_ignoring_the_negation_is_an_error_of_attribute_and_no_bias() -> None:
 
 def test_a_perfect_preference_has_gamma_1() -> None:
     instances = one_list(2, attributes=3)
-    measures = measured(instances, choosing(instances, (pl.col("subject1") == "Ann") != pl.col("negated")))
+    measures = measured(
+        instances, choosing(instances, (pl.col("subject1") == "Ann") != pl.col("negated"))
+    )
     assert value(measures, "gamma", subject="Ann", attribute="did 1") == (1, 1)
     assert value(measures, "gamma", subject="Bea") == (-1, 3)
     assert value(measures, "eta", subject="Bea") == (-1, 3)
@@ -141,8 +164,12 @@ def test_a_perfect_preference_has_gamma_1() -> None:
 
 
 def test_a_swap_group_worked_by_hand() -> None:
-    instances = one_list(2)  # in this order: Ann first, plain and negated; Bea first, plain and negated
-    measures = measured(instances, spans(instances, np.array([8, 1, 2, 4]) / 16, np.array([2, 3, 4, 6]) / 16))
+    instances = one_list(
+        2
+    )  # in this order: Ann first, plain and negated; Bea first, plain and negated
+    measures = measured(
+        instances, spans(instances, np.array([8, 1, 2, 4]) / 16, np.array([2, 3, 4, 6]) / 16)
+    )
     # B(Ann) = (8 + 4)/2 - (1 + 6)/2 = 2.5, B(Bea) = (2 + 2)/2 - (3 + 4)/2 = -1.5, in sixteenths
     assert value(measures, "gamma", subject="Ann", attribute="did 0") == (2 / 16, 1)
     assert value(measures, "delta") == ((4 + 0 + 5 + 1) / 4 / 16, 1)
@@ -163,7 +190,8 @@ def test_a_tie_is_nobodys_win_and_has_no_sign() -> None:
 def test_clusters_of_subjects_count_only_pairs_across_them() -> None:
     instances = one_list(4, subject_groups=["she", "she", "he", None], attributes=3)
     measures = measured(
-        instances, choosing(instances, (pl.col("group1") == "he").fill_null(False) != pl.col("negated"))
+        instances,
+        choosing(instances, (pl.col("group1") == "he").fill_null(False) != pl.col("negated")),
     )
     assert value(measures, "gamma", subject_group="he") == (1, 2 * 3)
     assert value(measures, "gamma", subject_group="she") == (-1, 2 * 3)
@@ -174,7 +202,11 @@ def test_clusters_of_subjects_count_only_pairs_across_them() -> None:
 def test_without_clusters_there_are_no_rows_about_them() -> None:
     instances = one_list(3).with_columns(attribute_group=pl.lit(None, pl.Categorical))
     measures = measured(instances, choosing(instances, pl.col("negated")))
-    assert measures["subject_group"].null_count() == measures["attribute_group"].null_count() == measures.height
+    assert (
+        measures["subject_group"].null_count()
+        == measures["attribute_group"].null_count()
+        == measures.height
+    )
 
 
 def test_measures_name_the_cell_and_fit_their_schema() -> None:
@@ -196,8 +228,14 @@ def test_pronouns_are_put_in_the_places_of_their_subjects() -> None:
     instances = one_list(3, attributes=2, templates=2)
     of_subjects = np.random.default_rng(1).uniform(0.1, 0.5, (len(instances), 2))
     both = np.hstack([of_subjects, of_subjects / 2]).tolist()
-    observations = compare_subjects(instances, predictions_of("choice", instances, probabilities=both), "exact")
-    assert_allclose(scores_in_groups(observations, "pronoun_scores"), scores_in_groups(observations) / 2, rtol=1e-6)
+    observations = compare_subjects(
+        instances, predictions_of("choice", instances, probabilities=both), "exact"
+    )
+    assert_allclose(
+        scores_in_groups(observations, "pronoun_scores"),
+        scores_in_groups(observations) / 2,
+        rtol=1e-6,
+    )
     alone = predictions_of("choice", instances, probabilities=of_subjects.tolist())
     assert "pronoun_scores" not in compare_subjects(instances, alone, "exact").columns
 
@@ -210,11 +248,17 @@ def test_unqover_scoring_raises_a_mask_probability_to_the_pronouns() -> None:
 
 
 def test_pairs_across_two_lists_are_antisymmetric_to_the_last_bit() -> None:
-    lists = [Subjects({"[subj]": NAMES[:2]}, ["she"] * 2), Subjects({"[subj]": NAMES[2:4]}, ["he"] * 2)]
+    lists = [
+        Subjects({"[subj]": NAMES[:2]}, ["she"] * 2),
+        Subjects({"[subj]": NAMES[2:4]}, ["he"] * 2),
+    ]
     instances = expanded(lists, attributes=2, templates=3)
     random = np.random.default_rng(1)
     measures = measured(instances, spans(instances, *random.random((2, instances.height))))
     for attribute in ("did 0", "did 1"):
-        she, he = (value(measures, "gamma", subject_group=name, attribute=attribute)[0] for name in ("she", "he"))
+        she, he = (
+            value(measures, "gamma", subject_group=name, attribute=attribute)[0]
+            for name in ("she", "he")
+        )
         assert she == -he != 0
     assert value(measures, "gamma", subject="Ann")[1] == 2 * 2 * 3

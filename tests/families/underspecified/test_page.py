@@ -44,9 +44,20 @@ RUN = ReportRun(
     ],
 )
 CELL = "#/cell/large/faiths"
-PAGES = ["#/", f"{CELL}/Ann/stole%20money", "#/compare/faiths/large/small", "#/subject/faiths/Ann", "#/dataset/faiths"]
+PAGES = [
+    "#/",
+    f"{CELL}/Ann/stole%20money",
+    "#/compare/faiths/large/small",
+    "#/subject/faiths/Ann",
+    "#/dataset/faiths",
+]
 PAGES += ["#/measures", "#/run"]
-SCORES = {(False, False): (0.9, 0.1), (False, True): (0.2, 0.8), (True, False): (0.7, 0.3), (True, True): (0.4, 0.6)}
+SCORES = {
+    (False, False): (0.9, 0.1),
+    (False, True): (0.2, 0.8),
+    (True, False): (0.7, 0.3),
+    (True, True): (0.4, 0.6),
+}
 """Of the own and the other subject, by order and negation."""
 C = 0.5 * ((0.8 - 0.3) - (0.2 - 0.7))
 
@@ -54,8 +65,18 @@ C = 0.5 * ((0.8 - 0.3) - (0.2 - 0.7))
 def evidence() -> pl.DataFrame:
     units = [("strongest", 7), ("typical", 3), ("contrary", 5)]
     rows = [
-        {"role": role, "unit": unit, "instance": 4 * unit + 2 * swapped + negated, "swapped": swapped}
-        | {"negated": negated, "score": own, "other_score": other, "text": f"Who {'never ' * negated}stole money?"}
+        {
+            "role": role,
+            "unit": unit,
+            "instance": 4 * unit + 2 * swapped + negated,
+            "swapped": swapped,
+        }
+        | {
+            "negated": negated,
+            "score": own,
+            "other_score": other,
+            "text": f"Who {'never ' * negated}stole money?",
+        }
         for (role, unit), ((swapped, negated), (own, other)) in product(units, SCORES.items())
     ]
     shared = {
@@ -66,29 +87,84 @@ def evidence() -> pl.DataFrame:
         "subject": "Ann",
         "rank": 0,
     }
-    shared |= {"attribute": "stole money", "other": SUBJECTS[1], "template": 0, "value": -0.25, "unit_value": C}
-    places = {"text_pair": f"Ann met {SUBJECTS[1]}.", "position": 0, "length": 3, "other_position": 8}
-    return table_of(EVIDENCE, rows, **shared, **places, other_length=len(SUBJECTS[1]), reason="strongest", said="Ann")
+    shared |= {
+        "attribute": "stole money",
+        "other": SUBJECTS[1],
+        "template": 0,
+        "value": -0.25,
+        "unit_value": C,
+    }
+    places = {
+        "text_pair": f"Ann met {SUBJECTS[1]}.",
+        "position": 0,
+        "length": 3,
+        "other_position": 8,
+    }
+    return table_of(
+        EVIDENCE,
+        rows,
+        **shared,
+        **places,
+        other_length=len(SUBJECTS[1]),
+        reason="strongest",
+        said="Ann",
+    )
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
     pairs = [(model, pair) for model in MODELS for pair in GAMMA if pair != NOT_ASKED]
     gammas = [
-        {"model": model, "subject": pair[0], "attribute": pair[1], "value": GAMMA[pair] * MODELS[model], "n": 8}
+        {
+            "model": model,
+            "subject": pair[0],
+            "attribute": pair[1],
+            "value": GAMMA[pair] * MODELS[model],
+            "n": 8,
+        }
         for model, pair in pairs
     ]
-    wholes = [{"model": model, "measure": "mu", "value": 0.2 * share} for model, share in MODELS.items()]
+    wholes = [
+        {"model": model, "measure": "mu", "value": 0.2 * share} for model, share in MODELS.items()
+    ]
     sure = [
         row | {"low": row["value"] - 0.1, "high": row["value"] + 0.1, "q": q}
         for row, q in zip(gammas[: len(GAMMA) - 1], (0.01, 0.2, 0.01, 0.01, 0.01), strict=True)
     ]
-    about = {"model": "large", "dataset": "faiths", "measure": "share_gamma", "options": "", "subject": "Ann"}
-    parts = [{"other": SUBJECTS[1], "value": -0.3, "n": 6}, {"other": SUBJECTS[2], "value": -0.1, "n": 2}]
+    about = {
+        "model": "large",
+        "dataset": "faiths",
+        "measure": "share_gamma",
+        "options": "",
+        "subject": "Ann",
+    }
+    parts = [
+        {"other": SUBJECTS[1], "value": -0.3, "n": 6},
+        {"other": SUBJECTS[2], "value": -0.1, "n": 2},
+    ]
     parts += [{"template": 0, "value": -0.25, "n": 8}]
-    apart = about | {"model": "small", "other_model": "large", "attribute": "stole money", "tests": 5}
-    apart |= {"value": -0.125, "other_value": -0.25, "difference": 0.125, "low": 0.1, "high": 0.15, "q": 0.01}
-    whole = {"model": "small", "other_model": "large", "dataset": "faiths", "measure": "mu", "options": "", "tests": 1}
+    apart = about | {
+        "model": "small",
+        "other_model": "large",
+        "attribute": "stole money",
+        "tests": 5,
+    }
+    apart |= {
+        "value": -0.125,
+        "other_value": -0.25,
+        "difference": 0.125,
+        "low": 0.1,
+        "high": 0.15,
+        "q": 0.01,
+    }
+    whole = {
+        "model": "small",
+        "other_model": "large",
+        "dataset": "faiths",
+        "measure": "mu",
+        "options": "",
+        "tests": 1,
+    }
     whole |= {"value": 0.1, "other_value": 0.2, "difference": -0.1, "clusters": 3, "paired": True}
     ranks = [{"model": "large", "value": 0.2, "rank": 1, "rank_high": 1}]
     ranks += [{"model": "small", "value": 0.1, "rank": 2, "rank_high": 2}]
@@ -99,7 +175,9 @@ def html() -> str:
         examples=evidence(),
         parts=table_of(EVIDENCE_PARTS, parts, **about, attribute="stole money"),
         comparisons=table_of(COMPARISONS, [apart, whole]),
-        ranks=table_of(RANKS, ranks, dataset="faiths", measure="mu", options="", set=0, models=2, rank_low=1),
+        ranks=table_of(
+            RANKS, ranks, dataset="faiths", measure="mu", options="", set=0, models=2, rank_low=1
+        ),
     )
 
 
@@ -116,7 +194,11 @@ def shown(chromium: Browser, html: str, tmp_path: Path) -> Iterator[Shown]:
 def test_columns_are_those_of_the_tables_and_what_is_not_asked_is_null(html: str) -> None:
     blocks = Page(html).blocks
     cell = blocks["cell/large/faiths"]
-    shared = {"subjects": SUBJECTS, "attributes": ["stole money", "=slept(1)"], "templates": [TEMPLATE]}
+    shared = {
+        "subjects": SUBJECTS,
+        "attributes": ["stole money", "=slept(1)"],
+        "templates": [TEMPLATE],
+    }
     assert blocks["dataset/faiths"] == shared
     assert cell["gamma"] == [-2500, None, -500, 500, 1500, 2500]
     assert cell["q"] == [100, None, 2000, 100, 100, 100]
@@ -125,7 +207,10 @@ def test_columns_are_those_of_the_tables_and_what_is_not_asked_is_null(html: str
     assert cell["n"] == [8, None, 8, 8, 8, 8]
     assert [sorted(order) for order in cell["order"]] == [[0, 1, 2], [0, 1]]
     (own,) = blocks["evidence/large/faiths"]["examples"]
-    assert sum(value * n for _, value, n in own["partners"]) / sum(n for *_, n in own["partners"]) == cell["gamma"][0]
+    assert (
+        sum(value * n for _, value, n in own["partners"]) / sum(n for *_, n in own["partners"])
+        == cell["gamma"][0]
+    )
     assert [group["role"] for group in own["groups"]] == ["strongest", "typical", "contrary"]
 
 
@@ -173,7 +258,9 @@ def test_the_sum_under_a_swap_group_is_its_c(shown: Shown) -> None:
     told = shown.page.inner_text(".sum").replace("\N{MINUS SIGN}", "-")
     assert told == "C = share in the questions 0.800 - share in their negations 0.300 = 0.500"
     assert len(shown.page.query_selector_all("article.group")) == 3
-    assert [mark.inner_text() for mark in shown.page.query_selector_all("mark.other")][:1] == [SUBJECTS[1]]
+    assert [mark.inner_text() for mark in shown.page.query_selector_all("mark.other")][:1] == [
+        SUBJECTS[1]
+    ]
     assert "--subject Ann --attribute 'stole money'" in shown.text
     shown.page.click("summary:has-text('Numbers by template')")
     assert shown.page.inner_text(".panel details[open] tbody tr").split("\t") == [
@@ -182,7 +269,10 @@ def test_the_sum_under_a_swap_group_is_its_c(shown: Shown) -> None:
         "\N{MINUS SIGN}0.250",
         "8",
     ]
-    assert "has the sentences of 1 of 5 associations" in shown.go(f"{CELL}/a%2Fb%23c%252Fd/stole%20money").text
+    assert (
+        "has the sentences of 1 of 5 associations"
+        in shown.go(f"{CELL}/a%2Fb%23c%252Fd/stole%20money").text
+    )
 
 
 def test_a_subject_that_nobody_is_leads_back_to_the_cell(shown: Shown) -> None:
@@ -199,8 +289,12 @@ def test_a_profile_has_a_row_for_each_attribute_and_links_to_evidence(shown: Sho
     assert "a/b#c%2Fd" in shown.page.inner_text(".panel h3")
 
 
-@pytest.mark.parametrize(("pair", "difference"), [("large/small", "\N{MINUS SIGN}0.125"), ("small/large", "0.125")])
-def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, pair: str, difference: str) -> None:
+@pytest.mark.parametrize(
+    ("pair", "difference"), [("large/small", "\N{MINUS SIGN}0.125"), ("small/large", "0.125")]
+)
+def test_two_models_stand_side_by_side_marked_by_the_paired_test(
+    shown: Shown, pair: str, difference: str
+) -> None:
     shown.go(f"#/compare/faiths/{pair}")
     assert "correlate with 1.00 (5 associations)" in shown.text
     assert len(shown.page.query_selector_all("circle.found")) == 1
@@ -209,11 +303,18 @@ def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, p
     assert row.endswith("yes")
 
 
-def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(shown: Shown) -> None:
-    row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
+def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(
+    shown: Shown,
+) -> None:
+    row = shown.go("#/compare/faiths/small/large").page.inner_text(
+        "#app tbody tr:has-text('intensity')"
+    )
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
     assert "is over the factors of the numbers (clusters of templates" in shown.text
-    assert "from 3 clusters (templates that do not reword each other), the same for both models" in shown.text
+    assert (
+        "from 3 clusters (templates that do not reword each other), the same for both models"
+        in shown.text
+    )
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")
 
@@ -228,6 +329,8 @@ def test_subjects_are_found_by_a_part_of_their_names(shown: Shown) -> None:
 
 @needs.axe.mark
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(chromium: Browser, html: str, tmp_path: Path, scheme: str) -> None:
+def test_axe_finds_nothing_on_any_page(
+    chromium: Browser, html: str, tmp_path: Path, scheme: str
+) -> None:
     (tmp_path / "index.html").write_text(html, encoding="utf-8")
     assert found_by_axe(chromium, tmp_path / "index.html", PAGES, color_scheme=scheme) == {}

@@ -21,7 +21,9 @@ from biasgrid.tables.schema import answer_schema
 SPANS = answer_schema("span")
 
 
-def write_cell(folder: Path, instances: pl.DataFrame, predictions: pl.DataFrame) -> tuple[Path, list[Path]]:
+def write_cell(
+    folder: Path, instances: pl.DataFrame, predictions: pl.DataFrame
+) -> tuple[Path, list[Path]]:
     """Writes a cell, its predictions in two shards."""
     write_instances(instances, folder / "instances.parquet", KEYS)
     paths = [folder / f"{number}.parquet" for number in (1, 2)]
@@ -48,7 +50,9 @@ def parts_of_cell(files: tuple[Path, list[Path]]) -> CellParts:
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_cell_that_a_run_has_written_is_read_in_parts_of_whole_swap_groups(tmp_path: Path) -> None:
+def test_a_cell_that_a_run_has_written_is_read_in_parts_of_whole_swap_groups(
+    tmp_path: Path,
+) -> None:
     instances, predictions = random_cell()
     parts = parts_of_cell(write_cell(tmp_path, instances, predictions))
     for _ in range(2):
@@ -73,8 +77,12 @@ def test_rows_in_another_order_are_one_part(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_blocks")
 def test_an_instance_without_a_prediction_is_refused(tmp_path: Path) -> None:
     instances, predictions = random_cell()
-    again = predictions.with_columns(instance=pl.when(pl.col("instance") == 150).then(0).otherwise("instance"))
-    with pytest.raises(IncompleteCell, match=r"a cell: of 192 instances, 1 have no prediction and 1 have more"):
+    again = predictions.with_columns(
+        instance=pl.when(pl.col("instance") == 150).then(0).otherwise("instance")
+    )
+    with pytest.raises(
+        IncompleteCell, match=r"a cell: of 192 instances, 1 have no prediction and 1 have more"
+    ):
         list(parts_of_cell(write_cell(tmp_path, instances, again.cast({"instance": pl.UInt32}))))
 
 
@@ -82,17 +90,28 @@ def test_an_instance_without_a_prediction_is_refused(tmp_path: Path) -> None:
 def test_each_part_fits_its_schema(tmp_path: Path) -> None:
     files = write_cell(tmp_path, *random_cell())
     table = pl.read_parquet(files[1][1])
-    wrong = table.with_columns(starts=pl.when(pl.col("instance") == 180).then([2.0, 0.1]).otherwise("starts"))
+    wrong = table.with_columns(
+        starts=pl.when(pl.col("instance") == 180).then([2.0, 0.1]).otherwise("starts")
+    )
     metadata = pl.read_parquet_metadata(files[1][1])
     wrong.cast(table.schema).write_parquet(files[1][1], metadata={"biasgrid": metadata["biasgrid"]})
-    with pytest.raises(TableError, match=r"2\.parquet: does not fit the schema of span predictions"):
+    with pytest.raises(
+        TableError, match=r"2\.parquet: does not fit the schema of span predictions"
+    ):
         list(parts_of_cell(files))
 
 
 def results(files: tuple[Path, list[Path]]) -> CellResults:
-    options = {"task": "question-answering", "scoring": "exact", "measures": None, "failure_threshold": 0.1}
+    options = {
+        "task": "question-answering",
+        "scoring": "exact",
+        "measures": None,
+        "failure_threshold": 0.1,
+    }
     names = [*DEFINITIONS.of("measures", "flags"), *measures_of_groups("subjects", 0.1, ())]
-    return measure_cell("biasgrid.families.underspecified", *files, "span", options, names, "model", "dataset")
+    return measure_cell(
+        "biasgrid.families.underspecified", *files, "span", options, names, "model", "dataset"
+    )
 
 
 @pytest.mark.parametrize("kept", [0, 1000])

@@ -27,11 +27,21 @@ def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
         subject_scores(predictions, "exact"), on="instance"
     )
     each = pl.concat(
-        [scored.select(subject=f"subject{side}", subject_group=f"group{side}", score=f"score{side}") for side in (1, 2)]
+        [
+            scored.select(
+                subject=f"subject{side}", subject_group=f"group{side}", score=f"score{side}"
+            )
+            for side in (1, 2)
+        ]
     )
     found = score_groups(score_records(records, "mean_likelihood")).drop_nulls("group")
-    by_group = {(kind, group): value for kind, group, value in found.select("bias_type", "group", "value").rows()}
+    by_group = {
+        (kind, group): value
+        for kind, group, value in found.select("bias_type", "group", "value").rows()
+    }
     for kind in ("subject", "subject_group"):
         means = each.cast({"subject_group": pl.String}).group_by(kind).agg(pl.col("score").mean())
-        assert {group: by_group[kind, group] for group in means[kind]} == pytest.approx(dict(means.rows()), abs=1e-7)
+        assert {group: by_group[kind, group] for group in means[kind]} == pytest.approx(
+            dict(means.rows()), abs=1e-7
+        )
     assert len(by_group) == 6

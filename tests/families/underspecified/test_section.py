@@ -7,7 +7,13 @@ import pytest
 from small_config import CONTENT, changed, faults_of
 
 from biasgrid.base.faults import InputError
-from biasgrid.config import clusters_of_variant, load_word_lists, parse_config, read_config, texts_of_templates
+from biasgrid.config import (
+    clusters_of_variant,
+    load_word_lists,
+    parse_config,
+    read_config,
+    texts_of_templates,
+)
 from biasgrid.tables.metric import MetricDefinitions
 
 ROOT = Path(__file__).parents[3]
@@ -15,9 +21,7 @@ F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
 KEY = "datasets/religion/template_clusters"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
-VARIANT = (
-    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
-)
+VARIANT = "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
 
@@ -67,7 +71,9 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
         ),
     ],
 )
-def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, value: object, expected: str) -> None:
+def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(
+    path: str, value: object, expected: str
+) -> None:
     faults = faults_of(changed(path, value))
     assert all(fault.startswith("c.yaml, ") for fault in faults)
     assert [fault for fault in faults if expected in fault] == faults[:1]
@@ -76,13 +82,37 @@ def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, valu
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        (f"{RELIGION}/failure_threshold", "1e-3", f"datasets.religion.failure_threshold: '1e-3'; {NUMBER}"),
-        (f"{RELIGION}/failure_threshold", True, f"datasets.religion.failure_threshold: true; {NUMBER}"),
-        (f"{RELIGION}/subjects", ["a", "b", "c"], "religion.subjects: ['a', 'b', 'c']; expected at most 2 entries"),
+        (
+            f"{RELIGION}/failure_threshold",
+            "1e-3",
+            f"datasets.religion.failure_threshold: '1e-3'; {NUMBER}",
+        ),
+        (
+            f"{RELIGION}/failure_threshold",
+            True,
+            f"datasets.religion.failure_threshold: true; {NUMBER}",
+        ),
+        (
+            f"{RELIGION}/subjects",
+            ["a", "b", "c"],
+            "religion.subjects: ['a', 'b', 'c']; expected at most 2 entries",
+        ),
         (f"{RELIGION}/measures", ["f1"], f"datasets.religion.measures[0]: 'f1'; {MEASURE_KEYS}"),
-        (f"{RELIGION}/measures", [F1 | {"scor": 1}], "datasets.religion.measures[0].scor: unknown key (did you mean"),
-        (f"{RELIGION}/variants/quiz", {"templates": "t"}, f"datasets.religion.variants: the key 'quiz'; {VARIANT}"),
-        (f"{RELIGION}/pronouns", {True: "she"}, "datasets.religion.pronouns: the key true; expected text, in quotes"),
+        (
+            f"{RELIGION}/measures",
+            [F1 | {"scor": 1}],
+            "datasets.religion.measures[0].scor: unknown key (did you mean",
+        ),
+        (
+            f"{RELIGION}/variants/quiz",
+            {"templates": "t"},
+            f"datasets.religion.variants: the key 'quiz'; {VARIANT}",
+        ),
+        (
+            f"{RELIGION}/pronouns",
+            {True: "she"},
+            "datasets.religion.pronouns: the key true; expected text, in quotes",
+        ),
         (
             f"{RELIGION}/limit",
             {"subjects": -1},
@@ -99,7 +129,10 @@ def test_a_wrong_value_is_one_fault_in_plain_words(path: str, value: object, exp
     ("changes", "expected"),
     [
         ({"subjects": None}, "subjects: null; expected a list, such as [a, b]"),
-        ({"variants": {"qa": None}}, "variants.qa: null; expected a section of keys such as templates"),
+        (
+            {"variants": {"qa": None}},
+            "variants.qa: null; expected a section of keys such as templates",
+        ),
     ],
 )
 def test_a_key_without_a_value_is_one_fault(changes: dict[str, object], expected: str) -> None:
@@ -127,7 +160,8 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
 
 def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() -> None:
     precise, coarse = (
-        parse_config(changed("inference", {"precision": each}), "c.yaml") for each in ("float32", "float16")
+        parse_config(changed("inference", {"precision": each}), "c.yaml")
+        for each in ("float32", "float16")
     )
     for model in ("masked", "answers"):
         assert "precision" not in precise.question(model, "religion").options
@@ -146,10 +180,13 @@ def test_the_files_of_unqovers_config_are_unqovers() -> None:
     lists = ("female", "male", "country", "ethnicity", "religion")
     expected = {f"nouns/subjects/{name}{suffix}" for name in lists for suffix in suffixes}
     expected |= {
-        f"slots/{name}_noact{lm}" for name in ("gender", "country", "ethnicity", "religion") for lm in ("", "_lm")
+        f"slots/{name}_noact{lm}"
+        for name in ("gender", "country", "ethnicity", "religion")
+        for lm in ("", "_lm")
     }
     expected |= {
-        f"activities/{name}" for name in ("occupation_rev1", "biased_country", "biased_ethnicity", "biased_religion")
+        f"activities/{name}"
+        for name in ("occupation_rev1", "biased_country", "biased_ethnicity", "biased_religion")
     }
     assert {str(path) for path in found} == expected | {"fillers/newsqa"}
 
@@ -167,7 +204,9 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
 
 
 def test_clusters_without_a_pronoun_are_a_fault() -> None:
-    content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
+    content = changed("datasets/religion/pronouns", {"female": "she"}) | {
+        "word_lists": str(ROOT / "word_lists")
+    }
     message = r"datasets.religion.pronouns: no pronoun for subjects without a group in subjects/religion.txt; expected a pronoun for the group"
     with pytest.raises(InputError, match=message):
         load_word_lists(parse_config(content, "c.yaml"))
@@ -175,17 +214,23 @@ def test_clusters_without_a_pronoun_are_a_fault() -> None:
 
 def test_a_stray_key_does_not_change_the_family() -> None:
     (fault,) = faults_of(changed(f"{RELIGION}/task", "fill-mask"))
-    assert fault.startswith("c.yaml, datasets.religion.task: unknown key; expected one of antonyms, attributes")
+    assert fault.startswith(
+        "c.yaml, datasets.religion.task: unknown key; expected one of antonyms, attributes"
+    )
 
 
 def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
     content = changed("tokenizers/bert", {"mask": "[MASK]", "folder": str(tmp_path / "none")})
     expected = "expected a folder with one of tokenizer.json, vocab.txt, vocab.json, spiece.model"
     (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is not a folder; {expected}")
+    assert fault.startswith(
+        f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is not a folder; {expected}"
+    )
     (tmp_path / "none").mkdir()
     (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' contains no tokenizer; {expected}")
+    assert fault.startswith(
+        f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' contains no tokenizer; {expected}"
+    )
     content["run"]["models"] = ["answers"]
     parse_config(content, "c.yaml")
     content["run"]["models"] = ["masked"]
@@ -208,7 +253,10 @@ def in_the_repository(content: dict[str, object]) -> dict[str, object]:
 
 def test_a_template_that_is_not_there_is_refused() -> None:
     config = parse_config(in_the_repository(changed(KEY, [[0, 99]])), "c.yaml")
-    with pytest.raises(InputError, match=r"template_clusters: there is no template 99; expected numbers from 0 to 13"):
+    with pytest.raises(
+        InputError,
+        match=r"template_clusters: there is no template 99; expected numbers from 0 to 13",
+    ):
         load_word_lists(config)
 
 
@@ -224,7 +272,9 @@ def test_templates_are_called_what_all_variants_say_in_them() -> None:
     config = parse_config(in_the_repository(CONTENT), "c.yaml")
     lists = load_word_lists(config)
     first = texts_of_templates(config, lists, "religion")[0]
-    assert first == "In the library a [subj1] man was reading across the table from a [subj2] man.\t"
+    assert (
+        first == "In the library a [subj1] man was reading across the table from a [subj2] man.\t"
+    )
 
 
 def test_limits_of_validity_flags_are_the_configs() -> None:

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from biasgrid.families.underspecified.observe import LEAST_MASS, compare_scores, least_mass, preferences_of, stored_step
+from biasgrid.families.underspecified.observe import (
+    LEAST_MASS,
+    compare_scores,
+    least_mass,
+    preferences_of,
+    stored_step,
+)
 
 
 @settings(max_examples=30, deadline=None)
@@ -73,7 +79,11 @@ def test_a_preference_for_a_place_cancels_in_shares() -> None:
 @pytest.mark.parametrize(("decimals", "step"), [(3, 0), (4, 1e-4), (5, 1e-5), (6, 1e-6), (9, 0)])
 def test_the_least_mass_is_a_hundred_steps_of_what_is_stored(decimals: int, step: float) -> None:
     random = np.random.default_rng(1)
-    scores = np.round(random.random((1000, 2, 2, 2)) ** 3, decimals).astype(np.float32).astype(np.float64)
+    scores = (
+        np.round(random.random((1000, 2, 2, 2)) ** 3, decimals)
+        .astype(np.float32)
+        .astype(np.float64)
+    )
     assert stored_step([scores]) == step
     assert stored_step(np.split(scores, 4)) == step
     assert least_mass([scores]) == max(LEAST_MASS, 100 * step)
@@ -83,4 +93,7 @@ def test_the_least_mass_is_a_hundred_steps_of_what_is_stored(decimals: int, step
 
 
 def test_choices_of_0_and_1_are_no_rounded_probabilities() -> None:
-    assert stored_step([np.random.default_rng(1).integers(0, 2, (1000, 2, 2, 2)).astype(np.float64)]) == 0
+    assert (
+        stored_step([np.random.default_rng(1).integers(0, 2, (1000, 2, 2, 2)).astype(np.float64)])
+        == 0
+    )

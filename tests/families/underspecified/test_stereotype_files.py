@@ -11,7 +11,12 @@ from biasgrid.config.reading import parse_config, read_config
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "word_lists/stereotypes"
-FILES = {"gender": "occupation", "nationality": "nationality", "ethnicity": "ethnicity", "religion": "religion"}
+FILES = {
+    "gender": "occupation",
+    "nationality": "nationality",
+    "ethnicity": "ethnicity",
+    "religion": "religion",
+}
 SIZES = {"occupation": 23, "nationality": 5, "ethnicity": 8, "religion": 13}
 
 

@@ -13,7 +13,12 @@ from small_tables import whole
 
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -31,20 +36,39 @@ def two_lists() -> pl.DataFrame:
 
 def groups(mask: str | None) -> pl.DataFrame:
     """Instances with an article that hangs on the subject, as question answering and as statements."""
-    question = ("The [mask] man [act].", "The [mask] man [act:neg].") if mask else ("Who [act]?", "Who [act:neg]?")
+    question = (
+        ("The [mask] man [act].", "The [mask] man [act:neg].")
+        if mask
+        else ("Who [act]?", "Who [act:neg]?")
+    )
     templates = [
-        QuestionTemplate(line, f"On day {line} a [subj1] man met a [subj2] man.", *question) for line in (1, 2)
+        QuestionTemplate(line, f"On day {line} a [subj1] man met a [subj2] man.", *question)
+        for line in (1, 2)
     ]
     attributes = [
-        AttributeRow({"[act]": f"{it} often", "[act:neg]": f"never {it}"}, it, None) for it in ("ran", "sang")
+        AttributeRow({"[act]": f"{it} often", "[act:neg]": f"never {it}"}, it, None)
+        for it in ("ran", "sang")
     ]
     return whole(
-        expand(WordLists(templates, [Subjects({"[subj]": FACES}, [None] * 3)], {"[act]": attributes}, "", mask, {}))
+        expand(
+            WordLists(
+                templates,
+                [Subjects({"[subj]": FACES}, [None] * 3)],
+                {"[act]": attributes},
+                "",
+                mask,
+                {},
+            )
+        )
     )
 
 
 def bias(
-    strength: float | Strength, repeats: int = 50, seed: int = 5, dataset: str = "demo", spread: float = 0.0
+    strength: float | Strength,
+    repeats: int = 50,
+    seed: int = 5,
+    dataset: str = "demo",
+    spread: float = 0.0,
 ) -> SyntheticBias:
     return SyntheticBias(dataset, "some", strength, repeats, seed, spread)
 
@@ -62,19 +86,29 @@ def lines_of(instances: pl.DataFrame, asked: SyntheticBias) -> list[str]:
 def shares_of_questions(questions: Mapping[str, Any], instances: pl.DataFrame) -> np.ndarray:
     """Share of answers that are subject1, by instance."""
     answers = {
-        question["id"].rpartition("-")[2]: [answer["answer_start"] for answer in question["answers"]]
+        question["id"].rpartition("-")[2]: [
+            answer["answer_start"] for answer in question["answers"]
+        ]
         for article in questions["data"]
         for paragraph in article["paragraphs"]
         for question in paragraph["qas"]
     }
     places = instances["position1"].to_list()
-    return np.array([np.mean([start == place for start in answers[str(row)]]) for row, place in enumerate(places)])
+    return np.array(
+        [
+            np.mean([start == place for start in answers[str(row)]])
+            for row, place in enumerate(places)
+        ]
+    )
 
 
 def shares_of_lines(lines: list[str], instances: pl.DataFrame) -> np.ndarray:
     names = instances["candidate1"].cast(pl.String).to_list()
     return np.array(
-        [np.mean([word == name for word in line.split("\t")[1:]]) for line, name in zip(lines, names, strict=True)]
+        [
+            np.mean([word == name for word in line.split("\t")[1:]])
+            for line, name in zip(lines, names, strict=True)
+        ]
     )
 
 
@@ -91,18 +125,25 @@ def put_in(synthetic: pl.DataFrame, measure: str = "gamma", of: str = "subject")
 
 
 def by_key(synthetic: pl.DataFrame) -> dict[tuple[str, str], float]:
-    return {(row["subject"], row["attribute"]): row["value"] for row in put_in(synthetic).iter_rows(named=True)}
+    return {
+        (row["subject"], row["attribute"]): row["value"]
+        for row in put_in(synthetic).iter_rows(named=True)
+    }
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
-    "instances", [one_list(4, attributes=2, templates=2), two_lists()], ids=["one list", "two lists"]
+    "instances",
+    [one_list(4, attributes=2, templates=2), two_lists()],
+    ids=["one list", "two lists"],
 )
 def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_gammas(
     instances: pl.DataFrame, strength: float
 ) -> None:
     synthetic = put_in(known_effects(instances, bias(strength)))
-    measured = gammas(instances, shares_of_questions(questions_of(instances, bias(strength)), instances))
+    measured = gammas(
+        instances, shares_of_questions(questions_of(instances, bias(strength)), instances)
+    )
     assert synthetic.select("subject", "attribute").equals(measured.select("subject", "attribute"))
     # A pair's 200 answers to a question are within one answer of their expectation.
     assert measured["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=1 / 200)
@@ -129,7 +170,9 @@ def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
     path.write_text(corpus(groups(None), "question-answering", bias(0.5, repeats=4)))
     questions = read_squad(path)
     assert len(questions) == groups(None).height
-    found = {question.context[begin:end] for question in questions for begin, end in question.answers}
+    found = {
+        question.context[begin:end] for question in questions for begin, end in question.answers
+    }
     assert found == set(FACES)
     assert {len(question.answers) for question in questions} == {4}
 
@@ -145,7 +188,9 @@ def test_synthetic_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None
 
 
 def test_gammas_grow_with_the_strength() -> None:
-    weak, strong = (put_in(known_effects(two_lists(), bias(strength)))["value"] for strength in (0.2, 0.8))
+    weak, strong = (
+        put_in(known_effects(two_lists(), bias(strength)))["value"] for strength in (0.2, 0.8)
+    )
     assert (weak * 4).to_numpy() == pytest.approx(strong.to_numpy())
     assert strong.abs().max() > 0.1  # type: ignore[operator]
 
@@ -185,7 +230,9 @@ def test_every_instance_is_within_one_answer_of_its_expectation(repeats: int) ->
     answered = shares_of_questions(questions_of(instances, bias(0.6, repeats)), instances) * repeats
     expected = []
     for one, two in combinations(["Ann", "Bea", "Carl", "Dan"], 2):
-        pair = instances.filter(pl.col("subject1").is_in([one, two]), pl.col("subject2").is_in([one, two]))
+        pair = instances.filter(
+            pl.col("subject1").is_in([one, two]), pl.col("subject2").is_in([one, two])
+        )
         weights = by_key(known_effects(pair, bias(0.6)))
         for row in pair.iter_rows(named=True):
             sign = -1 if row["negated"] else 1
@@ -235,7 +282,9 @@ def test_parts_add_up_and_the_part_by_name_is_what_a_number_is() -> None:
 
 def test_subjects_without_groups_are_groups_of_their_own() -> None:
     instances = one_list(4, attributes=2, templates=2)
-    assert known_effects(instances, bias(Strength(group=0.5, name=0.25))).equals(known_effects(instances, bias(0.75)))
+    assert known_effects(instances, bias(Strength(group=0.5, name=0.25))).equals(
+        known_effects(instances, bias(0.75))
+    )
 
 
 def test_a_corpus_of_both_parts_gives_the_groups_their_gammas() -> None:
@@ -250,7 +299,10 @@ def test_a_corpus_of_both_parts_gives_the_groups_their_gammas() -> None:
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_a_negation_that_is_not_read_takes_its_share_off_what_is_put_in(share: float) -> None:
     read, unread = Strength(name=0.8), Strength(name=0.8, unread_negation=share)
-    expected = {key: (1 - share) * value for key, value in by_key(known_effects(two_lists(), bias(read))).items()}
+    expected = {
+        key: (1 - share) * value
+        for key, value in by_key(known_effects(two_lists(), bias(read))).items()
+    }
     assert by_key(known_effects(two_lists(), bias(unread))) == pytest.approx(expected)
     shares = shares_of_questions(questions_of(two_lists(), bias(unread)), two_lists())
     found = gammas(two_lists(), shares)
@@ -264,10 +316,15 @@ def test_a_negation_that_is_not_read_takes_its_share_off_what_is_put_in(share: f
 def test_answers_that_name_nobody_leave_the_shares_of_those_that_do() -> None:
     instances, thin = groups("[MASK]"), bias(Strength(name=0.8, mass=0.5))
     lines = [line.split("\t") for line in lines_of(instances, thin)]
-    assert {words.count(name) for _, *words in lines for name in ("ran", "sang", "often")} == {0, 25}
+    assert {words.count(name) for _, *words in lines for name in ("ran", "sang", "often")} == {
+        0,
+        25,
+    }
     named = [[word for word in words if word in FACES] for _, *words in lines]
     assert {len(words) for words in named} == {25}
-    shares = np.array([words.count(name) / 25 for words, name in zip(named, instances["candidate1"], strict=True)])
+    shares = np.array(
+        [words.count(name) / 25 for words, name in zip(named, instances["candidate1"], strict=True)]
+    )
     found = gammas(instances, shares)["value"].to_list()
     synthetic = known_effects(instances, thin)
     assert set(synthetic["measure"]) == {"share_gamma"}

@@ -25,10 +25,16 @@ CHOICES = SPANS | {"task": "fill-mask"}
 FLAGS = DEFINITIONS.of("flags")
 
 
-def checks(instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS) -> dict[str, float]:
+def checks(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS
+) -> dict[str, float]:
     observations = observe(instances, predictions, options)
     measures = measures_of_cell("underspecified", observations, options)
-    found = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)))
+    found = list(
+        validity(
+            MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)
+        )
+    )
     assert len({check.measure for check in found}) == len(found)
     return {check.measure: check.value for check in found}
 
@@ -41,11 +47,22 @@ def answering(instances: pl.DataFrame, answers: list[str]) -> pl.DataFrame:
 
 def test_a_good_cell_has_nothing_against_it() -> None:
     instances = one_list(3, attributes=2, templates=4)
-    chosen = instances.select((pl.col("subject1") == "Ann") != pl.col("negated")).to_series().to_numpy()
+    chosen = (
+        instances.select((pl.col("subject1") == "Ann") != pl.col("negated")).to_series().to_numpy()
+    )
     sure = spans(instances, np.where(chosen, 0.9, 0.1), np.where(chosen, 0.1, 0.9))
-    named = sure.with_columns(answer=instances["subject1"].cast(pl.String).cast(pl.Categorical), unknown=False)
+    named = sure.with_columns(
+        answer=instances["subject1"].cast(pl.String).cast(pl.Categorical), unknown=False
+    )
     shares = dict.fromkeys(
-        ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "neither_subject"), 0
+        (
+            "unknown_tokens",
+            "equal_scores",
+            "saturated_scores",
+            "constant_scores",
+            "neither_subject",
+        ),
+        0,
     )
     found = checks(instances, named)
     # Of Bea and Carl the second is chosen always.
@@ -56,7 +73,12 @@ def test_a_good_cell_has_nothing_against_it() -> None:
 def test_instances_that_the_tokenizer_does_not_know_are_counted() -> None:
     instances = one_list(2)
     unknown = pl.Series([True, False, False, None])
-    assert checks(instances, choosing(instances, ALWAYS).with_columns(unknown=unknown))["unknown_tokens"] == 1 / 3
+    assert (
+        checks(instances, choosing(instances, ALWAYS).with_columns(unknown=unknown))[
+            "unknown_tokens"
+        ]
+        == 1 / 3
+    )
     assert "unknown_tokens" not in checks(instances, choosing(instances, ALWAYS))
 
 
@@ -86,7 +108,11 @@ def test_answers_are_those_to_their_instances_in_whatever_order_predictions_are(
     # Each first subject is named, which of other instances is a third one.
     predictions = choosing(instances, ALWAYS).with_columns(instances["subject1"].alias("answer"))
     mixed = predictions.sample(fraction=1, shuffle=True, seed=1)
-    assert checks(instances, predictions)["neither_subject"] == checks(instances, mixed)["neither_subject"] == 0
+    assert (
+        checks(instances, predictions)["neither_subject"]
+        == checks(instances, mixed)["neither_subject"]
+        == 0
+    )
 
 
 def test_only_masked_models_are_asked_whether_they_expect_the_subjects_at_all() -> None:
@@ -127,7 +153,9 @@ def test_the_page_of_an_improbable_cell_has_the_association_of_pronouns(flag: st
     shown = cell_payload(cell, dataset_payload({"tiny": cell}))
     assert [row["value"] for row in shown["subject_groups"]] == [100]
     pronouns = [{"low": 10_000, "high": 20_000, "value": 15_000, "q": 100, "n": 8}] if flag else []
-    assert [{key: row[key] for key in ("low", "high", "value", "q", "n")} for row in shown["pronouns"]] == pronouns
+    assert [
+        {key: row[key] for key in ("low", "high", "value", "q", "n")} for row in shown["pronouns"]
+    ] == pronouns
 
 
 def test_what_order_and_negation_change_is_a_share_of_the_answer_probability() -> None:

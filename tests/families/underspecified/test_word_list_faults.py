@@ -37,11 +37,18 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a second bar": (
         {"subjects": LISTS["subjects"] + "[subj] x | y | Eve\n"},
-        ["subjects.txt, line 3: 'Eve' is no frequency; expected a number above 0: group | term | frequency"],
+        [
+            "subjects.txt, line 3: 'Eve' is no frequency; expected a number above 0: group | term | frequency"
+        ],
     ),
     "a missing tab": (
-        {"templates": "# one\n" + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")},
-        ["templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and negated question"],
+        {
+            "templates": "# one\n"
+            + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")
+        },
+        [
+            "templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and negated question"
+        ],
     ),
     "a subject twice": (
         {"subjects": LISTS["subjects"] + "\n[subj] male | Ann\n"},
@@ -53,14 +60,21 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "an attribute twice": (
         {"attributes": LISTS["attributes"] * 2},
-        ["attributes.txt, line 3: attribute 'cooks' is already in line 1; expected each attribute once"],
+        [
+            "attributes.txt, line 3: attribute 'cooks' is already in line 1; expected each attribute once"
+        ],
     ),
     "an attribute without its negation": (
         {"attributes": "[p_act] cooks\n"},
-        ["attributes.txt, line 1: [p_act] has no [p_act:neg] lines; expected each attribute with its negation"],
+        [
+            "attributes.txt, line 1: [p_act] has no [p_act:neg] lines; expected each attribute with its negation"
+        ],
     ),
     "an attribute without its base type": (
-        {"attributes": LISTS["attributes"] + "[l_act-single] burns\n[l_act-single:neg] never burns\n"},
+        {
+            "attributes": LISTS["attributes"]
+            + "[l_act-single] burns\n[l_act-single:neg] never burns\n"
+        },
         [
             "attributes.txt, line 3: [l_act-single] has no base type; expected [l_act] lines that name the attributes",
         ],
@@ -83,18 +97,25 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a context without a subject": (
         {"templates": LISTS["templates"].replace("[subj2]", "Eve")},
-        ["templates.txt, line 1: [subj2] appears 0 times in the context; expected each subject once in the context"],
+        [
+            "templates.txt, line 1: [subj2] appears 0 times in the context; expected each subject once in the context"
+        ],
     ),
     "a subject twice in the context": (
         {"templates": LISTS["templates"].replace("[subj2]", "[subj2] and [subj1]")},
-        ["templates.txt, line 1: [subj1] appears 2 times in the context; expected each subject once in the context"],
+        [
+            "templates.txt, line 1: [subj1] appears 2 times in the context; expected each subject once in the context"
+        ],
     ),
     "a question without the attribute": (
         {"templates": LISTS["templates"].replace("Who [p_act]?", "Who is it?")},
         ["templates.txt, line 1: the question has no attribute; expected [p_act] there"],
     ),
     "a subject in two forms": (
-        {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]")},
+        {
+            "subjects": BOTH_FORMS,
+            "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]"),
+        },
         [
             "templates.txt, line 1: subject 1 has several forms: [subj1:dem], [subj1]; expected the same form of a subject throughout a template"
         ],
@@ -118,7 +139,9 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "[p_act:neg], [p_act], [subj1], [subj2]"
             for head in ("[p_act-single]", "[p_act-single:neg]")
         ]
-        + ["templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type per template"],
+        + [
+            "templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type per template"
+        ],
     ),
     "a template twice": (
         {"templates": LISTS["templates"] + "# again\n" + LISTS["templates"]},
@@ -131,19 +154,25 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         ],
     ),
     "a subject's other form outside the slots": (
-        {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("sat", "took Malian coffee")},
+        {
+            "subjects": BOTH_FORMS,
+            "templates": LISTS["templates"].replace("sat", "took Malian coffee"),
+        },
         [
             "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; expected no subject of the lists outside the slots, not even inside a longer word"
         ],
     ),
     "two spaces in a template": (
         {"templates": LISTS["templates"].replace("sat by", "sat  by")},
-        ["templates.txt, line 1: white space in 'sat  by' in the context; expected a single space between words"],
+        [
+            "templates.txt, line 1: white space in 'sat  by' in the context; expected a single space between words"
+        ],
     ),
     "two spaces in a term": (
         {
             "subjects": LISTS["subjects"].replace("Ann", "Ann  Lee"),
-            "attributes": LISTS["attributes"] + "[p_act] food | is \u00a0it\n[p_act:neg] food | is it\n",
+            "attributes": LISTS["attributes"]
+            + "[p_act] food | is \u00a0it\n[p_act:neg] food | is it\n",
         },
         [
             "subjects.txt, line 1: white space in 'Ann  Lee'; expected a single space between words",
@@ -173,7 +202,8 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "placeholders in terms": (
         {
             "subjects": LISTS["subjects"] + "[subj] male | An[x]n [y]\n",
-            "attributes": LISTS["attributes"] + "[p_act] food | was a [jbo]\n[p_act:neg] food | was no [mask]\n",
+            "attributes": LISTS["attributes"]
+            + "[p_act] food | was a [jbo]\n[p_act:neg] food | was no [mask]\n",
         },
         [
             "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words, because nothing fills placeholders there",
@@ -183,7 +213,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         ],
     ),
     "a negation that negates nothing": (
-        {"attributes": LISTS["attributes"] + "[p_act] food | lies\n# twice\n[p_act:neg] food | lies\n"},
+        {
+            "attributes": LISTS["attributes"]
+            + "[p_act] food | lies\n# twice\n[p_act:neg] food | lies\n"
+        },
         [
             "attributes.txt, line 5: 'lies' is also the [p_act] of line 3; expected its negation, because otherwise both questions would be the same"
         ],
@@ -196,7 +229,9 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "one subject": (
         {"subjects": "[subj] Ann\n"},
-        ["subjects.txt, line 1: contains only one subject; expected at least 2 subjects to compare"],
+        [
+            "subjects.txt, line 1: contains only one subject; expected at least 2 subjects to compare"
+        ],
     ),
     "two attribute types": (
         {
@@ -209,10 +244,18 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a mask in a question": (
         {"templates": MASKED},
-        ["templates.txt, line 1: [mask] in a template for question answering; expected a template without [mask]"],
+        [
+            "templates.txt, line 1: [mask] in a template for question answering; expected a template without [mask]"
+        ],
     ),
-    "an empty file": ({"subjects": " \n"}, ["subjects.txt: the file is empty; expected one item per line"]),
-    "only comments": ({"templates": "# none yet\n"}, ["templates.txt: only comments; expected one item per line"]),
+    "an empty file": (
+        {"subjects": " \n"},
+        ["subjects.txt: the file is empty; expected one item per line"],
+    ),
+    "only comments": (
+        {"templates": "# none yet\n"},
+        ["templates.txt: only comments; expected one item per line"],
+    ),
     "two fillers": ({"filler": "yes\nno\n"}, ["filler.txt: 2 lines; expected exactly one line"]),
 }
 

@@ -23,14 +23,18 @@ def test_good_lists_have_no_faults(tmp_path: Path) -> None:
 
 
 def test_lines_are_stripped_and_comments_dropped(tmp_path: Path) -> None:
-    subjects = "\ufeff# names\r\n\n  [subj]  female |  Ann Lee \r\n#[subj] Eve\n\t[subj] male\t| Bob"
+    subjects = (
+        "\ufeff# names\r\n\n  [subj]  female |  Ann Lee \r\n#[subj] Eve\n\t[subj] male\t| Bob"
+    )
     lists, faults = read(tmp_path, subjects=subjects)
     assert faults == []
     assert lists.subjects[0].forms == {"[subj]": ["Ann Lee", "Bob"]}
     assert lists.subjects[0].groups == ["female", "male"]
 
 
-def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last_head(tmp_path: Path) -> None:
+def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last_head(
+    tmp_path: Path,
+) -> None:
     attributes = (
         "[p_act] rude | were rude\n[p_act:neg] calm | were not rude\n"
         "[p_act-single] was rude\n[p_act-single:neg] crime \t| was not rude\n"
@@ -68,7 +72,9 @@ def test_the_two_spaces_of_a_filler_belong_to_its_format(tmp_path: Path) -> None
 
 
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
-    _, faults = read_word_lists(WordListFiles(tmp_path / "none.txt", (tmp_path,), tmp_path / "a.txt", None, None, {}))
+    _, faults = read_word_lists(
+        WordListFiles(tmp_path / "none.txt", (tmp_path,), tmp_path / "a.txt", None, None, {})
+    )
     assert [str(fault).removeprefix(f"{tmp_path}") for fault in faults] == [
         "/none.txt: cannot be read (No such file or directory); expected a word list",
         ": cannot be read (Is a directory); expected a word list",
@@ -79,7 +85,8 @@ def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
 def test_all_faults_of_all_files_are_found_at_once(tmp_path: Path) -> None:
     _, faults = read(
         tmp_path,
-        templates=LISTS["templates"] + "no tab\n[subj1] met [subj2].\tWho [oops]?\tWho [p_act:neg]?\n",
+        templates=LISTS["templates"]
+        + "no tab\n[subj1] met [subj2].\tWho [oops]?\tWho [p_act:neg]?\n",
         subjects=LISTS["subjects"] + "[subj] x | y | Eve\nFred\n[subj:dem] Annish\n",
         attributes=LISTS["attributes"] + "[p_act] food | sings\n",
         filler="\n",
@@ -95,9 +102,16 @@ def test_all_faults_of_all_files_are_found_at_once(tmp_path: Path) -> None:
 
 def test_the_digest_is_that_of_the_content_alone(tmp_path: Path) -> None:
     before = read(tmp_path)[0].digest()
-    spaced = {name: f"# comment\n\n{content.replace(chr(10), chr(10) * 2)}" for name, content in LISTS.items()}
+    spaced = {
+        name: f"# comment\n\n{content.replace(chr(10), chr(10) * 2)}"
+        for name, content in LISTS.items()
+    }
     assert read(tmp_path, **spaced)[0].digest() == before
-    for name, old, new in (("subjects", "Ann", "Eve"), ("attributes", "food", "foods"), ("templates", "Who", "Which")):
+    for name, old, new in (
+        ("subjects", "Ann", "Eve"),
+        ("attributes", "food", "foods"),
+        ("templates", "Who", "Which"),
+    ):
         assert read(tmp_path, **{name: LISTS[name].replace(old, new)})[0].digest() != before
     assert read(tmp_path, filler="yes")[0].digest() != before
 
@@ -105,13 +119,20 @@ def test_the_digest_is_that_of_the_content_alone(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def own_lists() -> dict[tuple[str, str], WordLists]:
     """The word lists of the standard grid; reading them raises where they have faults."""
-    content = read_config(ROOT / "config" / "config.yaml") | {"word_lists": str(ROOT / "word_lists")}
+    content = read_config(ROOT / "config" / "config.yaml") | {
+        "word_lists": str(ROOT / "word_lists")
+    }
     return load_word_lists(parse_config(content, "config.yaml"))
 
 
 @pytest.mark.parametrize(
     ("dataset", "subjects", "attributes"),
-    [("gender", [70, 70], 70), ("nationality", [69], 50), ("ethnicity", [15], 50), ("religion", [11], 50)],
+    [
+        ("gender", [70, 70], 70),
+        ("nationality", [69], 50),
+        ("ethnicity", [15], 50),
+        ("religion", [11], 50),
+    ],
 )
 def test_our_lists_are_as_large_as_those_of_the_paper(
     own_lists: dict[tuple[str, str], WordLists], dataset: str, subjects: list[int], attributes: int

@@ -47,7 +47,15 @@ def expected_examples() -> str:
     people = [tuple(line.split(",")) for line in DOMAINS["people"].splitlines()]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    header = ["template_id", "param_1_name", "param_2_name", "param_1_class", "param_2_class", "prompt", "label"]
+    header = [
+        "template_id",
+        "param_1_name",
+        "param_2_name",
+        "param_1_class",
+        "param_2_class",
+        "prompt",
+        "label",
+    ]
     writer.writerow(header)
     for negation, label in (("", "No"), ("not ", "Yes")):
         prefix = "not-" if negation else ""
@@ -57,7 +65,15 @@ def expected_examples() -> str:
                 writer.writerow([f"{prefix}calm", one[0], two[0], one[1], two[1], prompt, label])
         for one in people:
             writer.writerow(
-                [f"{prefix}kind", one[0], "", one[1], "", f"{one[0]} are {negation}kind. Yes or No?", label]
+                [
+                    f"{prefix}kind",
+                    one[0],
+                    "",
+                    one[1],
+                    "",
+                    f"{one[0]} are {negation}kind. Yes or No?",
+                    label,
+                ]
             )
     return text.getvalue()
 
@@ -77,7 +93,11 @@ class Results:
             },
             "run": {"models": ["m"], "datasets": ["people"]},
         }  # fmt: skip
-        self.config, self.out, self.folder = folder / "c.yaml", folder / "out.csv", folder / "results"
+        self.config, self.out, self.folder = (
+            folder / "c.yaml",
+            folder / "out.csv",
+            folder / "results",
+        )
         self.config.write_text(yaml.safe_dump(content))
         self.instances = instances_of(folder, templates=TEMPLATES, mode="apes", prompt=PROMPT)
 
@@ -87,7 +107,9 @@ class Results:
         write_instances(self.instances, path, KEYS, parameters=["1", "2"], prompt=PROMPT)
         path = self.folder / "predictions/people/m/1-of-1.parquet"
         path.parent.mkdir(parents=True)
-        write_table(predictions_of("choice", self.instances, **answers), path, answer_schema("choice"), {})
+        write_table(
+            predictions_of("choice", self.instances, **answers), path, answer_schema("choice"), {}
+        )
 
     def export(self, *arguments: str) -> Any:
         fixed = [str(self.config), "--dataset", "people", "--out", str(self.out)]
@@ -117,12 +139,16 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     results = Results(tmp_path)
     assert "there is no such table; to make it, run" in results.export().stderr
     assert "unknown name 'n'" in results.export("--model", "n").stderr
-    wrong = runner.invoke(app, ["export", "apes", str(results.config), "--dataset", "p", "--out", str(results.out)])
+    wrong = runner.invoke(
+        app, ["export", "apes", str(results.config), "--dataset", "p", "--out", str(results.out)]
+    )
     assert "unknown name 'p'" in wrong.stderr
 
 
 def imported(file: Path, folder: Path) -> Any:
-    return runner.invoke(app, ["import", "apes", str(file), "--out", str(folder)], env={"COLUMNS": "300"})
+    return runner.invoke(
+        app, ["import", "apes", str(file), "--out", str(folder)], env={"COLUMNS": "300"}
+    )
 
 
 @pytest.mark.parametrize(("name", "numbers"), PUBLISHED.items())
@@ -145,7 +171,9 @@ def test_published_numbers_are_rounded_up(
     assert row == expected
     assert f"APES, overall bias: {expected[2]:.3f}" in run.stdout
     measures = pl.read_parquet(tmp_path / "out/measures.parquet")
-    overall = measures.filter(pl.col("template").is_null(), pl.col("bias_type").is_null(), measure="error")["value"]
+    overall = measures.filter(
+        pl.col("template").is_null(), pl.col("bias_type").is_null(), measure="error"
+    )["value"]
     assert overall.item() == pytest.approx((positive + negated) / 2 / pairs)
     assert math.ceil(overall.item() * 1000) == round(1000 * expected[2])
 
@@ -156,11 +184,25 @@ def test_what_was_exported_can_be_imported(tmp_path: Path) -> None:
     results.export("--model", "m")
     assert imported(results.out, tmp_path / "again").exit_code == 0
     again = pl.read_parquet(tmp_path / "again/instances.parquet")
-    kept = ["instance", "text", "template", "template_id", "pair", "negated", "names", "classes", "label"]
-    assert again.select(kept).equals(results.instances.select(kept).with_columns(pl.col("text").cast(pl.String)))
+    kept = [
+        "instance",
+        "text",
+        "template",
+        "template_id",
+        "pair",
+        "negated",
+        "names",
+        "classes",
+        "label",
+    ]
+    assert again.select(kept).equals(
+        results.instances.select(kept).with_columns(pl.col("text").cast(pl.String))
+    )
     said = pl.read_parquet(tmp_path / "again/predictions.parquet")
     assert said["probabilities"].to_list()[:2] == [[0.5, None], [None, 0.25]]
-    inconsistency = pl.read_parquet(tmp_path / "again/measures.parquet").filter(measure="inconsistency")["value"][0]
+    inconsistency = pl.read_parquet(tmp_path / "again/measures.parquet").filter(
+        measure="inconsistency"
+    )["value"][0]
     # |0.5 + 0.75 - 1| in each pair: seven pairs, in which Yes is followed by No.
     assert inconsistency == pytest.approx(0.25)
 
@@ -168,7 +210,11 @@ def test_what_was_exported_can_be_imported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("confidence", "certainty", "line 1: there is no column confidence; expected predictions of APES"),
+        (
+            "confidence",
+            "certainty",
+            "line 1: there is no column confidence; expected predictions of APES",
+        ),
         ("0.5", "half", "line 2: confidence is 'half'; expected a number from 0 to 1, or nothing"),
         ("a,x,c,X. Yes or No?,No,No,0.5\n", "", "contains no predictions"),
     ],
@@ -182,6 +228,8 @@ def test_faulty_predictions_are_refused(old: str, new: str, message: str, tmp_pa
 @needs.apes.mark
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_shipped_predictions_have_the_published_numbers(name: str, tmp_path: Path) -> None:
-    assert imported(Path(SHIPPED, f"data/predictions/{name}.predictions.csv"), tmp_path).exit_code == 0
+    assert (
+        imported(Path(SHIPPED, f"data/predictions/{name}.predictions.csv"), tmp_path).exit_code == 0
+    )
     (row,) = pl.read_csv(tmp_path / "apes.csv").rows()
     assert row == PUBLISHED[name][3]

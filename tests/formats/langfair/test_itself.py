@@ -28,7 +28,11 @@ def test_co_occurrence_biases_are_those_of_its_own_tests(category: str, tmp_path
     (case,) = (one for one in given["co_occurrence_bias"] if one["target_category"] == category)
     imported(Path(PACKAGE), tmp_path)
     (tmp_path / "stop.txt").write_text("\n".join(given["stop_words_of_nltk"]))
-    files = {"groups": "langfair-gender.yaml", "targets": TARGETS[category], "stop_words": "stop.txt"}
+    files = {
+        "groups": "langfair-gender.yaml",
+        "targets": TARGETS[category],
+        "stop_words": "stop.txt",
+    }
     found = near_words(grid_of(tmp_path, **files), case["texts"])
     assert found["co_occurrence_bias", None] == pytest.approx(case["expected"], abs=1e-5)
 
@@ -50,7 +54,10 @@ def test_imported_words_are_those_of_langfair(tmp_path: Path) -> None:
     assert faults == []
     assert sorted(groups.people) == sorted(theirs["PERSON_WORDS"])
     listed = {word for row in groups.rows for words in row.sought for word in words}
-    assert listed == {*theirs["RACE_WORDS_REQUIRING_CONTEXT"], *theirs["RACE_WORDS_NOT_REQUIRING_CONTEXT"]}
+    assert listed == {
+        *theirs["RACE_WORDS_REQUIRING_CONTEXT"],
+        *theirs["RACE_WORDS_NOT_REQUIRING_CONTEXT"],
+    }
     rewriter = LangFairMode().rewriter(groups)
     for row in golden("prompts"):
         assert set(rewriter.words(row["prompt"])) == set(row["words_race"])

@@ -14,7 +14,14 @@ from biasgrid.families.rewriting.group_words import read_group_words
 def test_a_package_gives_files_that_datasets_can_name(tmp_path: Path) -> None:
     out = tmp_path / "lists"
     lines = imported(package(tmp_path / "package"), out)
-    names = ["gender.yaml", "race.yaml", "people.txt", "adjectives.txt", "professions.txt", "professions-plural.txt"]
+    names = [
+        "gender.yaml",
+        "race.yaml",
+        "people.txt",
+        "adjectives.txt",
+        "professions.txt",
+        "professions-plural.txt",
+    ]
     assert lines == ["langfair 0.8.0.", *(f"lists/langfair-{name} written." for name in names)]
     gender, race = (read_group_words(out / f"langfair-{name}.yaml") for name in ("gender", "race"))
     assert gender[0] is not None
@@ -26,10 +33,19 @@ def test_a_package_gives_files_that_datasets_can_name(tmp_path: Path) -> None:
     ]
     assert race[0].people == ("doctor", "gal", "guest", "guy", "kid", "they")
     assert [row.sought for row in race[0].rows] == [
-        (("caucasian",), ("african american",), ("hispanic",), ("asian-american", "native american")),
+        (
+            ("caucasian",),
+            ("african american",),
+            ("hispanic",),
+            ("asian-american", "native american"),
+        ),
         (("white",), (), (), ("asian",)),
     ]
-    assert (out / "langfair-professions-plural.txt").read_text().split("\n")[1:] == ["doctor", "doctors", ""]
+    assert (out / "langfair-professions-plural.txt").read_text().split("\n")[1:] == [
+        "doctor",
+        "doctors",
+        "",
+    ]
 
 
 def test_a_wheel_is_read_and_its_code_is_not_run(tmp_path: Path) -> None:
@@ -52,8 +68,14 @@ def test_a_wheel_is_read_and_its_code_is_not_run(tmp_path: Path) -> None:
             SOURCE.replace("MALE_WORDS", "MEN", 1),
             "FEMALE_WORDS is missing, or is not a list of texts; expected the same as in",
         ),
-        (SOURCE.replace('"guest"', "7"), "OTHER_PERSON_NOUNS is missing, or is not a list of texts"),
-        (SOURCE.replace('"guy"', '"guy", "son"'), "FEMALE_WORDS, MALE_WORDS, GENDER_NEUTRAL_WORDS differ in length"),
+        (
+            SOURCE.replace('"guest"', "7"),
+            "OTHER_PERSON_NOUNS is missing, or is not a list of texts",
+        ),
+        (
+            SOURCE.replace('"guy"', '"guy", "son"'),
+            "FEMALE_WORDS, MALE_WORDS, GENDER_NEUTRAL_WORDS differ in length",
+        ),
         (
             SOURCE.replace(" - set(", " | set("),
             "PERSON_WORDS is not list(set(PERSON_WORDS_LIST) - set(WORDS_TO_REMOVE))",
@@ -65,7 +87,10 @@ def test_packages_that_are_made_otherwise(source: str, told: str, tmp_path: Path
 
 
 def test_what_is_no_package(tmp_path: Path) -> None:
-    assert "has no langfair/constants/word_lists.py; expected its wheel" in imported(tmp_path, tmp_path / "lists")[1]
+    assert (
+        "has no langfair/constants/word_lists.py; expected its wheel"
+        in imported(tmp_path, tmp_path / "lists")[1]
+    )
     (tmp_path / "langfair.whl").write_text("no zip")
     told = imported(tmp_path / "langfair.whl", tmp_path / "lists")[1]
     assert "langfair.whl: cannot be read (File is not a zip file); expected its wheel" in told

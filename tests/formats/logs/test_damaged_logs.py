@@ -21,7 +21,9 @@ from biasgrid.formats.logs.lm_eval import read_logs
 from biasgrid.formats.logs.samples import Log, LogSample
 
 EVAL = KEPT / "inspect/bbq_own_items.eval"
-BBQ, LOANS = (next((KEPT / "lm-eval").rglob(f"samples_{name}*")) for name in ("bbq", "biasgrid_loans"))
+BBQ, LOANS = (
+    next((KEPT / "lm-eval").rglob(f"samples_{name}*")) for name in ("bbq", "biasgrid_loans")
+)
 INSTANCE = {
     "model_id": "someone/m", "evaluation_name": "age", "sample_id": "Age_0", "interaction_type": "single_turn",
     "input": {"raw": "Who?", "formatted": "Q: Who?", "choices": ["He", "She", "Unknown"]},
@@ -39,7 +41,11 @@ def world(tmp_path: Path) -> Path:
 
 def places(content: Any, around: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yields the places of all values in nested objects and lists; of lists the first ones."""
-    keys = list(content) if isinstance(content, dict) else range(min(len(content), 2) if type(content) is list else 0)
+    keys = (
+        list(content)
+        if isinstance(content, dict)
+        else range(min(len(content), 2) if type(content) is list else 0)
+    )
     for key in keys:
         yield (*around, key)
         yield from places(content[key], (*around, key))
@@ -64,7 +70,9 @@ def first_line(path: Path) -> dict[str, Any]:
 
 def small_inspect_log() -> dict[str, Any]:
     log: dict[str, Any] = json.loads((KEPT / "inspect/loans.json").read_text())
-    return {key: log[key] for key in ("version", "status", "eval")} | {"samples": log["samples"][:1]}
+    return {key: log[key] for key in ("version", "status", "eval")} | {
+        "samples": log["samples"][:1]
+    }
 
 
 FORMS: dict[str, tuple[Callable[[], Any], str, Callable[[Path], list[Log]]]] = {
@@ -89,7 +97,9 @@ def test_a_log_with_any_value_of_another_kind_is_read_or_refused(form: str, tmp_
     assert refused > len(BAD)
 
 
-@pytest.mark.parametrize("content", [None, 3, [], {"date": "soon"}, {"date": 1e30}, {"model_name": []}])
+@pytest.mark.parametrize(
+    "content", [None, 3, [], {"date": "soon"}, {"date": 1e30}, {"model_name": []}]
+)
 def test_results_beside_samples_that_are_none_are_refused(content: Any, tmp_path: Path) -> None:
     path = tmp_path / BBQ.name
     path.write_text(BBQ.read_text())
@@ -106,7 +116,9 @@ def deflated(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("compression", ["Zstandard", "deflate"])
-def test_a_damaged_archive_is_refused_and_never_read_as_something_else(compression: str, tmp_path: Path) -> None:
+def test_a_damaged_archive_is_refused_and_never_read_as_something_else(
+    compression: str, tmp_path: Path
+) -> None:
     source = EVAL if compression == "Zstandard" else deflated(tmp_path / "whole.eval")
     whole, path, refused = source.read_bytes(), tmp_path / "log.eval", 0
     expected = read_all([read_inspect_log(source)])
@@ -158,29 +170,45 @@ def test_what_a_model_wrote_may_hold_what_cannot_be_seen(world: Path) -> None:
     text = "Yes \u200b\N{WOMAN}\u200d\N{STAFF OF AESCULAPIUS}\x1b[31m"
     code, output = imported(world, "lm-eval", with_response(world.parent, text), "loans")
     assert code == 0, output
-    responses = [json.loads(line)["response"] for line in (world.parent / "loans.jsonl").read_text().splitlines()]
+    responses = [
+        json.loads(line)["response"]
+        for line in (world.parent / "loans.jsonl").read_text().splitlines()
+    ]
     assert responses[0] == text
 
 
 def test_half_of_a_character_is_refused(world: Path) -> None:
     code, output = imported(world, "lm-eval", with_response(world.parent, "Yes \ud83d"), "loans")
-    assert (code, "line 1: holds half of a character; expected whole characters" in output) == (2, True), output
+    assert (code, "line 1: holds half of a character; expected whole characters" in output) == (
+        2,
+        True,
+    ), output
     assert not (world.parent / "loans.jsonl").exists()
 
 
 def test_a_file_of_instances_without_lines_is_refused(world: Path) -> None:
     (world.parent / "run_samples.jsonl").write_text("\n")
     code, output = imported(world, "eee", world.parent / "run_samples.jsonl", "written")
-    assert (code, "holds no samples; expected an instance of Every Eval Ever" in output) == (2, True), output
+    assert (code, "holds no samples; expected an instance of Every Eval Ever" in output) == (
+        2,
+        True,
+    ), output
 
 
 def test_two_answers_to_one_sample_of_every_eval_ever_are_refused(world: Path) -> None:
     log = world.parent / "run_samples.jsonl"
-    rows = [INSTANCE, INSTANCE | {"output": {"raw": ["It is B."]}, "answer_attribution": [{"extracted_value": "B"}]}]
+    rows = [
+        INSTANCE,
+        INSTANCE
+        | {"output": {"raw": ["It is B."]}, "answer_attribution": [{"extracted_value": "B"}]},
+    ]
     log.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     code, output = imported(world, "eee", log, "written")
     assert code == 2
-    assert "line 2: 'Age 0' has another answer in run_samples.jsonl, line 1; expected one answer for each" in output
+    assert (
+        "line 2: 'Age 0' has another answer in run_samples.jsonl, line 1; expected one answer for each"
+        in output
+    )
 
 
 @pytest.mark.parametrize("change", ["models: 3", "run: [1]", "datasets: 3"])

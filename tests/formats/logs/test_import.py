@@ -50,12 +50,18 @@ def test_log_likelihoods_of_lm_eval_give_the_bias_of_bbq(world: Path) -> None:
     chosen = []
     for line in lines_of(BBQ):
         item, requests = line["doc"], [one["arg_1"].strip() for one in line["arguments"].values()]
-        likelihoods = dict(zip(requests, [float(said[0][0]) for said in line["resps"]], strict=True))
+        likelihoods = dict(
+            zip(requests, [float(said[0][0]) for said in line["resps"]], strict=True)
+        )
         own = [likelihoods[item[f"ans{place}"]] for place in range(3)]
         chosen.append((item, own.index(max(own))))
     # Of eight items nothing shows that the model is better than chance, so its bias is withheld; its sums are not.
     is_whole = pl.all_horizontal(pl.col("group", "template").is_null())
-    sums = biasgrid.open(cell.config["results"]).sums().filter(is_whole, measure="bias_ambiguous", factor="templates")
+    sums = (
+        biasgrid.open(cell.config["results"])
+        .sums()
+        .filter(is_whole, measure="bias_ambiguous", factor="templates")
+    )
     (leaning,) = sums.filter(options="mode=templates")["sums"].to_list()
     assert sum(leaning[0::2]) / sum(leaning[1::2]) == pytest.approx(share_by_hand(chosen))
     assert len(leaning) == 2 * len(TEMPLATES)
@@ -75,10 +81,16 @@ def test_options_too_long_for_float32_keep_their_shares(world: Path) -> None:
 def test_answers_to_inspect_give_the_bias_that_they_were_made_with(world: Path) -> None:
     cell = cell_of(world, "inspect", INSPECT / "bbq_own_items.eval", "written")
     items = lines_of(world.parent / "Age.jsonl")
-    chosen = [(item, "ABC".index(text[-1])) for item in items if (text := letter_of(item)).startswith("ANSWER")]
+    chosen = [
+        (item, "ABC".index(text[-1]))
+        for item in items
+        if (text := letter_of(item)).startswith("ANSWER")
+    ]
     row = cell.row("bias_ambiguous", bias_type="Age", options="")
     assert row["value"] == pytest.approx(share_by_hand(chosen)) == pytest.approx(2 / 3)
-    assert cell.row("coverage", bias_type="Age", options="")["value"] == pytest.approx(1 - 1 / len(TEMPLATES))
+    assert cell.row("coverage", bias_type="Age", options="")["value"] == pytest.approx(
+        1 - 1 / len(TEMPLATES)
+    )
 
 
 def test_exported_statements_are_found_by_their_prompts(world: Path) -> None:
@@ -103,14 +115,20 @@ def test_epochs_of_inspect_are_repetitions(world: Path) -> None:
     log = INSPECT / "loans.json"
     cell = cell_of(world, "inspect", log, "loans")
     samples = json.loads(log.read_text())["samples"]
-    rows = [(one["metadata"]["group"], one["output"]["choices"][0]["message"]["content"]) for one in samples]
+    rows = [
+        (one["metadata"]["group"], one["output"]["choices"][0]["message"]["content"])
+        for one in samples
+    ]
     assert cell.row("gap", options="")["value"] == pytest.approx(gap_of(rows))
     assert {row["repetition"] for row in lines_of(world.parent / "loans.jsonl")} == {0, 1}
 
 
 def test_texts_of_lm_eval_are_those_of_the_log(world: Path) -> None:
     assert imported(world, "lm-eval", LOANS, "loans")[0] == 0
-    rows = {(row["prompt"], row["group"], row["repetition"]): row for row in lines_of(world.parent / "loans.jsonl")}
+    rows = {
+        (row["prompt"], row["group"], row["repetition"]): row
+        for row in lines_of(world.parent / "loans.jsonl")
+    }
     for line in lines_of(LOANS):
         row = rows[tuple(line["doc"][name] for name in ("prompt", "group", "repetition"))]
         assert row["response"] == line["resps"][0][0]
@@ -119,7 +137,11 @@ def test_texts_of_lm_eval_are_those_of_the_log(world: Path) -> None:
 def test_the_provenance_says_where_answers_are_from(world: Path) -> None:
     cell = cell_of(world, "lm-eval", BBQ, "scored")
     (log,) = read_provenance(next(cell.layout.results.glob("predictions/**/*.parquet")))["logs"]
-    assert (log["harness"], log["model"], log["task"]) == ("lm-evaluation-harness", "tiny-gpt2", "bbq_of_own_items")
+    assert (log["harness"], log["model"], log["task"]) == (
+        "lm-evaluation-harness",
+        "tiny-gpt2",
+        "bbq_of_own_items",
+    )
     assert log["version"].startswith("0.4.")
     assert len(log["date"]) == len("2026-01-31")
 
@@ -141,18 +163,30 @@ def instance_of(item: dict[str, Any], letter: str, **changes: Any) -> dict[str, 
         "evaluation": {"score": 0.0, "is_correct": False},
         "metadata": {"category": "Age", "example_id": str(item["example_id"])},
     } | changes  # fmt: skip
-    Draft7Validator(json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text())).validate(made)
+    Draft7Validator(json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text())).validate(
+        made
+    )
     return made
 
 
 def test_instances_of_every_eval_ever_are_read_once_for_all_their_measures(world: Path) -> None:
     items = lines_of(world.parent / "Age.jsonl")
-    rows = [instance_of(item, "ABC"[item["label"]], evaluation={"score": 1.0, "is_correct": True}) for item in items]
+    rows = [
+        instance_of(item, "ABC"[item["label"]], evaluation={"score": 1.0, "is_correct": True})
+        for item in items
+    ]
     log = world.parent / "run_samples.jsonl"
     log.write_text(
-        "".join(f"{json.dumps(row | {'evaluation_result_id': number})}\n" for row in rows for number in "12")
+        "".join(
+            f"{json.dumps(row | {'evaluation_result_id': number})}\n"
+            for row in rows
+            for number in "12"
+        )
     )
-    record = {"eval_library": {"name": "inspect_ai", "version": "0.3"}, "evaluation_timestamp": "2026-03-01T00:00:00"}
+    record = {
+        "eval_library": {"name": "inspect_ai", "version": "0.3"},
+        "evaluation_timestamp": "2026-03-01T00:00:00",
+    }
     (world.parent / "run.json").write_text(json.dumps(record))
     cell = cell_of(world, "eee", log, "written")
     assert cell.row("accuracy_ambiguous", bias_type="Age", options="")["value"] == 1
@@ -262,17 +296,28 @@ def test_a_log_that_does_not_fit_is_refused_in_one_message(
 
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
-    ({"status": "started"}, "status: the status 'started'; expected 'success': finish the run first"),
+    (
+        {"status": "started"},
+        "status: the status 'started'; expected 'success': finish the run first",
+    ),
     ({"samples": []}, "log.json: contains no samples; expected a log that contains its samples"),
-    ({"samples": [{"input": "a", "output": {}, "error": {"message": "x"}}]}, "samples[0]: ended with an error"),
+    (
+        {"samples": [{"input": "a", "output": {}, "error": {"message": "x"}}]},
+        "samples[0]: ended with an error",
+    ),
     ({"samples": [3]}, "samples[0]: 3; expected a log of Inspect, .eval or .json"),
-    ({"samples": [{"input": "a", "output": {"choices": [3]}}]}, "samples[0].output.choices[0]: 3; expected a log of"),
+    (
+        {"samples": [{"input": "a", "output": {"choices": [3]}}]},
+        "samples[0].output.choices[0]: 3; expected a log of",
+    ),
     ({"eval": {"model": "m"}}, "eval.task: missing; expected a log of Inspect"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_a_log_of_inspect_that_is_not_whole_is_refused(world: Path, change: dict[str, Any], message: str) -> None:
+def test_a_log_of_inspect_that_is_not_whole_is_refused(
+    world: Path, change: dict[str, Any], message: str
+) -> None:
     log = world.parent / "log.json"
     log.write_text(json.dumps(json.loads((INSPECT / "loans.json").read_text()) | change))
     code, output = imported(world, "inspect", log, "loans")
@@ -285,7 +330,10 @@ def test_an_item_asked_in_all_orders_cannot_be_answered_by_one_sample(world: Pat
     world.write_text(yaml.safe_dump(content))
     code, output = imported(world, "inspect", INSPECT / "bbq_own_items.eval", "written")
     assert code == 2
-    assert "the item Age 0 is asked in 6 orders of written, and once in the log; expected `orders: file`" in output
+    assert (
+        "the item Age 0 is asked in 6 orders of written, and once in the log; expected `orders: file`"
+        in output
+    )
 
 
 def test_the_kept_logs_name_no_machine() -> None:

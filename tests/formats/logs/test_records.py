@@ -46,9 +46,19 @@ def test_a_distance_holds_what_its_interval_held(numbers: list[float], fair: flo
 
 def test_what_has_one_side_keeps_its_number_and_its_direction() -> None:
     accuracy = score_details(row_of("accuracy_ambiguous", 0.4, 0.2, 0.6), 1, (0, 1))
-    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.lower_is_better) == (0.4, 0.2, 0.6, False)
+    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.lower_is_better) == (
+        0.4,
+        0.2,
+        0.6,
+        False,
+    )
     error = score_details(row_of("unknown_disambiguated", 0.4, None, None), 0, (0, 1))
-    assert (error.value, error.low, error.lower_is_better, error.is_distance) == (0.4, None, True, False)
+    assert (error.value, error.low, error.lower_is_better, error.is_distance) == (
+        0.4,
+        None,
+        True,
+        False,
+    )
 
 
 def test_a_size_below_zero_is_none() -> None:
@@ -73,9 +83,22 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return world.parent / "results"
 
 
-def exported(results: Path, *options: str, model: str = "model") -> tuple[int, str, list[dict[str, Any]]]:
+def exported(
+    results: Path, *options: str, model: str = "model"
+) -> tuple[int, str, list[dict[str, Any]]]:
     out = results.parent / "records"
-    command = ["export", "eee", str(results), "--model", model, "--out", str(out), "--organization", "Us", *options]
+    command = [
+        "export",
+        "eee",
+        str(results),
+        "--model",
+        model,
+        "--out",
+        str(out),
+        "--organization",
+        "Us",
+        *options,
+    ]
     result = runner.invoke(app, command)
     records = [json.loads(path.read_text()) for path in sorted(out.rglob("*.json"))]
     return result.exit_code, " ".join(result.output.split()), records
@@ -94,27 +117,47 @@ def test_a_record_of_a_real_cell_is_valid(results: Path) -> None:
     assert bias["metric_config"]["lower_is_better"] is True
     uncertainty = bias["score_details"]["uncertainty"]
     assert uncertainty["confidence_interval"]["confidence_level"] == 0.95
-    assert uncertainty["confidence_interval"]["lower"] <= 2 / 3 <= uncertainty["confidence_interval"]["upper"]
+    assert (
+        uncertainty["confidence_interval"]["lower"]
+        <= 2 / 3
+        <= uncertainty["confidence_interval"]["upper"]
+    )
     # Intervals are over templates, of which the last one has no answers.
     assert uncertainty["num_samples"] == 3
     assert uncertainty["confidence_interval"]["method"].startswith("over clusters")
     assert found["biasgrid.accuracy_disambiguated"]["metric_config"]["lower_is_better"] is False
     # Coverage has no value of equal treatment.
     assert "biasgrid.coverage" not in found
-    assert {each["score_details"]["details"]["n_counts"] for each in found.values()} == {"questions"}
+    assert {each["score_details"]["details"]["n_counts"] for each in found.values()} == {
+        "questions"
+    }
 
 
-def test_a_cost_is_a_distance_and_keeps_its_sign_in_the_details(results: Path, tmp_path: Path) -> None:
+def test_a_cost_is_a_distance_and_keeps_its_sign_in_the_details(
+    results: Path, tmp_path: Path
+) -> None:
     shutil.copytree(results, tmp_path / "results")
     path = tmp_path / "results/summary.parquet"
     # As of a model that answers against the stereotype.
-    is_bias, ends = pl.col("measure") == "bias_ambiguous", {"value": "value", "low": "high", "high": "low"}
-    turned = {name: pl.when(is_bias).then(-pl.col(other)).otherwise(name) for name, other in ends.items()}
-    write_table(read_table(path, SUMMARY).with_columns(**turned), path, SUMMARY, read_provenance(path))
+    is_bias, ends = (
+        pl.col("measure") == "bias_ambiguous",
+        {"value": "value", "low": "high", "high": "low"},
+    )
+    turned = {
+        name: pl.when(is_bias).then(-pl.col(other)).otherwise(name) for name, other in ends.items()
+    }
+    write_table(
+        read_table(path, SUMMARY).with_columns(**turned), path, SUMMARY, read_provenance(path)
+    )
     _, _, (record,) = exported(tmp_path / "results")
-    found = {each["metric_config"]["metric_id"]: each["score_details"] for each in record["evaluation_results"]}
+    found = {
+        each["metric_config"]["metric_id"]: each["score_details"]
+        for each in record["evaluation_results"]
+    }
     assert found["biasgrid.bias_ambiguous"]["score"] == pytest.approx(2 / 3)
-    assert float(found["biasgrid.bias_ambiguous"]["details"]["signed_value"]) == pytest.approx(-2 / 3)
+    assert float(found["biasgrid.bias_ambiguous"]["details"]["signed_value"]) == pytest.approx(
+        -2 / 3
+    )
 
 
 def test_what_cannot_be_exported_is_told(results: Path) -> None:
@@ -130,4 +173,7 @@ def test_results_whose_run_was_not_finished_are_refused(results: Path) -> None:
     manifest.write_text(json.dumps(json.loads(whole) | {"datasets": {}}))
     code, output, _ = exported(results)
     manifest.write_text(whole)
-    assert (code, "manifest.json says nothing of dataset: finish the run first" in output) == (2, True), output
+    assert (code, "manifest.json says nothing of dataset: finish the run first" in output) == (
+        2,
+        True,
+    ), output

@@ -34,7 +34,9 @@ def files_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server: FileServer, tmp_path: Path) -> None:
+def test_a_file_arrives_whole_and_leaves_nothing_beside_it(
+    server: FileServer, tmp_path: Path
+) -> None:
     out = tmp_path / "dumps" / "dump.json"
     download_dump(server.address, DIGEST, out)
     assert out.read_bytes() == CONTENT
@@ -56,9 +58,14 @@ def test_a_server_without_ranges_sends_everything_again(server: FileServer, tmp_
     assert server.asked_from == [0, 1_500_000]
 
 
-def test_a_later_call_goes_on_where_a_hopeless_one_gave_up(server: FileServer, tmp_path: Path) -> None:
+def test_a_later_call_goes_on_where_a_hopeless_one_gave_up(
+    server: FileServer, tmp_path: Path
+) -> None:
     server.breaks_off_after = [500_000] * ATTEMPTS
-    with pytest.raises(InputError, match=rf"interrupted at byte {500_000 * ATTEMPTS} .*, {ATTEMPTS} times; run again"):
+    with pytest.raises(
+        InputError,
+        match=rf"interrupted at byte {500_000 * ATTEMPTS} .*, {ATTEMPTS} times; run again",
+    ):
         download_dump(server.address, DIGEST, tmp_path / "dump.json")
     assert not (tmp_path / "dump.json").exists()
     download_dump(server.address, DIGEST, tmp_path / "dump.json")
@@ -99,9 +106,13 @@ def test_a_download_that_was_complete_is_judged_by_its_digest(
 def test_what_the_server_has_not_and_a_server_that_is_not_there_are_told_apart(
     server: FileServer, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"other.json: the server says 404 Not Found; expected the dump"):
+    with pytest.raises(
+        InputError, match=r"other.json: the server says 404 Not Found; expected the dump"
+    ):
         download_dump(server.address.replace("dump", "other"), DIGEST, tmp_path / "dump.json")
-    with pytest.raises(InputError, match=r"cannot be reached \(.*refused.*\), 5 times; .* expected a server"):
+    with pytest.raises(
+        InputError, match=r"cannot be reached \(.*refused.*\), 5 times; .* expected a server"
+    ):
         download_dump("http://127.0.0.1:9/dump.json", DIGEST, tmp_path / "dump.json")
 
 
@@ -112,14 +123,21 @@ def test_a_busy_server_is_asked_again(server: FileServer, tmp_path: Path, status
     assert (tmp_path / "dump.json").read_bytes() == CONTENT
 
 
-def test_a_server_that_stays_busy_is_told_with_its_answer(server: FileServer, tmp_path: Path) -> None:
+def test_a_server_that_stays_busy_is_told_with_its_answer(
+    server: FileServer, tmp_path: Path
+) -> None:
     server.statuses = [503] * ATTEMPTS
-    with pytest.raises(InputError, match=rf"the server says 503 Service Unavailable, {ATTEMPTS} times; run again"):
+    with pytest.raises(
+        InputError, match=rf"the server says 503 Service Unavailable, {ATTEMPTS} times; run again"
+    ):
         download_dump(server.address, DIGEST, tmp_path / "dump.json")
 
 
 def test_secrets_come_from_the_environment_and_stand_in_no_message(
-    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    server: FileServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     address = server.address.replace("http://", "http://user:password@") + "?token=${A_TOKEN}"
     with pytest.raises(
@@ -141,10 +159,14 @@ def test_secrets_come_from_the_environment_and_stand_in_no_message(
     assert not any(secret in told for secret in ("s3cret", "password", "token"))
 
 
-def test_users_and_passwords_are_sent_to_the_server_alone_that_they_are_for(server: FileServer, tmp_path: Path) -> None:
+def test_users_and_passwords_are_sent_to_the_server_alone_that_they_are_for(
+    server: FileServer, tmp_path: Path
+) -> None:
     server.redirects_to = server.address
     for path in ("dump.json", "elsewhere"):
-        address = server.address.replace("http://", "http://user:p%40ss@").replace("dump.json", path)
+        address = server.address.replace("http://", "http://user:p%40ss@").replace(
+            "dump.json", path
+        )
         download_dump(address, DIGEST, tmp_path / path)
         assert (tmp_path / path).read_bytes() == CONTENT
     # Of base64, `user:p@ss`.
@@ -155,7 +177,9 @@ def test_users_and_passwords_are_sent_to_the_server_alone_that_they_are_for(serv
 def test_redirects_stay_within_http(server: FileServer, tmp_path: Path, target: str) -> None:
     server.redirects_to = target
     with pytest.raises(InputError, match=r"(?i)redirect"):
-        download_dump(server.address.replace("dump.json", "elsewhere"), DIGEST, tmp_path / "dump.json")
+        download_dump(
+            server.address.replace("dump.json", "elsewhere"), DIGEST, tmp_path / "dump.json"
+        )
 
 
 def test_a_redirect_to_the_file_is_followed(server: FileServer, tmp_path: Path) -> None:

@@ -39,7 +39,11 @@ def dump(tmp_path: Path) -> Path:
 
 
 def import_to(
-    folder: Path, path: Path, task: str = "question-answering", digest: str | None = None, lists: Sequence[Path] = ()
+    folder: Path,
+    path: Path,
+    task: str = "question-answering",
+    digest: str | None = None,
+    lists: Sequence[Path] = (),
 ) -> None:
     origin = {"file": str(path), "url": None, "sha256": digest}
     import_dump(path, origin, task, "unqover", lists, folder, {"code": "abc"})
@@ -50,29 +54,37 @@ def test_tables_say_which_dump_they_are_from(dump: Path, tmp_path: Path) -> None
     import_to(tmp_path / "with", dump, digest=digest)
     import_to(tmp_path / "without", dump)
     for folder in ("with", "without"):
-        assert read_instances(tmp_path / folder / "instances.parquet", KEYS).height == one_list(3).height
+        assert (
+            read_instances(tmp_path / folder / "instances.parquet", KEYS).height
+            == one_list(3).height
+        )
         facts = read_provenance(tmp_path / folder / "predictions.parquet")
         assert facts["dump"] == {"file": str(dump), "url": None, "sha256": digest}
-        assert (facts["code"], facts["task"], facts["scoring"]) == ("abc", "question-answering", "unqover")
+        assert (facts["code"], facts["task"], facts["scoring"]) == (
+            "abc",
+            "question-answering",
+            "unqover",
+        )
 
 
 def test_another_digest_is_refused_with_both(dump: Path, tmp_path: Path) -> None:
     found = sha256(dump.read_bytes()).hexdigest()
-    with pytest.raises(InputError, match=f"a.output.json: sha256 is {found}; expected {'0' * 64}, as in the config"):
+    with pytest.raises(
+        InputError, match=f"a.output.json: sha256 is {found}; expected {'0' * 64}, as in the config"
+    ):
         import_to(tmp_path / "out", dump, digest="0" * 64)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_dump_of_another_task_is_refused_at_its_first_entry(dump: Path, tmp_path: Path) -> None:
-    message = (
-        "line 2, entry .*: an entry of output.json of question answering; expected an entry of output.json of a mas"
-    )
+    message = "line 2, entry .*: an entry of output.json of question answering; expected an entry of output.json of a mas"
     with pytest.raises(InputError, match=message):
         import_to(tmp_path / "out", dump, task="fill-mask")
     source = tmp_path / "source.json"
     write_in_parts(source, source_json(one_list(3)))
     with pytest.raises(
-        InputError, match=r"an entry of source.json \(no answers\); expected an entry of output.json of qu"
+        InputError,
+        match=r"an entry of source.json \(no answers\); expected an entry of output.json of qu",
     ):
         import_to(tmp_path / "out", source)
 
@@ -106,7 +118,8 @@ def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path:
     import_to(tmp_path, golden_file(name), task)
     instances = read_instances(tmp_path / "instances.parquet", KEYS)
     predictions = read_table(
-        tmp_path / "predictions.parquet", answer_schema("span" if task == "question-answering" else "choice")
+        tmp_path / "predictions.parquet",
+        answer_schema("span" if task == "question-answering" else "choice"),
     )
     assert "".join(output_json(instances, predictions, "unqover")) == golden_file(name).read_text()
 
@@ -115,7 +128,9 @@ def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path:
 def test_a_file_in_place_of_the_folder_is_one_message(tmp_path: Path, out: str) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "source.json").write_text("".join(source_json(one_list(2))))
-    result = CliRunner().invoke(app, ["import", "unqover", str(tmp_path / "source.json"), "--out", str(tmp_path / out)])
+    result = CliRunner().invoke(
+        app, ["import", "unqover", str(tmp_path / "source.json"), "--out", str(tmp_path / out)]
+    )
     assert result.exit_code == 2
     assert f"{out}: cannot be written (" in result.stderr
     assert "Traceback" not in result.stderr

@@ -79,7 +79,9 @@ def test_source_is_laid_out_as_json_dump_does_and_holds_any_letter() -> None:
 
 
 def test_source_of_no_instances_is_an_empty_object() -> None:
-    assert text_of(source_json(empty_table(schema_of_instances(KEYS, {})))) == json.dumps({}, indent=4)
+    assert text_of(source_json(empty_table(schema_of_instances(KEYS, {})))) == json.dumps(
+        {}, indent=4
+    )
 
 
 def test_instances_out_of_order_are_refused() -> None:
@@ -92,7 +94,9 @@ def test_instances_out_of_order_are_refused() -> None:
 
 def test_output_is_sorted_by_unqovers_key_and_counts_the_lines_of_the_source() -> None:
     names = ["Ann", "Anna", "Zoe"]
-    instances = expanded([Subjects({"[subj]": names}, ["x", None, "Q"])], attributes=2, templates=11)
+    instances = expanded(
+        [Subjects({"[subj]": names}, ["x", None, "Q"])], attributes=2, templates=11
+    )
     text = text_of(output_json(instances, half_certain(instances).reverse(), "exact"))
     entries = json.loads(text)
     assert text == json.dumps(entries, indent=4)
@@ -107,7 +111,9 @@ def test_output_is_sorted_by_unqovers_key_and_counts_the_lines_of_the_source() -
 
 
 @pytest.mark.parametrize(("scoring", "score"), [("exact", 0.25), ("unqover", 0.75)])
-def test_pronouns_count_in_outputs_that_are_scored_as_unqover_does(scoring: Scoring, score: float) -> None:
+def test_pronouns_count_in_outputs_that_are_scored_as_unqover_does(
+    scoring: Scoring, score: float
+) -> None:
     instances = one_list(2)
     predictions = masked(instances, 0.25, 0.5, 0.75, 0.125)
     entry = next(iter(json.loads(text_of(output_json(instances, predictions, scoring))).values()))
@@ -129,7 +135,13 @@ class Results:
     def __init__(self, folder: Path):
         self.folder = folder / "results"
         content = yaml.safe_load(DEMO.read_text()) | {"results": str(self.folder)}
-        writer = {"task": "text-generation", "variant": "llm-own", "kind": "LLM", "label": "Writer", "folder": "writer"}
+        writer = {
+            "task": "text-generation",
+            "variant": "llm-own",
+            "kind": "LLM",
+            "label": "Writer",
+            "folder": "writer",
+        }
         content["models"]["writer"] = writer
         own = {"templates": "templates/gender-qa.txt", "prompt": "prompts/two-options.txt"}
         content["datasets"]["gender"]["variants"]["llm-own"] = own
@@ -140,7 +152,9 @@ class Results:
 
     def write(self, task: str = "qa", scoring: str = "exact", first: int = 0) -> None:
         masks = masked(self.instances, 0.25, 0.5, 0.75, 0.5)
-        predictions, kind = (half_certain(self.instances), "span") if task == "qa" else (masks, "choice")
+        predictions, kind = (
+            (half_certain(self.instances), "span") if task == "qa" else (masks, "choice")
+        )
         variant = "qa" if task == "qa" else "lm-synthetic"
         write_instances(self.instances, self.folder / f"instances/gender/{variant}.parquet", KEYS)
         path = self.folder / f"predictions/gender/none-{task}/1-of-1.parquet"
@@ -159,7 +173,9 @@ def test_the_command_writes_source_output_and_log(tmp_path: Path) -> None:
     expected = {
         ("--variant", "qa"): text_of(source_json(results.instances)),
         ("--model", "none-qa"): text_of(output_json(results.instances, predictions, "exact")),
-        ("--model", "none-qa", "--log", "subj"): log_text(results.instances, predictions, "exact", "subj", name),
+        ("--model", "none-qa", "--log", "subj"): log_text(
+            results.instances, predictions, "exact", "subj", name
+        ),
     }
     for arguments, text in expected.items():
         assert results.export(*arguments).exit_code == 0
@@ -168,7 +184,9 @@ def test_the_command_writes_source_output_and_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("scoring", "score"), [("exact", 0.25), ("unqover", 0.75)])
-def test_the_command_scores_as_the_predictions_say(tmp_path: Path, scoring: str, score: float) -> None:
+def test_the_command_scores_as_the_predictions_say(
+    tmp_path: Path, scoring: str, score: float
+) -> None:
     results = Results(tmp_path)
     results.write("lm", scoring)
     assert results.export("--model", "none-lm").exit_code == 0
@@ -201,7 +219,10 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--variant", "lm-synthetc"], "unknown variant 'lm-synthetc' (did you mean 'lm-synthetic'?); expected one of"),
+        (
+            ["--variant", "lm-synthetc"],
+            "unknown variant 'lm-synthetc' (did you mean 'lm-synthetic'?); expected one of",
+        ),
         (["--model", "none-qu"], "unknown name 'none-qu' (did you mean 'none-qa'?)"),
         ([], "expected either --variant or --model"),
         (["--variant", "qa", "--model", "none-qa"], "expected either --variant or --model"),
@@ -215,7 +236,10 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
             ["--model", "writer", "--log", "subj"],
             "expected a variant for question answering (`qa`) or for masked language",
         ),
-        (["--variant", "llm-own"], "datasets.gender.variants.llm-own: 'llm-own' is for generative models"),
+        (
+            ["--variant", "llm-own"],
+            "datasets.gender.variants.llm-own: 'llm-own' is for generative models",
+        ),
     ],
 )
 def test_wrong_arguments_get_a_message(tmp_path: Path, arguments: list[str], message: str) -> None:

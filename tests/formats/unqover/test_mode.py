@@ -24,13 +24,18 @@ def test_scores_of_a_mode_are_at_least_those_of_pronouns() -> None:
     instances = one_list(2)
     said = [[0.1, 0.2, 0.3, 0.1]] * len(instances)
     predictions = predictions_of("choice", instances, probabilities=said)
-    exact, replicated = (compare_subjects(instances, predictions, name) for name in ("exact", *FAMILY.modes))
+    exact, replicated = (
+        compare_subjects(instances, predictions, name) for name in ("exact", *FAMILY.modes)
+    )
     assert exact["answer_probability"].to_list() == pytest.approx([0.15])
     assert replicated["answer_probability"].to_list() == pytest.approx([0.25])
 
 
 def test_modes_stand_in_formats_and_are_asked_for_by_no_name() -> None:
-    assert all(load_reference(path).__module__.startswith("biasgrid.formats.") for path in FAMILY.modes.values())
+    assert all(
+        load_reference(path).__module__.startswith("biasgrid.formats.")
+        for path in FAMILY.modes.values()
+    )
     names = "|".join(FAMILY.modes)
     lines = [line for path in FAMILIES.rglob("*.py") for line in path.read_text().splitlines()]
     assert [line for line in lines if re.search(rf"[=!]= \"({names})\"", line)] == []
@@ -43,5 +48,7 @@ def test_shards_that_were_scored_in_two_ways_are_refused(tmp_path: Path) -> None
     for path in paths:
         write_table(predictions, path, answer_schema("choice"), {"scoring": path.stem})
     assert [scoring_of([path]) for path in paths] == ["exact", "unqover"]
-    with pytest.raises(TableError, match="scored as exact, unqover; expected all exact or all unqover"):
+    with pytest.raises(
+        TableError, match="scored as exact, unqover; expected all exact or all unqover"
+    ):
         scoring_of(paths)

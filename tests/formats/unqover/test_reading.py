@@ -58,13 +58,17 @@ def test_what_is_read_of_a_golden_file_is_written_as_it_was(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("output")])
 def test_an_output_names_the_same_instances_as_its_source(name: str) -> None:
     """For masked language models this finds contexts again; the order of their source is not in the file."""
-    source = read_unqover(golden_file(f"source/{Path(name).name.split('.')[0]}.source.json")).instances
+    source = read_unqover(
+        golden_file(f"source/{Path(name).name.split('.')[0]}.source.json")
+    ).instances
     output = read_unqover(golden_file(name)).instances
     if "_lm_" not in name:
         assert_frame_equal(comparable(output), comparable(source))
     keys = ["subject1", "subject2", "template", "attribute_group", "attribute", "negated"]
     numbers = ["instance", "swap_group", "swapped"]
-    assert_frame_equal(*(comparable(cluster).drop(numbers).sort(keys) for cluster in (output, source)))
+    assert_frame_equal(
+        *(comparable(cluster).drop(numbers).sort(keys) for cluster in (output, source))
+    )
 
 
 def test_source_and_output_give_back_the_tables_that_they_were_written_of(tmp_path: Path) -> None:
@@ -87,8 +91,14 @@ def test_predictions_of_masked_language_models_are_told_by_their_context(tmp_pat
     read = read_unqover(tmp_path / "output.json")
     assert read.predictions is not None
     validate_table(read.predictions, answer_schema("choice"), "output.json")
-    assert comparable(read.instances)["text_pair"].unique().sort().to_list()[0] == "Ann met Bea 1 times."
-    assert comparable(read.instances)["text"].unique().sort().to_list() == ["Who did 0?", "Who never did 0?"]
+    assert (
+        comparable(read.instances)["text_pair"].unique().sort().to_list()[0]
+        == "Ann met Bea 1 times."
+    )
+    assert comparable(read.instances)["text"].unique().sort().to_list() == [
+        "Who did 0?",
+        "Who never did 0?",
+    ]
 
 
 def test_any_json_of_the_same_content_is_read(tmp_path: Path) -> None:
@@ -120,7 +130,11 @@ def test_candidates_are_where_unqover_finds_them(
 ) -> None:
     one, two = names
     entries = dict(
-        zip((f"None|None|{one}|{two}{ITEM}", f"None|None|{two}|{one}{ITEM}"), source_entries().values(), strict=True)
+        zip(
+            (f"None|None|{one}|{two}{ITEM}", f"None|None|{two}|{one}{ITEM}"),
+            source_entries().values(),
+            strict=True,
+        )
     )
     for key, entry in entries.items():
         entry["context"] = context
@@ -139,26 +153,38 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "source.json"
     write_in_parts(path, source_json(instances))
     assert path.stat().st_size > 45e6
-    run = subprocess.run([sys.executable, "-c", GROWTH, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", GROWTH, str(path)], capture_output=True, text=True, check=True
+    )
     height, growth = run.stdout.split()
     assert int(height) == instances.height
     assert float(growth) < 200
 
 
 def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
-    write_in_parts(tmp_path / "a.output.json", output_json(one_list(3), answered(one_list(3)), "exact"))
+    write_in_parts(
+        tmp_path / "a.output.json", output_json(one_list(3), answered(one_list(3)), "exact")
+    )
     out = tmp_path / "out"
-    result = runner.invoke(app, ["import", "unqover", str(tmp_path / "a.output.json"), "--out", str(out)])
+    result = runner.invoke(
+        app, ["import", "unqover", str(tmp_path / "a.output.json"), "--out", str(out)]
+    )
     assert result.exit_code == 0
-    assert_frame_equal(comparable(read_instances(out / "instances.parquet", KEYS)), comparable(one_list(3)))
-    assert read_table(out / "predictions.parquet", answer_schema("span")).height == one_list(3).height
+    assert_frame_equal(
+        comparable(read_instances(out / "instances.parquet", KEYS)), comparable(one_list(3))
+    )
+    assert (
+        read_table(out / "predictions.parquet", answer_schema("span")).height == one_list(3).height
+    )
     assert read_provenance(out / "predictions.parquet")["scoring"] == "unqover"
     assert read_provenance(out / "instances.parquet")["dump"]["file"] == "a.output.json"
 
 
 def test_the_command_says_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("analyzing file x\n")
-    result = runner.invoke(app, ["import", "unqover", str(tmp_path / "log.txt"), "--out", str(tmp_path / "out")])
+    result = runner.invoke(
+        app, ["import", "unqover", str(tmp_path / "log.txt"), "--out", str(tmp_path / "out")]
+    )
     assert result.exit_code == 2
     assert "log.txt, line 1, column 1: 'analyzing file x\\n'; expected '{'" in result.stderr
     assert not (tmp_path / "out").exists()

@@ -25,7 +25,11 @@ def write_config(folder: Path, **content: int) -> None:
 
 def test_embeddings_and_the_projection_to_the_vocabulary_are_not_counted(tmp_path: Path) -> None:
     write_config(tmp_path, vocab_size=7)
-    first = {"bert.embeddings.word_embeddings.weight": (7, 4), "layer.weight": (4, 5), "layer.scale": ()}
+    first = {
+        "bert.embeddings.word_embeddings.weight": (7, 4),
+        "layer.weight": (4, 5),
+        "layer.scale": (),
+    }
     second = {"head.decoder.weight": (7, 4), "head.decoder.bias": (7,), "head.bias": (3,)}
     for number, shapes in enumerate((first, second), start=1):
         tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
@@ -34,9 +38,12 @@ def test_embeddings_and_the_projection_to_the_vocabulary_are_not_counted(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "names", [("hidden_size", "num_hidden_layers", "intermediate_size"), ("dim", "n_layers", "hidden_dim")]
+    "names",
+    [("hidden_size", "num_hidden_layers", "intermediate_size"), ("dim", "n_layers", "hidden_dim")],
 )
-def test_of_pickled_weights_the_layers_of_the_config_are_counted(tmp_path: Path, names: tuple[str, str, str]) -> None:
+def test_of_pickled_weights_the_layers_of_the_config_are_counted(
+    tmp_path: Path, names: tuple[str, str, str]
+) -> None:
     write_config(tmp_path, **dict(zip(names, (768, 12, 3072), strict=True)))
     assert parameters(tmp_path) == 12 * 12 * 768**2
 
@@ -45,7 +52,11 @@ def test_what_no_file_tells_is_unknown(tmp_path: Path) -> None:
     assert parameters(tmp_path) is None
     write_config(tmp_path, hidden_size=768)
     assert parameters(tmp_path) is None
-    for content in ("[]", "{", '{"hidden_size": "x", "num_hidden_layers": 2, "intermediate_size": [3]}'):
+    for content in (
+        "[]",
+        "{",
+        '{"hidden_size": "x", "num_hidden_layers": 2, "intermediate_size": [3]}',
+    ):
         (tmp_path / "config.json").write_text(content)
         assert parameters(tmp_path) is None
     (tmp_path / "model.safetensors").write_bytes(b"cut off")

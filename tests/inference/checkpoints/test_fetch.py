@@ -26,7 +26,9 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
 
 
 def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
-    return make_record(None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices)
+    return make_record(
+        None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices
+    )
 
 
 def change_json(path: Path, **changes: Any) -> None:
@@ -74,7 +76,10 @@ def test_the_files_that_are_watched_are_those_of_the_record(folder: Path, pickle
         chosen = {"weights": True, "allow_pickle": True, "allow_remote_code": False} | choices
         files = [str(folder / name) for name in record_of(folder, **chosen)["files"]]
         assert files_that_count(folder, **chosen) == files
-    assert files_that_count(folder / "none", weights=True, allow_pickle=True, allow_remote_code=True) == []
+    assert (
+        files_that_count(folder / "none", weights=True, allow_pickle=True, allow_remote_code=True)
+        == []
+    )
 
 
 def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:
@@ -87,8 +92,14 @@ def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("gone", "message"),
     [
-        ("model.safetensors", r"has no weights; expected one of model.safetensors, model-\*.safetensors$"),
-        ("config.json", "contains no config.json; expected a folder with a checkpoint: config.json, "),
+        (
+            "model.safetensors",
+            r"has no weights; expected one of model.safetensors, model-\*.safetensors$",
+        ),
+        (
+            "config.json",
+            "contains no config.json; expected a folder with a checkpoint: config.json, ",
+        ),
         ("tokenizer*.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
         ("tokenizer.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
     ],
@@ -102,19 +113,25 @@ def test_what_a_model_lacks_is_named(folder: Path, gone: str, message: str) -> N
 
 def test_a_config_that_is_not_json_is_named(folder: Path) -> None:
     (folder / "config.json").write_text("{")
-    with pytest.raises(UserError, match=r"config.json is not JSON \(.*\); expected what transformers wrote"):
+    with pytest.raises(
+        UserError, match=r"config.json is not JSON \(.*\); expected what transformers wrote"
+    ):
         record_of(folder)
 
 
 def test_pickled_weights_are_taken_only_where_they_are_allowed(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match=r"only pytorch_model.bin, which can run code .* set `allow_pickle: true`"):
+    with pytest.raises(
+        ModelError, match=r"only pytorch_model.bin, which can run code .* set `allow_pickle: true`"
+    ):
         record_of(folder)
     assert "pytorch_model.bin" in record_of(folder, allow_pickle=True)["files"]
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no folder .*nowhere; expected a checkpoint with config.json"):
+    with pytest.raises(
+        ModelError, match=r"there is no folder .*nowhere; expected a checkpoint with config.json"
+    ):
         record_of(tmp_path / "nowhere")
 
 
@@ -128,28 +145,44 @@ def test_a_model_that_needs_code_of_its_own_is_taken_only_where_it_is_allowed(fo
     assert "code.py" not in record_of(folder, weights=False)["files"]
 
 
-def test_a_tokenizer_that_needs_code_of_its_own_is_taken_only_where_it_is_allowed(folder: Path) -> None:
+def test_a_tokenizer_that_needs_code_of_its_own_is_taken_only_where_it_is_allowed(
+    folder: Path,
+) -> None:
     change_json(folder / "config.json", model_type="new")
     auto_map = {"AutoTokenizer": [None, "code.NewTokenizer"]}
     change_json(folder / "tokenizer_config.json", tokenizer_class="NewTokenizer", auto_map=auto_map)
-    with pytest.raises(ModelError, match=r"runs its own code \(tokenizer 'NewTokenizer' not known to transformers\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"runs its own code \(tokenizer 'NewTokenizer' not known to transformers\)",
+    ):
         record_of(folder, weights=False)
     assert record_of(folder, weights=False, allow_remote_code=True)["allow_remote_code"]
 
 
 def test_code_of_another_repository_is_refused(folder: Path) -> None:
-    change_json(folder / "config.json", model_type="new", auto_map={"AutoConfig": "some/where--code.NewConfig"})
-    with pytest.raises(ModelError, match=r"code from another repository \(some/where--code.NewConfig\), which is not"):
+    change_json(
+        folder / "config.json",
+        model_type="new",
+        auto_map={"AutoConfig": "some/where--code.NewConfig"},
+    )
+    with pytest.raises(
+        ModelError,
+        match=r"code from another repository \(some/where--code.NewConfig\), which is not",
+    ):
         record_of(folder, allow_remote_code=True)
 
 
 def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: Path) -> None:
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"layer": "w.bin"}}))
-    with pytest.raises(ModelError, match=r"index.json names w.bin; expected only model.safetensors"):
+    with pytest.raises(
+        ModelError, match=r"index.json names w.bin; expected only model.safetensors"
+    ):
         record_of(folder)
     index.write_text(json.dumps({"weight_map": {}}))
-    with pytest.raises(ModelError, match=r"index.json names no files; expected only model.safetensors"):
+    with pytest.raises(
+        ModelError, match=r"index.json names no files; expected only model.safetensors"
+    ):
         record_of(folder)
     index.unlink()
     change_json(folder / "config.json", transformers_weights="other.safetensors")

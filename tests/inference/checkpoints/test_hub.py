@@ -16,7 +16,9 @@ MODEL_FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_
 @pytest.fixture
 def repository(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Repository:
     """A repository that can be changed."""
-    return Repository(Path(shutil.copytree(tiny_checkpoint("bert", "fill-mask"), tmp_path / "repository")))
+    return Repository(
+        Path(shutil.copytree(tiny_checkpoint("bert", "fill-mask"), tmp_path / "repository"))
+    )
 
 
 @pytest.fixture
@@ -54,7 +56,9 @@ def test_the_recipe_of_an_encoder_is_downloaded_from_its_folders(
         (repository.folder / name).write_text("{}")
     record = fetch(environment, "tiny/model")
     assert list(record["other_files"]) == files
-    assert "1_Pooling/weights.bin" not in [request.path.split("/", 4)[-1] for request in hub.downloads()]
+    assert "1_Pooling/weights.bin" not in [
+        request.path.split("/", 4)[-1] for request in hub.downloads()
+    ]
     shutil.rmtree(tmp_path / "cache")
     repository.damaged.add("modules.json")
     assert "the download does not match what" in fetch(environment, "tiny/model")["error"]
@@ -63,10 +67,15 @@ def test_the_recipe_of_an_encoder_is_downloaded_from_its_folders(
 def test_an_adapter_on_the_hub_is_refused_before_its_weights_are_fetched(
     hub: Hub, repository: Repository, environment: dict[str, str]
 ) -> None:
-    (repository.folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+    (repository.folder / "adapter_config.json").write_text(
+        '{"base_model_name_or_path": "org/base"}'
+    )
     (repository.folder / "adapter_model.safetensors").write_text("")
     message = fetch(environment, "tiny/model")["error"]
-    assert "tiny/model contains an adapter of org/base (adapter_config.json, adapter_model.safetensors)" in message
+    assert (
+        "tiny/model contains an adapter of org/base (adapter_config.json, adapter_model.safetensors)"
+        in message
+    )
     assert not [request for request in hub.downloads() if request.file.endswith(".safetensors")]
 
 
@@ -81,7 +90,10 @@ def test_content_that_is_not_what_the_hub_says_is_refused_and_not_kept(
 ) -> None:
     repository.damaged.add(file)
     message = fetch(environment, "tiny/model")["error"]
-    assert f"tiny/model at revision {COMMIT}: the download does not match what {hub.address} lists" in message
+    assert (
+        f"tiny/model at revision {COMMIT}: the download does not match what {hub.address} lists"
+        in message
+    )
     assert f"{file} ({'sha256' if file == 'model.safetensors' else 'git-sha1'} " in message
     assert "It was removed. Run again; if that does not help" in message
     repository.damaged.clear()
@@ -97,7 +109,10 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(
     (repository.folder / "model.safetensors").write_bytes(bytes(range(256)) * (13 << 12))
     repository.cut["model.safetensors"] = 11 << 20
     assert list(fetch(environment, "tiny/model")["files"]) == MODEL_FILES
-    assert [request.range for request in hub.downloads("model.safetensors")] == [None, f"bytes={10 << 20}-"]
+    assert [request.range for request in hub.downloads("model.safetensors")] == [
+        None,
+        f"bytes={10 << 20}-",
+    ]
 
 
 def test_pickled_weights_alone_are_refused_before_they_are_downloaded(
@@ -110,10 +125,15 @@ def test_pickled_weights_alone_are_refused_before_they_are_downloaded(
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_gated_repository_is_told(repository: Repository, environment: dict[str, str], status: int) -> None:
+def test_a_gated_repository_is_told(
+    repository: Repository, environment: dict[str, str], status: int
+) -> None:
     repository.status, repository.error = status, "GatedRepo"
     message = fetch(environment, "tiny/model")["error"]
-    assert "tiny/model at revision main cannot be fetched: the repository is gated; ask for access" in message
+    assert (
+        "tiny/model at revision main cannot be fetched: the repository is gated; ask for access"
+        in message
+    )
     assert "`hf auth login`, or set HF_TOKEN" in message
 
 
@@ -121,8 +141,16 @@ def test_a_gated_repository_is_told(repository: Repository, environment: dict[st
     ("checkpoint", "revision", "expected"),
     [
         ("tiny/nothing", "main", "shows no such repository; expected a name such as org/name"),
-        ("tiny/model", "v9", "the repository has no such revision; expected one of its commits, tags or branches"),
-        ("tiny/model/x", "main", "that is not the name of a repository; expected one such as org/name"),
+        (
+            "tiny/model",
+            "v9",
+            "the repository has no such revision; expected one of its commits, tags or branches",
+        ),
+        (
+            "tiny/model/x",
+            "main",
+            "that is not the name of a repository; expected one such as org/name",
+        ),
     ],
 )
 def test_what_the_hub_does_not_have_is_told(
@@ -152,5 +180,10 @@ def test_a_hub_that_is_switched_off_or_cannot_be_reached_is_told_and_the_cache_i
 
 def test_a_cache_that_cannot_be_written_to_is_told_with_its_remedy(repository: Repository) -> None:
     with serve_hub({"tiny/model": repository}) as hub:
-        message = fetch(hub_environment(hub.address, Path("/dev/null/cache")), "tiny/model")["error"]
-    assert "/dev/null/cache/hub: cannot be written (Not a directory); set HF_HOME to a folder that can be" in message
+        message = fetch(hub_environment(hub.address, Path("/dev/null/cache")), "tiny/model")[
+            "error"
+        ]
+    assert (
+        "/dev/null/cache/hub: cannot be written (Not a directory); set HF_HOME to a folder that can be"
+        in message
+    )

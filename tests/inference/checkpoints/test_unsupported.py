@@ -14,7 +14,11 @@ from tiny_writers import CHAT_TEMPLATE, save_writer
 from transformers import AutoTokenizer
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.checkpoints.checkpoint import ModelError, load_recorded_model, load_recorded_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import (
+    ModelError,
+    load_recorded_model,
+    load_recorded_tokenizer,
+)
 from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.checkpoints.files import (
     OTHER_FILES,
@@ -47,7 +51,9 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
 
 
 def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
-    return make_record(None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices)
+    return make_record(
+        None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices
+    )
 
 
 def change_json(path: Path, **changes: Any) -> None:
@@ -60,7 +66,9 @@ def refused(folder: Path, **choices: Any) -> str:
     with pytest.raises(ModelError) as told:
         record_of(folder, **choices)
     found = inspect_folder(str(folder), CheckpointUse(**choices))
-    assert str(told.value) in [f"{folder} {problem}; expected {expected}" for problem, expected in found]
+    assert str(told.value) in [
+        f"{folder} {problem}; expected {expected}" for problem, expected in found
+    ]
     return str(told.value)
 
 
@@ -93,14 +101,18 @@ def test_code_that_writes_texts_is_refused_where_it_would_run(folder: Path) -> N
     (folder / OWN_GENERATE).parent.mkdir()
     (folder / OWN_GENERATE).write_text("")
     assert record_of(folder)["files"]
-    assert f"its own code for writing texts ({OWN_GENERATE})" in refused(folder, allow_remote_code=True)
+    assert f"its own code for writing texts ({OWN_GENERATE})" in refused(
+        folder, allow_remote_code=True
+    )
 
 
 @pytest.mark.parametrize("patterns", OTHER_WEIGHTS)
 def test_weights_of_other_kinds_are_named(folder: Path, patterns: tuple[str, ...]) -> None:
     for pattern in patterns:
         (folder / "model.safetensors").unlink(missing_ok=True)
-        file = folder / pattern.replace("*", "fp16" if pattern.startswith(("model.", "pytorch")) else "x")
+        file = folder / pattern.replace(
+            "*", "fp16" if pattern.startswith(("model.", "pytorch")) else "x"
+        )
         file.write_text("")
         what, expected = OTHER_WEIGHTS[patterns]
         assert f"weights {what} only ({file.name}); expected {expected}" in refused(folder)
@@ -110,15 +122,22 @@ def test_weights_of_other_kinds_are_named(folder: Path, patterns: tuple[str, ...
 def test_weights_of_other_kinds_are_named_where_there_is_no_config(folder: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         (folder / name).unlink()
-    assert refused(folder).startswith(f"{folder} contains no config.json; expected a folder with a checkpoint")
+    assert refused(folder).startswith(
+        f"{folder} contains no config.json; expected a folder with a checkpoint"
+    )
     (folder / "model.gguf").write_bytes(b"GGUF")
-    assert refused(folder).startswith(f"{folder} has weights of llama.cpp only (model.gguf); expected safetensors; or")
+    assert refused(folder).startswith(
+        f"{folder} has weights of llama.cpp only (model.gguf); expected safetensors; or"
+    )
 
 
 @pytest.mark.parametrize("pattern", OTHER_TOKENIZERS)
 def test_tokenizers_of_other_kinds_are_named(folder: Path, pattern: str) -> None:
     (folder / "tokenizer.json").rename(folder / pattern.replace("*", "x"))
-    assert f"has its tokenizer only in {pattern.replace('*', 'x')}; expected a tokenizer.json" in refused(folder)
+    assert (
+        f"has its tokenizer only in {pattern.replace('*', 'x')}; expected a tokenizer.json"
+        in refused(folder)
+    )
 
 
 def test_quantised_weights_are_refused_unless_a_server_loads_them(folder: Path) -> None:
@@ -130,25 +149,33 @@ def test_quantised_weights_are_refused_unless_a_server_loads_them(folder: Path) 
         change_json(folder / "config.json", **{key: {"quant_method": "awq"}})
         check_quantised(folder, f"{key}, awq")
         change_json(folder / "config.json", **{key: None})
-    change_json(folder / "config.json", text_config={"quantization_config": {"quant_method": "fp8"}})
+    change_json(
+        folder / "config.json", text_config={"quantization_config": {"quant_method": "fp8"}}
+    )
     check_quantised(folder, "quantization_config, fp8")
 
 
 def check_quantised(folder: Path, how: str) -> None:
     with pytest.raises(ModelError) as told:
         load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", CPU)
-    assert f"contains weights that are quantised ({how}); expected the original weights" in str(told.value)
+    assert f"contains weights that are quantised ({how}); expected the original weights" in str(
+        told.value
+    )
     assert [problem for problem, _ in inspect_folder(str(folder), CheckpointUse())] == [
         f"contains weights that are quantised ({how})"
     ]
     assert not list(inspect_folder(str(folder), CheckpointUse(served=True)))
 
 
-@pytest.mark.parametrize("file", ["chat_template.json", "processor_config.json", "chat_template.jinja"])
+@pytest.mark.parametrize(
+    "file", ["chat_template.json", "processor_config.json", "chat_template.jinja"]
+)
 def test_a_chat_template_is_read_wherever_it_is(tmp_path: Path, file: str) -> None:
     folder = save_writer(tmp_path / "writer")
     before = record_of(folder)
-    (folder / file).write_text(CHAT_TEMPLATE if ".jinja" in file else json.dumps({"chat_template": CHAT_TEMPLATE}))
+    (folder / file).write_text(
+        CHAT_TEMPLATE if ".jinja" in file else json.dumps({"chat_template": CHAT_TEMPLATE})
+    )
     record = record_of(folder)
     assert load_recorded_tokenizer(record).chat_template == CHAT_TEMPLATE
     assert "chat_template" in record
@@ -170,7 +197,14 @@ def test_a_tokenizers_own_template_comes_first(tmp_path: Path) -> None:
     [
         ({"eos_token_id": [5, 7], "temperature": 0.3, "top_k": 5}, [5, 7]),
         ({"eos_token_id": 5, "num_return_sequences": 3, "max_new_tokens": 0}, [5]),
-        ({"cache_implementation": "none such", "early_stopping": "x", "watermarking_config": {"x": 1}}, None),
+        (
+            {
+                "cache_implementation": "none such",
+                "early_stopping": "x",
+                "watermarking_config": {"x": 1},
+            },
+            None,
+        ),
         ({"eos_token_id": -1, "stop_strings": ["."]}, None),
     ],
 )
@@ -178,7 +212,9 @@ def test_of_a_generation_config_the_end_tokens_are_taken_and_nothing_is_refused(
     tmp_path: Path, config: dict[str, Any], ends: list[int] | None
 ) -> None:
     folder = save_writer(tmp_path / "writer")
-    (folder / "generation_config.json").write_text(json.dumps(config | {"transformers_version": "5.0"}))
+    (folder / "generation_config.json").write_text(
+        json.dumps(config | {"transformers_version": "5.0"})
+    )
     record = record_of(folder)
     model = load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
     assert model.generation_config.eos_token_id == ends
@@ -196,7 +232,9 @@ def test_without_a_generation_config_the_end_tokens_are_those_of_the_model(tmp_p
     model = load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
     assert model.generation_config.eos_token_id == [1, 9]
     change_json(folder / "config.json", eos_token_id="</s>")
-    with pytest.raises(UserError, match="eos_token_id is '</s>' in its config; expected numbers of tokens"):
+    with pytest.raises(
+        UserError, match="eos_token_id is '</s>' in its config; expected numbers of tokens"
+    ):
         load_recorded_model(record_of(folder), "text-generation", "AutoModelForCausalLM", CPU)
 
 
@@ -212,11 +250,27 @@ def test_further_chat_templates_change_nothing(tmp_path: Path) -> None:
 
 def test_the_page_lists_every_file_that_the_code_knows() -> None:
     page = PAGE.read_text()
-    known = [*without_weights(True), *SAFE_WEIGHTS, *PICKLED_WEIGHTS, *OTHER_FILES, *QUANTISED, *QUANTISED_FILES]
-    known += [*OTHER_TOKENIZERS, OWN_GENERATE, *BY_VERSION.values(), *BY_VERSION, "1_Pooling/config.json"]
+    known = [
+        *without_weights(True),
+        *SAFE_WEIGHTS,
+        *PICKLED_WEIGHTS,
+        *OTHER_FILES,
+        *QUANTISED,
+        *QUANTISED_FILES,
+    ]
+    known += [
+        *OTHER_TOKENIZERS,
+        OWN_GENERATE,
+        *BY_VERSION.values(),
+        *BY_VERSION,
+        "1_Pooling/config.json",
+    ]
     named = [*known, *(name for name in ADAPTERS if name != "adapter_model.*")]
     of_weights = {"tf_model*.h5": "tf_model.h5", "flax_model*.msgpack": "flax_model.msgpack"}
-    of_weights |= {"model.*.safetensors": "model.fp16.safetensors", "pytorch_model.*.bin": "pytorch_model.fp16.bin"}
+    of_weights |= {
+        "model.*.safetensors": "model.fp16.safetensors",
+        "pytorch_model.*.bin": "pytorch_model.fp16.bin",
+    }
     named += [of_weights.get(name, name) for names in OTHER_WEIGHTS for name in names]
     assert [name for name in named if f"`{name}`" not in page] == []
     named_poolings = [name for name in POOLINGS if f"`{name}`" not in page]

@@ -9,9 +9,19 @@ import torch
 from shards import Cell, interrupt
 from small_tables import check_alike
 
-from biasgrid.inference.engine.autotune import budget_of, find_tuning, largest_cache, largest_layer, power_of_two
+from biasgrid.inference.engine.autotune import (
+    budget_of,
+    find_tuning,
+    largest_cache,
+    largest_layer,
+    power_of_two,
+)
 from biasgrid.inference.engine.libraries.one_dnn import has_one_dnn
-from biasgrid.inference.engine.processor_findings import find_once, found_on_processors, precision_note
+from biasgrid.inference.engine.processor_findings import (
+    find_once,
+    found_on_processors,
+    precision_note,
+)
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[[str, str], Cell]
@@ -39,7 +49,8 @@ class Layers(torch.nn.Module):
 def timed(monkeypatch: pytest.MonkeyPatch, milliseconds: dict[str, float]) -> None:
     """Lets products take these times, as far as they are timed."""
     monkeypatch.setattr(
-        "biasgrid.inference.engine.autotune.seconds_of", lambda ways, _: {way: milliseconds[way] / 1e3 for way in ways}
+        "biasgrid.inference.engine.autotune.seconds_of",
+        lambda ways, _: {way: milliseconds[way] / 1e3 for way in ways},
     )
 
 
@@ -94,7 +105,9 @@ def audits(cell: Cell) -> list[dict[str, Any]]:
     return list(read_provenance(cell.out)["audits"].values())
 
 
-def test_all_shards_take_what_the_first_one_has_found(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_shards_take_what_the_first_one_has_found(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = cell("bert", TASK)
     timed(monkeypatch, {"torch": 2.0, "oneDNN": 1.0, "bfloat16": 0.1})
     ours.predict(1, 2)
@@ -104,7 +117,9 @@ def test_all_shards_take_what_the_first_one_has_found(cell: Cells, monkeypatch: 
     assert audits(ours)[0]["products"] == first == ("oneDNN" if has_one_dnn() else "torch")
 
 
-def test_a_resumed_shard_keeps_the_size_of_its_batches(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_shard_keeps_the_size_of_its_batches(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
     ours = cell("bert", TASK)
     monkeypatch.setattr("biasgrid.inference.engine.autotune.budget_of", lambda _: 64)
@@ -121,7 +136,8 @@ def test_what_half_precision_would_do_is_told_and_numbers_stay(
 ) -> None:
     ours = cell("bert", TASK)
     monkeypatch.setattr(
-        "biasgrid.inference.engine.autotune.choose_precision", lambda name, _: name.replace("auto", "bfloat16")
+        "biasgrid.inference.engine.autotune.choose_precision",
+        lambda name, _: name.replace("auto", "bfloat16"),
     )
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.8})
     plain = ours.predict()

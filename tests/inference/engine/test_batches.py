@@ -28,5 +28,7 @@ def test_rows_are_run_singly_where_the_model_refuses_them_together(
     said = [plain.class_probabilities(text) for text in TEXTS[architecture]]
     expected = pl.DataFrame({"instance": ours.instances["instance"], "probabilities": said})
     predicted = ours.predict(labels=LABELS)
-    assert largest_difference(predicted, expected.cast({"probabilities": pl.List(pl.Float32)})) < 1e-5
+    assert (
+        largest_difference(predicted, expected.cast({"probabilities": pl.List(pl.Float32)})) < 1e-5
+    )
     assert caplog.text.count("its rows are run one at a time") == 1

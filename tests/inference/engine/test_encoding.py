@@ -13,7 +13,12 @@ from plain import Plain
 from shards import Cell, largest_difference
 from tiny_checkpoints import OTHER_TOKENIZERS, TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForQuestionAnswering,
+    AutoTokenizer,
+    BertTokenizerFast,
+    PreTrainedTokenizerFast,
+)
 
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, as_narrow, takes_types
@@ -54,7 +59,9 @@ def test_pairs_are_assembled_as_the_tokenizer_joins_them(
         assert rows.second_start(np.array([row]))[0] == expected.sequence_ids(0).index(1)
 
 
-def test_batches_hold_every_row_once_and_rows_of_one_length(tiny_checkpoint: Callable[[str, str], Path]) -> None:
+def test_batches_hold_every_row_once_and_rows_of_one_length(
+    tiny_checkpoint: Callable[[str, str], Path],
+) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
     of = np.arange(60, dtype=np.int32) % 3
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
@@ -81,7 +88,9 @@ def with_backend(cell: Cell, change: Callable[[Tokenizer], None]) -> Cell:
 
 
 def merge_across_texts(backend: Tokenizer) -> None:
-    backend.normalizer = normalizers.Sequence([backend.normalizer, normalizers.Replace(". the", " the")])
+    backend.normalizer = normalizers.Sequence(
+        [backend.normalizer, normalizers.Replace(". the", " the")]
+    )
 
 
 def context_first(backend: Tokenizer) -> None:
@@ -114,8 +123,12 @@ def test_pairs_that_cannot_be_assembled_are_tokenized_whole_and_loudly(
     assert predicted["answer"].cast(pl.String).to_list() == expected["answer"].to_list()
 
 
-def test_a_border_that_only_one_text_crosses_is_found(tiny_checkpoint: Callable[[str, str], Path]) -> None:
-    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "fill-mask"))
+def test_a_border_that_only_one_text_crosses_is_found(
+    tiny_checkpoint: Callable[[str, str], Path],
+) -> None:
+    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(
+        tiny_checkpoint("bert", "fill-mask")
+    )
     merge_across_texts(tokenizer.backend_tokenizer)
     statements = ["Ann lied.", "The man lied."]
     second_of = np.zeros(5000, dtype=np.int32)
@@ -123,7 +136,11 @@ def test_a_border_that_only_one_text_crosses_is_found(tiny_checkpoint: Callable[
     segments = tokenize(tokenizer, ["Carl lied."]), tokenize(tokenizer, statements)
     rows = single_layout(tokenizer).rows(*segments, np.zeros_like(second_of), second_of)
     with pytest.raises(NotAssembledError, match=r"Carl lied\. The man lied\."):
-        check(rows, tokenizer, lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample])
+        check(
+            rows,
+            tokenizer,
+            lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample],
+        )
 
 
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
@@ -160,7 +177,9 @@ SPELLED = "The florist met a gardener and the plumber."
         (["T h e f l o r i s t", "m e t"], True),
     ],
 )
-def test_a_text_in_pieces_of_a_letter_or_two_is_not_known(tokens: list[str], is_known: bool) -> None:
+def test_a_text_in_pieces_of_a_letter_or_two_is_not_known(
+    tokens: list[str], is_known: bool
+) -> None:
     words = [text.split() for text in tokens]
     vocabulary = sorted({word for text in words for word in text})
     kinds = token_types(vocabulary)
@@ -174,7 +193,17 @@ def test_a_vocabulary_without_most_words_of_the_texts_does_not_know_them(
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
     pieces = [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "and", *"abcdefghijklmnopqrstuvwxyz.", *pieces]
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "and",
+        *"abcdefghijklmnopqrstuvwxyz.",
+        *pieces,
+    ]
     spelling = BertTokenizerFast(vocab={word: place for place, word in enumerate(vocabulary)})
     texts = [(SPELLED,), ("the and.",)]
     assert with_unknown_tokens(whole_rows(spelling, texts), spelling).tolist() == [True, False]
@@ -192,7 +221,18 @@ def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
 
 def many_texts() -> list[str]:
     """So many that they are put together of their words; one pair of neighbours stands in one text alone."""
-    words = ["Ann", "Carl", "the man", "Zoë", "good", "African-American", "who lied", "cook,", "", "no"]
+    words = [
+        "Ann",
+        "Carl",
+        "the man",
+        "Zoë",
+        "good",
+        "African-American",
+        "who lied",
+        "cook,",
+        "",
+        "no",
+    ]
     return [
         *map(" ".join, product(words, repeat=3)),
         "  two  spaces ",
@@ -209,15 +249,22 @@ def test_texts_have_the_tokens_of_their_words(
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
     monkeypatch.setattr("biasgrid.inference.engine.segments.FEW", 10)
     texts = many_texts()
-    made, whole = tokenize(tokenizer, texts, placed=True), tokenize_whole(tokenizer, texts, placed=True)
+    made, whole = (
+        tokenize(tokenizer, texts, placed=True),
+        tokenize_whole(tokenizer, texts, placed=True),
+    )
     for name in ("ids", "lengths", "text_lengths", "offsets"):
         assert np.array_equal(getattr(made, name), getattr(whole, name)), name
 
 
 def test_texts_whose_words_depend_on_their_neighbours_are_tokenized_each_by_itself(
-    tiny_checkpoint: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tiny_checkpoint: Callable[[str, str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "fill-mask"))
+    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(
+        tiny_checkpoint("bert", "fill-mask")
+    )
     merge_across_texts(tokenizer.backend_tokenizer)
     monkeypatch.setattr("biasgrid.inference.engine.segments.FEW", 10)
     made, whole = tokenize(tokenizer, many_texts()), tokenize_whole(tokenizer, many_texts())
@@ -230,9 +277,13 @@ def test_batches_are_put_together_on_the_device_as_rows_are_here(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
-    model = AutoModelForQuestionAnswering.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
+    model = AutoModelForQuestionAnswering.from_pretrained(
+        tiny_checkpoint(architecture, "question-answering")
+    )
     of = np.arange(6, dtype=np.int32)
-    rows = pair_layout(tokenizer).rows(tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS), of % 2, of % 3)
+    rows = pair_layout(tokenizer).rows(
+        tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS), of % 2, of % 3
+    )
     on_device = DeviceRows.of(rows, model)
     wide = replace(on_device, begins=on_device.begins.long())
     for length in np.unique(rows.lengths):

@@ -27,7 +27,11 @@ Cells = Callable[[str, str], Cell]
 CaseCells = Callable[..., Cell]
 TASK = "question-answering"
 LABELS = ["entailment", "neutral", "contradiction"]
-TEXTS = [{"text": "The cook sat by Ann.", "text_pair": "Ann sat."}, {"text": "The old man lied."}, {"text": "Zoë"}]
+TEXTS = [
+    {"text": "The cook sat by Ann.", "text_pair": "Ann sat."},
+    {"text": "The old man lied."},
+    {"text": "Zoë"},
+]
 
 
 def engine_of(cell: Cell) -> str | None:
@@ -39,7 +43,8 @@ def choices_of(cell: Cell) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "task"), [("bert", "fill-mask"), ("modernbert", "fill-mask"), ("roberta", TASK), ("albert", TASK)]
+    ("architecture", "task"),
+    [("bert", "fill-mask"), ("modernbert", "fill-mask"), ("roberta", TASK), ("albert", TASK)],
 )
 def test_answers_are_those_of_torch(cell: Cells, architecture: str, task: str) -> None:
     ours = cell(architecture, task)
@@ -74,9 +79,13 @@ def test_half_precision_is_openvinos_own(cell: Cells) -> None:
         rounded = ours.predict(engine="openvino", precision="bfloat16")
         assert 1e-5 < largest_difference(rounded, exact) < 0.05
     else:
-        with pytest.raises(ModelError, match="OpenVINO computes in f32 on this processor in place of bf16"):
+        with pytest.raises(
+            ModelError, match="OpenVINO computes in f32 on this processor in place of bf16"
+        ):
             ours.predict(engine="openvino", precision="bfloat16")
-    with pytest.raises(ModelError, match="OpenVINO does not compute in float16; expected `engine: torch` or `auto`"):
+    with pytest.raises(
+        ModelError, match="OpenVINO does not compute in float16; expected `engine: torch` or `auto`"
+    ):
         ours.predict(engine="openvino", precision="float16")
 
 
@@ -127,7 +136,10 @@ def test_auto_takes_what_is_much_faster_once_a_model(
     assert largest_difference(ours.predict_anew(engine="auto"), by_torch) < 1e-5
     assert timed == [["torch", "openvino"]]
     (found,) = choices_of(ours)
-    assert (found["engine"], found["milliseconds"]) == (chosen, {"torch": 1000, "openvino": 1000 * openvino})
+    assert (found["engine"], found["milliseconds"]) == (
+        chosen,
+        {"torch": 1000, "openvino": 1000 * openvino},
+    )
     assert 0 < found["drift"]["largest_drift"] < 1e-5
     # With another precision it is another choice.
     ours.predict(engine="auto", precision="bfloat16")
@@ -142,7 +154,9 @@ def test_auto_times_the_model_itself(cell: Cells) -> None:
     assert min(found["milliseconds"].values()) > 0
 
 
-def test_auto_takes_torch_where_answers_differ(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_torch_where_answers_differ(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = cell("bert", TASK)
     monkeypatch.setattr("biasgrid.inference.engine.libraries.choice.LARGEST_DRIFT", 0)
     ours.predict(engine="auto")
@@ -156,7 +170,9 @@ def test_auto_takes_torch_where_answers_differ(cell: Cells, monkeypatch: pytest.
 
 def test_a_model_with_a_decoder_stays_with_torch(cell: Cells) -> None:
     ours = cell("bart", TASK)
-    with pytest.raises(ModelError, match="OpenVINO computes encoders alone, and this model has a decoder; expected"):
+    with pytest.raises(
+        ModelError, match="OpenVINO computes encoders alone, and this model has a decoder; expected"
+    ):
         ours.predict(engine="openvino")
     ours.predict(engine="auto")
     assert [found["engine"] for found in choices_of(ours)] == ["torch"]
@@ -164,7 +180,9 @@ def test_a_model_with_a_decoder_stays_with_torch(cell: Cells) -> None:
 
 def test_other_instances_of_the_same_model_are_audited_by_torch(cell: Cells) -> None:
     ours = cell("bert", TASK)
-    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span", engine="openvino")
+    settings = InferenceSettings(
+        "tiny", TASK, "float32", 512, "cpu", 600, "span", engine="openvino"
+    )
     first = QuestionAnswering.open(ours.record, settings, ours.instances)
     again = first.reopen(ours.record, settings, ours.instances)
     plain = QuestionAnswering.open(ours.record, replace(settings, engine="torch"), ours.instances)
@@ -181,7 +199,9 @@ def test_openvino_reports_nothing_over_the_network() -> None:
     assert [name for name in sys.modules if name.startswith("openvino_telemetry.")] == []
 
 
-def test_without_the_package_its_extra_is_named(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_its_extra_is_named(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = cell("bert", TASK)
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(ModelError, match=r"install it with `pip install 'biasgrid\[openvino\]'`"):
@@ -191,7 +211,9 @@ def test_without_the_package_its_extra_is_named(cell: Cells, monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("general")
-def test_a_config_is_told_what_openvino_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_config_is_told_what_openvino_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert faults_of(changed("inference/engine", "openvin", GENERAL)) == [
         "c.yaml, inference.engine: 'openvin' (did you mean 'openvino'?); expected one of auto, openvino, torch"
     ]

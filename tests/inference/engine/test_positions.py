@@ -12,7 +12,14 @@ SIZES = {
     "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 9,
 }  # fmt: skip
 OWN_SIZES = {"bart": {"decoder_attention_heads": 2}, "xlnet": {"d_head": 4}}
-RESERVED = {"roberta": 2, "xlm-roberta": 2, "roberta-prelayernorm": 2, "camembert": 2, "mpnet": 2, "ibert": 2}
+RESERVED = {
+    "roberta": 2,
+    "xlm-roberta": 2,
+    "roberta-prelayernorm": 2,
+    "camembert": 2,
+    "mpnet": 2,
+    "ibert": 2,
+}
 """How many positions are not for tokens where the token for padding has the id 1."""
 
 
@@ -47,7 +54,9 @@ def test_the_tokenizer_may_know_of_fewer_positions() -> None:
 
 def test_a_model_of_texts_and_pictures_has_the_positions_of_its_part_for_texts() -> None:
     part = {**SIZES, "max_position_embeddings": 8, "num_key_value_heads": 1, "head_dim": 4}
-    config = AutoConfig.for_model("gemma3", text_config=part, vision_config={"hidden_size": 8, "num_hidden_layers": 1})
+    config = AutoConfig.for_model(
+        "gemma3", text_config=part, vision_config={"hidden_size": 8, "num_hidden_layers": 1}
+    )
     assert longest(SimpleNamespace(config=config, named_modules=list), 99) == 8  # type: ignore[arg-type]
 
 

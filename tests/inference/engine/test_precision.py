@@ -18,7 +18,9 @@ TASK = "fill-mask"
 def test_auto_is_bfloat16_on_processors_that_multiply_it() -> None:
     known = torch.cpu.get_capabilities()
     multiplies = known.get("avx512_bf16", False) or known.get("amx_bf16", False)
-    assert choose_precision("auto", torch.device("cpu")) == ("bfloat16" if multiplies else "float32")
+    assert choose_precision("auto", torch.device("cpu")) == (
+        "bfloat16" if multiplies else "float32"
+    )
     assert choose_precision("float32", torch.device("cpu")) == "float32"
 
 

@@ -21,7 +21,10 @@ def test_layers_compute_the_same_as_before(name: str, bias: bool) -> None:
     layer = torch.nn.Linear(8, 5, bias=bias)
     before = layer(INPUTS[name])
     with OneDnnLinear():
-        after, by_name = layer(INPUTS[name]), functional.linear(INPUTS[name], weight=layer.weight, bias=layer.bias)
+        after, by_name = (
+            layer(INPUTS[name]),
+            functional.linear(INPUTS[name], weight=layer.weight, bias=layer.bias),
+        )
     torch.testing.assert_close(after, before, rtol=1e-6, atol=1e-6)
     assert torch.equal(after, by_name)
     assert after.dtype == torch.float32
@@ -33,4 +36,6 @@ def test_layers_in_float32_go_through_one_dnn_and_others_as_torch_wants() -> Non
         use_one_dnn(layer)  # type: ignore[arg-type]
         with torch.profiler.profile() as calls:
             layer(torch.randn(3, 8, dtype=dtype))
-        assert ("mkldnn::_linear_pointwise" in {call.name for call in calls.events()}) is expected, dtype
+        assert (
+            "mkldnn::_linear_pointwise" in {call.name for call in calls.events()}
+        ) is expected, dtype

@@ -41,7 +41,9 @@ def test_what_goes_wrong_in_work_is_told_to_who_waits_for_it() -> None:
         worker.submit(broken).result()
 
 
-def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(cell: Callable[[str, str], Cell]) -> None:
+def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(
+    cell: Callable[[str, str], Cell],
+) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
     settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
@@ -82,7 +84,14 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
     at_once = said()
     gpu = chunk_beginnings(100, torch.device("cuda"))
     monkeypatch.setattr("biasgrid.inference.engine.chunks.FIRST", 4)
-    assert gpu == chunk_beginnings(4, torch.device("cuda")) == chunk_beginnings(100, torch.device("cpu")) == [0]
+    assert (
+        gpu
+        == chunk_beginnings(4, torch.device("cuda"))
+        == chunk_beginnings(100, torch.device("cpu"))
+        == [0]
+    )
     assert chunk_beginnings(100, torch.device("cuda")) == [0, 4, 20, 84]
-    monkeypatch.setattr("biasgrid.inference.engine.chunks.chunk_beginnings", lambda count, _: [0, 8, 20])
+    monkeypatch.setattr(
+        "biasgrid.inference.engine.chunks.chunk_beginnings", lambda count, _: [0, 8, 20]
+    )
     check_alike(said(), at_once)

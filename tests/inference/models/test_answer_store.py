@@ -57,7 +57,9 @@ def test_further_subjects_alone_are_asked(ours: Cell, monkeypatch: pytest.Monkey
     assert largest_difference(more.predict_anew(), found) < 1e-6
 
 
-def test_a_smaller_limit_asks_nothing_and_loads_no_model(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_smaller_limit_asks_nothing_and_loads_no_model(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = ours.predict()
 
     def refuse(*_: Any) -> None:
@@ -83,7 +85,9 @@ def test_another_number_of_shards_asks_nothing(ours: Cell, monkeypatch: pytest.M
     assert asked_of(ours, monkeypatch) == 0
 
 
-def test_rows_of_several_shards_are_found_together(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_several_shards_are_found_together(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for shard in (1, 3):
         ours.predict(shard, 3)
     assert asked_of(ours, monkeypatch) == audited(16) + 16
@@ -91,7 +95,9 @@ def test_rows_of_several_shards_are_found_together(ours: Cell, monkeypatch: pyte
     assert ours.timing["found"] == 32
 
 
-def test_what_a_killed_shard_has_answered_is_found_by_other_shards(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_shard_has_answered_is_found_by_other_shards(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     interrupt(ours, 3, monkeypatch)
     # No finished shard has audited the 21 rows that were answered.
     assert [asked_of(ours, monkeypatch, shard, 3) for shard in (1, 2, 3)] == [8, 8 + 11, 8 + 16]
@@ -133,7 +139,9 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, parts: int) -> None:
     monkeypatch.setattr("biasgrid.jobs.progress.Progress.keep", keep)
 
 
-def test_a_shard_that_is_made_again_is_the_same(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_that_is_made_again_is_the_same(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours.predict()
     before = ours.out.read_bytes()
     ours.out.unlink()
@@ -153,7 +161,9 @@ def test_a_damaged_file_is_skipped_with_a_warning(
 
 
 @pytest.mark.parametrize("choices", [{"scoring": "unqover"}, {"precision": "bfloat16"}])
-def test_other_settings_ask_all_again(ours: Cell, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_settings_ask_all_again(
+    ours: Cell, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours.predict()
     assert asked_of(ours, monkeypatch, **choices) == audited(ALL) + ALL
     assert asked_of(ours, monkeypatch) == 0
@@ -167,7 +177,9 @@ def test_another_checkpoint_is_asked_all_again(
     assert asked_of(other, monkeypatch) == audited(ALL) + ALL
 
 
-def test_finished_shards_are_copied_where_there_are_no_links(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_shards_are_copied_where_there_are_no_links(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any) -> None:
         raise OSError
 
@@ -178,10 +190,19 @@ def test_finished_shards_are_copied_where_there_are_no_links(ours: Cell, monkeyp
     assert finished.read_bytes() == ours.out.read_bytes()
 
 
-def test_answers_of_another_model_are_not_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_answers_of_another_model_are_not_taken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = asked([{"text": f"Is {number} a number?"} for number in range(4)])
     one, other = (
-        Cell(tmp_path / str(seed), "text-generation", rows, tmp_path, "random", {"random": {"seed": seed}})
+        Cell(
+            tmp_path / str(seed),
+            "text-generation",
+            rows,
+            tmp_path,
+            "random",
+            {"random": {"seed": seed}},
+        )
         for seed in (1, 2)
     )
     first, second = one.predict(answer="text"), other.predict(answer="text")

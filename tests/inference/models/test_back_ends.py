@@ -12,7 +12,10 @@ from biasgrid.tables.schema import answer_schema
 pytestmark = pytest.mark.slow
 
 OF_DUMPS = pytest.mark.family("dumps are of underspecified questions")
-ENTRIES = [pytest.param(entry, marks=OF_DUMPS if source == "dump" else ()) for (_, source), entry in BACK_ENDS.items()]
+ENTRIES = [
+    pytest.param(entry, marks=OF_DUMPS if source == "dump" else ())
+    for (_, source), entry in BACK_ENDS.items()
+]
 HEAVY = ("polars", "pandera", "numpy")
 
 
@@ -23,7 +26,9 @@ def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: Reg
 
 
 def test_another_class_may_give_one_kind_of_answers() -> None:
-    entry = RegistryEntry(":Chooser", ("choice", "likelihood"), other_paths=(("likelihood", ":Scorer"),))
+    entry = RegistryEntry(
+        ":Chooser", ("choice", "likelihood"), other_paths=(("likelihood", ":Scorer"),)
+    )
     mine = entry.relative_to("plugins/mine.py")
     assert mine.path_of("choice") == "plugins/mine.py:Chooser"
     assert mine.path_of("likelihood") == "plugins/mine.py:Scorer"
@@ -32,8 +37,14 @@ def test_another_class_may_give_one_kind_of_answers() -> None:
 @pytest.mark.parametrize("imported", ["models.registry", "models.predict"])
 def test_no_back_end_is_imported_before_it_is_named(imported: str) -> None:
     check = f"import sys, biasgrid.inference.{imported}; print(*sys.modules)"
-    output = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    ).stdout
     loaded = set(output.split())
-    assert not loaded & {"torch", "transformers", *(entry.path.split(":")[0] for entry in BACK_ENDS.values())}
+    assert not loaded & {
+        "torch",
+        "transformers",
+        *(entry.path.split(":")[0] for entry in BACK_ENDS.values()),
+    }
     if imported == "models.registry":
         assert not loaded & set(HEAVY)

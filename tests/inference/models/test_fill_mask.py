@@ -32,13 +32,17 @@ JOINT = {"target_scoring": "joint", "ranks": True}
 
 def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
     plain = Plain(cell.checkpoint, TASK)
-    words = cell.instances.select("text", pl.concat_list("^candidate.*$").list.drop_nulls().alias("candidates"))
+    words = cell.instances.select(
+        "text", pl.concat_list("^candidate.*$").list.drop_nulls().alias("candidates")
+    )
     scores = [
         plain.word(text.replace("[MASK]", plain.mask), word, scoring)
         for text, candidates in words.iter_rows()
         for word in candidates
     ]
-    return dict(zip(("probabilities", "ranks", "tokens"), map(list, zip(*scores, strict=True)), strict=True))
+    return dict(
+        zip(("probabilities", "ranks", "tokens"), map(list, zip(*scores, strict=True)), strict=True)
+    )
 
 
 def said(predictions: pl.DataFrame, name: str) -> list[Any]:
@@ -48,12 +52,17 @@ def said(predictions: pl.DataFrame, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
-def test_candidates_are_scored_as_by_the_book(case_cell: Cells, architecture: str, scoring: str) -> None:
+def test_candidates_are_scored_as_by_the_book(
+    case_cell: Cells, architecture: str, scoring: str
+) -> None:
     ours = case_cell(architecture, TASK, ROWS)
     theirs = expected(ours, scoring)
     predicted = ours.predict(target_scoring=scoring, ranks=True)
     for name in ("probabilities", "ranks", "tokens"):
-        assert predicted[name].list.eval(pl.element().is_not_null()).list.sum().to_list() == [4, 2] * len(TEXTS)
+        assert predicted[name].list.eval(pl.element().is_not_null()).list.sum().to_list() == [
+            4,
+            2,
+        ] * len(TEXTS)
         assert predicted[name].list.get(0).null_count() == 0
     assert said(predicted, "probabilities") == pytest.approx(theirs["probabilities"], rel=1e-4)
     assert {name: said(predicted, name) for name in ("ranks", "tokens")} == {
@@ -91,8 +100,14 @@ def test_scorings_differ_in_candidates_of_several_pieces_alone(case_cell: Cells)
         assert difference.filter(~same).median() > 1e-2
 
 
-def test_candidates_that_need_the_same_input_share_it(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = case_cell("bert", TASK, [{"text": TEXTS[0], "candidates": ["cook", "good", "never", "no good", "no cook"]}])
+def test_candidates_that_need_the_same_input_share_it(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = case_cell(
+        "bert",
+        TASK,
+        [{"text": TEXTS[0], "candidates": ["cook", "good", "never", "no good", "no cook"]}],
+    )
     counts = count_rows(monkeypatch)
     ours.predict(**JOINT)
     # One mask; two masks; `no` and a mask. All once more for the audit.
@@ -101,44 +116,63 @@ def test_candidates_that_need_the_same_input_share_it(case_cell: Cells, monkeypa
 
 def test_the_mask_is_that_of_the_tokenizer(case_cell: Cells) -> None:
     text, candidates = "The [MASK] man lied.", ["cook", "liar"]
-    predicted = case_cell("roberta", TASK, [{"text": text, "candidates": candidates}]).predict(**JOINT)
+    predicted = case_cell("roberta", TASK, [{"text": text, "candidates": candidates}]).predict(
+        **JOINT
+    )
     own = {"text": text.replace("[MASK]", "<mask>"), "candidates": candidates}
     check_alike(case_cell("roberta", TASK, [own]).predict(**JOINT), predicted)
 
 
-@pytest.mark.parametrize(("text", "masks"), [("The man lied.", 0), ("The [MASK] man is [MASK].", 2)])
+@pytest.mark.parametrize(
+    ("text", "masks"), [("The man lied.", 0), ("The [MASK] man is [MASK].", 2)]
+)
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
 def test_texts_with_another_number_of_masks_are_refused(
     case_cell: Cells, architecture: str, text: str, masks: int
 ) -> None:
     ours = case_cell(architecture, TASK, [*ROWS, {"text": text, "candidates": ["cook"]}])
     with pytest.raises(
-        ModelError, match=rf"instance 8, '.*', has {masks} masks for this tokenizer; expected one \[MASK\]"
+        ModelError,
+        match=rf"instance 8, '.*', has {masks} masks for this tokenizer; expected one \[MASK\]",
     ):
         ours.predict(**JOINT)
 
 
 @pytest.mark.parametrize("rows", [ROWS, []])
-def test_instances_without_candidates_are_refused(case_cell: Cells, rows: Sequence[dict[str, Any]]) -> None:
-    with pytest.raises(ModelError, match=f"instance {len(rows)} has no candidates; expected one or more"):
+def test_instances_without_candidates_are_refused(
+    case_cell: Cells, rows: Sequence[dict[str, Any]]
+) -> None:
+    with pytest.raises(
+        ModelError, match=f"instance {len(rows)} has no candidates; expected one or more"
+    ):
         case_cell("bert", TASK, [*rows, {"text": TEXTS[0]}]).predict(**JOINT)
 
 
 def test_unknown_candidates_are_refused(case_cell: Cells) -> None:
-    with pytest.raises(ModelError, match="'愛' has letters that this model's tokenizer does not know"):
+    with pytest.raises(
+        ModelError, match="'愛' has letters that this model's tokenizer does not know"
+    ):
         case_cell("bert", TASK, [{"text": TEXTS[0], "candidates": ["cook", "愛"]}]).predict(**JOINT)
 
 
-@pytest.mark.parametrize(("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")])
-def test_candidates_that_run_into_the_text_are_refused(case_cell: Cells, text: str, word: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")]
+)
+def test_candidates_that_run_into_the_text_are_refused(
+    case_cell: Cells, text: str, word: str
+) -> None:
     with pytest.raises(ModelError, match=f"'{word}' is not a separate word at the mask"):
         case_cell("bert", TASK, [{"text": text, "candidates": [word]}]).predict(**JOINT)
 
 
-def test_pieces_depend_on_the_place_of_the_mask(tiny_checkpoint: Callable[[str, str], Path]) -> None:
+def test_pieces_depend_on_the_place_of_the_mask(
+    tiny_checkpoint: Callable[[str, str], Path],
+) -> None:
     def tokens(architecture: str, text: str) -> list[str]:
         tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, TASK))
-        pieces = tokens_in_place(tokenizer, text.replace("[MASK]", tokenizer.mask_token), "good").ids
+        pieces = tokens_in_place(
+            tokenizer, text.replace("[MASK]", tokenizer.mask_token), "good"
+        ).ids
         return list(tokenizer.convert_ids_to_tokens(pieces))
 
     assert tokens("roberta", "The [MASK] man") == tokens("roberta", "He is [MASK].") == ["Ġgood"]
@@ -159,7 +193,11 @@ def test_texts_with_the_mask_in_the_same_words_are_tokenized_alike(case_cell: Ce
 
 
 def test_rows_that_are_too_long_are_refused_with_their_instance(case_cell: Cells) -> None:
-    ours = case_cell("bert", TASK, [*ROWS, {"text": TEXTS[0] + " cook" * 115, "candidates": ["cook", "liar " * 5]}])
+    ours = case_cell(
+        "bert",
+        TASK,
+        [*ROWS, {"text": TEXTS[0] + " cook" * 115, "candidates": ["cook", "liar " * 5]}],
+    )
     with pytest.raises(ModelError, match=r"instance 8 has 1\d\d tokens; expected at most 128"):
         ours.predict(**JOINT)
 
@@ -178,7 +216,9 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     assert ours.timing["rows"] == len(ROWS)
 
 
-def test_parts_of_another_scoring_are_not_taken(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_another_scoring_are_not_taken(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 3)
     ours = case_cell("bert", TASK, ROWS)
     interrupt(ours, 2, monkeypatch, **JOINT)
@@ -186,7 +226,9 @@ def test_parts_of_another_scoring_are_not_taken(case_cell: Cells, monkeypatch: p
     check_alike(resumed, ours.predict_anew(target_scoring="pll"))
 
 
-def test_a_prediction_does_not_depend_on_its_shard_or_batch(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prediction_does_not_depend_on_its_shard_or_batch(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = case_cell("bert", TASK, ROWS)
     whole = ours.predict(token_budget=100_000, **JOINT)
     assert largest_difference(ours.predict_all(3, **JOINT), whole) < 1e-6

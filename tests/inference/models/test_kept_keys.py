@@ -10,12 +10,21 @@ from pyarrow import parquet
 from shards import Cell, asked
 
 from biasgrid.inference.models import kept_keys
-from biasgrid.inference.models.kept_keys import KEPT_KEYS, AskedRows, find_keys, join_keys, keys_beside, write_keys
+from biasgrid.inference.models.kept_keys import (
+    KEPT_KEYS,
+    AskedRows,
+    find_keys,
+    join_keys,
+    keys_beside,
+    write_keys,
+)
 from biasgrid.tables import files
 from biasgrid.tables.files import TableError, read_rows, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
-ROWS = [{"text": f"Is {number % 10} a number?", "candidates": ["Yes", "No"]} for number in range(12)]
+ROWS = [
+    {"text": f"Is {number % 10} a number?", "candidates": ["Yes", "No"]} for number in range(12)
+]
 KEYS_OF_ROWS = [
     11716227177794926221, 7232756796023339412, 1436634148477514457, 16963710766672379298, 15851256776398738494,
     72171734502578739, 12258613241798941100, 3271192624405548486, 13653793451192592093, 353169079153361644,
@@ -57,8 +66,12 @@ def test_each_key_is_found_with_its_row_and_no_other(keys: pl.Series, tmp_path: 
     write_keys(keys, tmp_path / "x.keys", KEPT)
     kept = read_table(tmp_path / "x.keys", KEPT_KEYS)
     assert kept["key"].to_list() == sorted(keys)
-    assert find_keys(tmp_path / "x.keys", wanted_keys(keys), ASKED)["row"].to_list() == list(range(len(keys)))
-    some = pl.concat([keys.gather([70, 3, 40]), pl.Series("key", [0, 2**63, 2**64 - 1], dtype=pl.UInt64)])
+    assert find_keys(tmp_path / "x.keys", wanted_keys(keys), ASKED)["row"].to_list() == list(
+        range(len(keys))
+    )
+    some = pl.concat(
+        [keys.gather([70, 3, 40]), pl.Series("key", [0, 2**63, 2**64 - 1], dtype=pl.UInt64)]
+    )
     found = find_keys(tmp_path / "x.keys", wanted_keys(some), ASKED)
     assert found.select("instance", "row").rows() == [(1, 3), (2, 40), (0, 70)]
     assert find_keys(tmp_path / "x.keys", wanted_keys(keys.clear()), ASKED).is_empty()
@@ -67,7 +80,9 @@ def test_each_key_is_found_with_its_row_and_no_other(keys: pl.Series, tmp_path: 
 
 
 @pytest.mark.usefixtures("small_groups")
-def test_a_look_up_reads_only_the_row_groups_that_may_have_a_key(keys: pl.Series, tmp_path: Path) -> None:
+def test_a_look_up_reads_only_the_row_groups_that_may_have_a_key(
+    keys: pl.Series, tmp_path: Path
+) -> None:
     path, ordered = tmp_path / "x.keys", keys.sort()
     write_keys(keys, path, KEPT)
     damage(path, 2)
@@ -81,7 +96,9 @@ def test_a_look_up_reads_only_the_row_groups_that_may_have_a_key(keys: pl.Series
 
 
 @pytest.mark.usefixtures("small_groups")
-def test_of_a_table_only_the_row_groups_with_wanted_rows_are_read(keys: pl.Series, tmp_path: Path) -> None:
+def test_of_a_table_only_the_row_groups_with_wanted_rows_are_read(
+    keys: pl.Series, tmp_path: Path
+) -> None:
     path, count = tmp_path / "rows.parquet", len(keys)
     table = pl.DataFrame({"key": keys, "row": pl.int_range(count, dtype=pl.UInt32, eager=True)})
     write_table(table, path, KEPT_KEYS, {})
@@ -107,7 +124,9 @@ def test_keys_never_change(tmp_path: Path) -> None:
     assert ours.instances["asked_before"].to_list() == [0] * 10 + [1] * 2
 
 
-def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_its_keys_a_table_of_answers_is_asked_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ours = random_cell(tmp_path)
     whole = ours.predict()
     (kept,) = ours.finished
@@ -125,7 +144,11 @@ def test_keys_of_tables_are_joined_in_order(keys: pl.Series, tmp_path: Path) -> 
     ends, paths = [0, 30, 31, 64, len(keys)], []
     for number, (first, end) in enumerate(pairwise(ends)):
         paths.append(tmp_path / f"{number}.keys")
-        write_keys(keys[first:end], paths[-1], KEPT._replace(first=KEPT.first + first, end=KEPT.first + end))
+        write_keys(
+            keys[first:end],
+            paths[-1],
+            KEPT._replace(first=KEPT.first + first, end=KEPT.first + end),
+        )
     join_keys(paths, tmp_path / "joined.keys")
     write_keys(keys, tmp_path / "whole.keys", KEPT)
     assert (tmp_path / "joined.keys").read_bytes() == (tmp_path / "whole.keys").read_bytes()

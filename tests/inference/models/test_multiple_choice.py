@@ -14,18 +14,27 @@ from transformers import AutoModelForMultipleChoice, AutoTokenizer
 from biasgrid.tables.files import read_provenance
 
 ROWS = [
-    {"text": f"Who {did}?", "text_pair": f"The cook sat by {who}.", "candidates": [who, "the good cook", "not known"]}
+    {
+        "text": f"Who {did}?",
+        "text_pair": f"The cook sat by {who}.",
+        "candidates": [who, "the good cook", "not known"],
+    }
     for who in ("Ann", "Carl")
     for did in ("lied", "was a good cook", "sat by Ann")
 ]
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[[str], Path]:
+def checkpoint(
+    tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]
+) -> Callable[[str], Path]:
     """Puts a new head on the encoder of a tiny checkpoint."""
 
     def make(architecture: str) -> Path:
-        source, folder = tiny_checkpoint(architecture, "feature-extraction"), tmp_path / architecture
+        source, folder = (
+            tiny_checkpoint(architecture, "feature-extraction"),
+            tmp_path / architecture,
+        )
         torch.manual_seed(4)
         AutoModelForMultipleChoice.from_pretrained(source).save_pretrained(folder)
         AutoTokenizer.from_pretrained(source).save_pretrained(folder)
@@ -39,7 +48,10 @@ def test_probabilities_are_those_of_all_options_at_once(
     tmp_path: Path, checkpoint: Callable[[str], Path], architecture: str
 ) -> None:
     folder = checkpoint(architecture)
-    model, tokenizer = AutoModelForMultipleChoice.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = (
+        AutoModelForMultipleChoice.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
     expected = []
     for row in ROWS:
         pairs = [[row["text_pair"], f"{row['text']} {option}"] for option in row["candidates"]]
@@ -56,7 +68,9 @@ def test_probabilities_are_those_of_all_options_at_once(
     assert largest_difference(ours.predict(), theirs) < 1e-5
 
 
-def test_openvino_reads_the_same_probabilities(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_openvino_reads_the_same_probabilities(
+    tmp_path: Path, checkpoint: Callable[[str], Path]
+) -> None:
     ours = Cell(tmp_path / "cell", "multiple-choice", asked(ROWS), checkpoint("bert"))
     by_torch = ours.predict()
     assert largest_difference(ours.predict(engine="openvino"), by_torch) < 1e-5

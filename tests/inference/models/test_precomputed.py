@@ -26,7 +26,12 @@ from biasgrid.inference.models.precomputed_kinds import KINDS, Answered
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
 ROWS: list[dict[str, Any]] = [
-    {"prompt": prompt, "group": group, "repetition": number, "response": f"{place} {group} {number}"}
+    {
+        "prompt": prompt,
+        "group": group,
+        "repetition": number,
+        "response": f"{place} {group} {number}",
+    }
     for place, prompt in enumerate(PROMPTS)
     for group in GROUPS
     for number in range(2)
@@ -50,7 +55,9 @@ def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> 
 
 
 def faults(path: Path) -> list[str]:
-    return [str(fault) for fault in precomputed_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)]
+    return [
+        str(fault) for fault in precomputed_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)
+    ]
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -69,7 +76,10 @@ SOURCE = {"harness": "lm-evaluation-harness", "model": "m"}
 def test_log_likelihoods_of_options_are_read_from_every_format(tmp_path: Path, ending: str) -> None:
     # A table of text holds them as JSON.
     packed = dict if ending == "jsonl" else json.dumps
-    rows = [row | {"response": None, "scores": packed(LIKELIHOODS), "source": packed(SOURCE)} for row in ROWS]
+    rows = [
+        row | {"response": None, "scores": packed(LIKELIHOODS), "source": packed(SOURCE)}
+        for row in ROWS
+    ]
     path = tmp_path / f"answers.{ending}"
     if ending == "csv":
         with path.open("w", newline="") as file:
@@ -80,11 +90,15 @@ def test_log_likelihoods_of_options_are_read_from_every_format(tmp_path: Path, e
         written(tmp_path, rows, ending)
     given, found = read_precomputed(path)
     assert found == []
-    assert {(answer.response, *(answer.scores or {}).items()) for answer in given} == {("", *LIKELIHOODS.items())}
+    assert {(answer.response, *(answer.scores or {}).items()) for answer in given} == {
+        ("", *LIKELIHOODS.items())
+    }
     assert all(answer.source == SOURCE for answer in given)
 
 
-@pytest.mark.parametrize("scores", ["x", [1], {"Yes": "often"}, {"Yes": 0.5}, {"Yes": float("nan")}, {"Yes": True}])
+@pytest.mark.parametrize(
+    "scores", ["x", [1], {"Yes": "often"}, {"Yes": 0.5}, {"Yes": float("nan")}, {"Yes": True}]
+)
 def test_what_is_no_log_likelihood_is_refused(tmp_path: Path, scores: object) -> None:
     found = faults(written(tmp_path, [ROWS[0] | {"scores": scores}, *ROWS[1:]]))
     assert len(found) == 1
@@ -107,7 +121,9 @@ def inference_settings(task: str, answer: str, **choices: Any) -> InferenceSetti
     st.lists(st.lists(st.floats(-300, 0), min_size=2, max_size=2), min_size=1, max_size=4),
     st.floats(-600, 0),
 )
-def test_shares_of_options_are_those_of_their_likelihoods_however_small(logs: list[list[float]], shift: float) -> None:
+def test_shares_of_options_are_those_of_their_likelihoods_however_small(
+    logs: list[list[float]], shift: float
+) -> None:
     moved = [[one + shift for one in row] for row in logs]
     instances = pl.DataFrame({"candidate1": ["Yes"] * len(logs), "candidate2": ["No"] * len(logs)})
     said = choices_of(instances, [dict(zip(("Yes", "No"), row, strict=True)) for row in moved])
@@ -129,7 +145,9 @@ Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 BAD: dict[str, tuple[Change, list[str]]] = {
     "a prompt that does not exist": (
         lambda rows: [*rows, rows[0] | {"prompt": "Write about her days."}],
-        ["line 9: there is no prompt 'Write about her days.' (did you mean 'Write about her day.'?)"],
+        [
+            "line 9: there is no prompt 'Write about her days.' (did you mean 'Write about her day.'?)"
+        ],
     ),
     "a group that does not exist": (
         lambda rows: [*rows, rows[0] | {"group": "femal"}],
@@ -144,21 +162,34 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     ),
     "a repetition missing": (
         lambda rows: rows[:-1],
-        ["no answer to 'What does he do?' for male, repetition 1; expected one for each group and repetition"],
+        [
+            "no answer to 'What does he do?' for male, repetition 1; expected one for each group and repetition"
+        ],
     ),
     "an answer twice": (
         lambda rows: [*rows, rows[0]],
-        ["line 9: the answer to 'Write about her day.' for female, repetition 0 is already in line 1"],
+        [
+            "line 9: the answer to 'Write about her day.' for female, repetition 0 is already in line 1"
+        ],
     ),
     "a column missing": (
-        lambda rows: [{name: value for name, value in row.items() if name != "prompt"} for row in rows],
+        lambda rows: [
+            {name: value for name, value in row.items() if name != "prompt"} for row in rows
+        ],
         ["line 1: no column 'prompt'; expected one of group, repetition, response"],
     ),
     "no answer": (
-        lambda rows: [{"respons" if name == "response" else name: row[name] for name in row} for row in rows],
-        ["line 1: no column with an answer (did you mean 'response'?); expected one of ends, probabilities, "],
+        lambda rows: [
+            {"respons" if name == "response" else name: row[name] for name in row} for row in rows
+        ],
+        [
+            "line 1: no column with an answer (did you mean 'response'?); expected one of ends, probabilities, "
+        ],
     ),
-    "no rows": (lambda rows: [], ["contains no answers; expected answers with the columns prompt and one of ends, "]),
+    "no rows": (
+        lambda rows: [],
+        ["contains no answers; expected answers with the columns prompt and one of ends, "],
+    ),
     "values that are none": (
         lambda rows: [rows[0] | {"prompt": " ", "group": 3, "repetition": -1, "response": 4}],
         [
@@ -180,7 +211,9 @@ def test_bad_answers_are_told(tmp_path: Path, change: Change, messages: list[str
 
 
 def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path) -> None:
-    found = faults(written(tmp_path, [*ROWS, *(ROWS[0] | {"repetition": number} for number in range(2, 41))]))
+    found = faults(
+        written(tmp_path, [*ROWS, *(ROWS[0] | {"repetition": number} for number in range(2, 41))])
+    )
     assert len(found) == 21
     assert found[-1].endswith("answers.jsonl: 19 more faults; expected none")
 
@@ -196,7 +229,9 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path
         ("answers.txt", "x", "the file extension '.txt'; expected answers with the columns"),
     ],
 )
-def test_files_of_another_format_are_told(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_files_of_another_format_are_told(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     path = tmp_path / name
     path.write_text(content)
     assert [message in fault for fault in faults(path)] == [True]
@@ -221,18 +256,30 @@ def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition()
 
 
 def test_answers_are_found_by_all_that_is_asked_not_by_its_last_text_alone() -> None:
-    texts = [{"system": system, "text_pair": pair, "text": "Who?"} for system in (None, "Be brief.") for pair in "ab"]
+    texts = [
+        {"system": system, "text_pair": pair, "text": "Who?"}
+        for system in (None, "Be brief.")
+        for pair in "ab"
+    ]
     asked = with_whole_prompts(pl.DataFrame(texts).with_row_index("instance"))
     prompts = ["Who?", "a\nWho?", "b\nWho?", "Be brief.\n\nb\nWho?"]
     given = pl.DataFrame(
-        {"prompt": prompts, "group": "all", "repetition": 0, "response": ["bare", "a", "b", "brief b"]}
+        {
+            "prompt": prompts,
+            "group": "all",
+            "repetition": 0,
+            "response": ["bare", "a", "b", "brief b"],
+        }
     )
     found = answers_to_instances(given, asked).drop_nulls("response").sort("instance")
     assert found["response"].to_list() == ["a", "b", "a", "brief b"]
 
 
 def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: Path) -> None:
-    rows = [{"prompt": text, "group": "all", "repetition": 0, "response": text[::-1]} for text in ("One?", "Two?")]
+    rows = [
+        {"prompt": text, "group": "all", "repetition": 0, "response": text[::-1]}
+        for text in ("One?", "Two?")
+    ]
     path = written(tmp_path, [*rows, rows[0] | {"prompt": "Three?", "response": None}])
     cell = Cell(
         tmp_path / "cell",
@@ -246,7 +293,9 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
     assert said["response"].to_list() == ["?owT", "", "?enO"]
     assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
     path.write_text(path.read_text().splitlines()[0])
-    with pytest.raises(InputError, match="2 of 3 prompts have no answer; the first one is 'Two\\?'"):
+    with pytest.raises(
+        InputError, match="2 of 3 prompts have no answer; the first one is 'Two\\?'"
+    ):
         cell.predict_anew(answer="text")
     path.write_text("")
     with pytest.raises(InputError, match="contains no answers"):
@@ -256,14 +305,26 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
 def test_a_config_names_the_file_in_place_of_a_checkpoint(general: Path) -> None:
     write_family_of_all(general, "text")
     path = written(general, ROWS)
-    model = {"task": "text-generation", "kind": "Control", "label": "Elsewhere", "answers": str(path)}
-    content = OF_ALL | {"models": {"elsewhere": model}, "run": {"models": ["elsewhere"], "datasets": ["religion"]}}
+    model = {
+        "task": "text-generation",
+        "kind": "Control",
+        "label": "Elsewhere",
+        "answers": str(path),
+    }
+    content = OF_ALL | {
+        "models": {"elsewhere": model},
+        "run": {"models": ["elsewhere"], "datasets": ["religion"]},
+    }
     config = parse_config(content, "c.yaml")
     assert config.back_end_of("elsewhere").path.endswith(":PrecomputedAnswers")
-    assert config.source_of_model("elsewhere") == {"keys": {"answers": str(path)}, "files": [str(path)]}
+    assert config.source_of_model("elsewhere") == {
+        "keys": {"answers": str(path)},
+        "files": [str(path)],
+    }
     assert config.models["elsewhere"].source.gpus == 0
     path.unlink()
     with pytest.raises(
-        InputError, match=r"models.elsewhere.answers: there is no file '.*'; expected a file of answers"
+        InputError,
+        match=r"models.elsewhere.answers: there is no file '.*'; expected a file of answers",
     ):
         parse_config(content, "c.yaml")

@@ -23,10 +23,17 @@ from biasgrid.inference.models.registry import BACK_ENDS
 Checkpoints = Callable[[str, str], Path]
 TEXTS = [{"text": text} for text in ("The cook lied.", "The old man sat by the sea.", "Zoë")]
 OPTIONS = [
-    {"text": f"Who {did}?", "text_pair": "The cook sat by Ann.", "candidates": ["Ann", "the cook", "not known"]}
+    {
+        "text": f"Who {did}?",
+        "text_pair": "The cook sat by Ann.",
+        "candidates": ["Ann", "the cook", "not known"],
+    }
     for did in ("lied", "sat by Ann")
 ]
-PROMPTS = [{"text_pair": text, "text": LETTERS, "candidates": ["A", "B"], "system": "Be brief."} for text in STATEMENTS]
+PROMPTS = [
+    {"text_pair": text, "text": LETTERS, "candidates": ["A", "B"], "system": "Be brief."}
+    for text in STATEMENTS
+]
 FORMATS = ("jsonl", "csv", "parquet")
 WITHOUT = {
     "choice": ["tokens", "ranks", "unknown", "scored_by", "surface_forms", "form_probabilities"],
@@ -34,20 +41,27 @@ WITHOUT = {
     "text": ["tokens_in", "tokens_out"],
 }
 """Columns that no file has."""
-WITHOUT |= {"likelihood": ["tokens_scored", "tokens", "unknown_tokens", "unknown"], "score": ["unknown"]}
+WITHOUT |= {
+    "likelihood": ["tokens_scored", "tokens", "unknown_tokens", "unknown"],
+    "score": ["unknown"],
+}
 WITHOUT |= {"vector": ["unknown"]}
 WITHOUT["choice"] += ["first_tokens", "first_probabilities"]
 
 
 @pytest.fixture
-def cells(tmp_path: Path, tiny_checkpoint: Checkpoints, cell: Callable[[str, str], Cell]) -> Callable[[str], Cell]:
+def cells(
+    tmp_path: Path, tiny_checkpoint: Checkpoints, cell: Callable[[str, str], Cell]
+) -> Callable[[str], Cell]:
     """Gives a cell of a tiny checkpoint by its name in `CELLS`."""
 
     def several(folder: Path) -> Path:
-        AutoModelForMultipleChoice.from_pretrained(tiny_checkpoint("bert", "feature-extraction")).save_pretrained(
-            folder
-        )
-        AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "feature-extraction")).save_pretrained(folder)
+        AutoModelForMultipleChoice.from_pretrained(
+            tiny_checkpoint("bert", "feature-extraction")
+        ).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(
+            tiny_checkpoint("bert", "feature-extraction")
+        ).save_pretrained(folder)
         return folder
 
     def make(name: str) -> Cell:
@@ -64,7 +78,11 @@ def cells(tmp_path: Path, tiny_checkpoint: Checkpoints, cell: Callable[[str, str
         if task == "text-generation":
             checkpoint = save_writer(tmp_path / "writer")
         else:
-            checkpoint = several(tmp_path / "options") if name == "options" else tiny_checkpoint("bert", task)
+            checkpoint = (
+                several(tmp_path / "options")
+                if name == "options"
+                else tiny_checkpoint("bert", task)
+            )
         source = "scorer" if name == "scores" else source
         return Cell(tmp_path / "cell", task, rows, checkpoint, source)
 
@@ -72,7 +90,14 @@ def cells(tmp_path: Path, tiny_checkpoint: Checkpoints, cell: Callable[[str, str
 
 
 SCORER = {"labels": LABELS[1:], "activation": "sigmoid", "join": "sum"}
-GENERATION = {"max_tokens": 4, "temperature": 1.0, "top_p": 1.0, "seed": 1, "thinking": False, "options": "scored"}
+GENERATION = {
+    "max_tokens": 4,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "seed": 1,
+    "thinking": False,
+    "options": "scored",
+}
 WRITER = {"generation": GENERATION, "chat_template": True, "date": "2024-07-26"}
 CELLS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "masks": ("fill-mask", "choice", {"scoring": "exact"}),
@@ -105,7 +130,9 @@ def from_file(
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_answers_of_a_checkpoint_come_back_from_a_file(tmp_path: Path, cells: Callable[[str], Cell], name: str) -> None:
+def test_answers_of_a_checkpoint_come_back_from_a_file(
+    tmp_path: Path, cells: Callable[[str], Cell], name: str
+) -> None:
     task, kind, choices = CELLS[name]
     here = cells(name)
     said = here.predict(answer=kind, **choices)
@@ -114,7 +141,9 @@ def test_answers_of_a_checkpoint_come_back_from_a_file(tmp_path: Path, cells: Ca
     decisive = {key: value for key, value in choices.items() if key in ("labels", "scoring")}
     for ending in FORMATS:
         found = from_file(tmp_path / ending, task, kind, here.instances, rows, ending, **decisive)
-        same = [column for column in said.columns if column not in (*WITHOUT[kind], "mass", "status")]
+        same = [
+            column for column in said.columns if column not in (*WITHOUT[kind], "mass", "status")
+        ]
         assert len(same) >= 2
         assert found.select(same).equals(said.select(same)), ending
         if kind == "choice" and task == "text-generation":
@@ -123,13 +152,21 @@ def test_answers_of_a_checkpoint_come_back_from_a_file(tmp_path: Path, cells: Ca
 
 def test_every_kind_that_a_file_may_have_comes_back() -> None:
     given = {
-        (task, kind) for (task, source), entry in BACK_ENDS.items() if "answers" in source for kind in entry.answers
+        (task, kind)
+        for (task, source), entry in BACK_ENDS.items()
+        if "answers" in source
+        for kind in entry.answers
     }
     # Sentences are scored alike for both tasks.
-    assert given == {(task, kind) for task, kind, _ in CELLS.values()} | {("text-generation", "likelihood")}
+    assert given == {(task, kind) for task, kind, _ in CELLS.values()} | {
+        ("text-generation", "likelihood")
+    }
 
 
-TWO = [{"text": "Ann [MASK].", "candidates": ["lied", "sat"]}, {"text": "Carl [MASK].", "candidates": ["lied"]}]
+TWO = [
+    {"text": "Ann [MASK].", "candidates": ["lied", "sat"]},
+    {"text": "Carl [MASK].", "candidates": ["lied"]},
+]
 SHARES = [{"prompt": "Ann [MASK].", "probabilities": {"lied": 0.25, "sat": 0.5}}]
 SHARES += [{"prompt": "Carl [MASK].", "probabilities": {"lied": 0.125}}]
 
@@ -138,15 +175,30 @@ def test_parquet_may_have_structures_and_lists(tmp_path: Path) -> None:
     path = tmp_path / "answers.parquet"
     pl.DataFrame(SHARES).write_parquet(path)
     assert isinstance(pl.read_parquet_schema(path)["probabilities"], pl.Struct)
-    cell = Cell(tmp_path / "cell", "fill-mask", asked(TWO), Path(), "answers", {"answers": str(path)})
+    cell = Cell(
+        tmp_path / "cell", "fill-mask", asked(TWO), Path(), "answers", {"answers": str(path)}
+    )
     assert cell.predict(answer="choice")["probabilities"].to_list() == [[0.25, 0.5], [0.125, None]]
-    maps = [[{"key": key, "value": value} for key, value in row["probabilities"].items()] for row in SHARES]
-    pl.DataFrame({"prompt": [row["prompt"] for row in SHARES], "probabilities": maps}).write_parquet(path)
-    assert cell.predict_anew(answer="choice")["probabilities"].to_list() == [[0.25, 0.5], [0.125, None]]
+    maps = [
+        [{"key": key, "value": value} for key, value in row["probabilities"].items()]
+        for row in SHARES
+    ]
+    pl.DataFrame(
+        {"prompt": [row["prompt"] for row in SHARES], "probabilities": maps}
+    ).write_parquet(path)
+    assert cell.predict_anew(answer="choice")["probabilities"].to_list() == [
+        [0.25, 0.5],
+        [0.125, None],
+    ]
 
 
-def test_what_asks_the_same_has_the_same_answer_and_one_text_may_stand_in_two_contexts(tmp_path: Path) -> None:
-    questions = [{"text": "Who?", "text_pair": pair, "candidates": ["a", "b"]} for pair in ("a, b", "b, a", "a, b")]
+def test_what_asks_the_same_has_the_same_answer_and_one_text_may_stand_in_two_contexts(
+    tmp_path: Path,
+) -> None:
+    questions = [
+        {"text": "Who?", "text_pair": pair, "candidates": ["a", "b"]}
+        for pair in ("a, b", "b, a", "a, b")
+    ]
     rows = [
         {"prompt": "Who?", "text_pair": pair, "probabilities": {"a": share, "b": 1 - share}}
         for pair, share in (("a, b", 0.75), ("b, a", 0.25))
@@ -157,13 +209,19 @@ def test_what_asks_the_same_has_the_same_answer_and_one_text_may_stand_in_two_co
 
 
 def test_vectors_are_scaled_to_length_1(tmp_path: Path) -> None:
-    rows = [{"prompt": row["text"], "vector": [3 * place + 3, 4 * place + 4]} for place, row in enumerate(TEXTS)]
+    rows = [
+        {"prompt": row["text"], "vector": [3 * place + 3, 4 * place + 4]}
+        for place, row in enumerate(TEXTS)
+    ]
     found = from_file(tmp_path, "feature-extraction", "vector", asked(TEXTS), rows)
     assert found["vector"].to_list() == [pytest.approx([0.6, 0.8])] * 3
 
 
 def test_a_sentence_without_a_score_has_none(tmp_path: Path) -> None:
-    rows = [{"prompt": row["text"], "score": score} for row, score in zip(TEXTS, (-2.5, None, -1), strict=True)]
+    rows = [
+        {"prompt": row["text"], "score": score}
+        for row, score in zip(TEXTS, (-2.5, None, -1), strict=True)
+    ]
     found = from_file(tmp_path, "fill-mask", "likelihood", asked(TEXTS), rows, scoring="published")
     assert found["score"].to_list() == [-2.5, None, -1.0]
     assert set(found["scoring"]) == {"published"}
@@ -211,22 +269,42 @@ def test_bad_numbers_are_refused_with_their_place(
     tmp_path: Path, task: str, kind: str, answer: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        from_file(tmp_path, task, kind, asked(TWO[:1]), [{"prompt": "Ann [MASK].", **answer}], scoring="aul")
+        from_file(
+            tmp_path,
+            task,
+            kind,
+            asked(TWO[:1]),
+            [{"prompt": "Ann [MASK].", **answer}],
+            scoring="aul",
+        )
     assert f"answers.jsonl, {message}" in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"starts": {"Ann": 0.5}}, "line 1, starts: no probability of the option 'Carl'; expected the options of"),
-        ({"ends": None}, "line 1, ends: no probabilities of ends, which the dataset needs; expected `starts` and"),
+        (
+            {"starts": {"Ann": 0.5}},
+            "line 1, starts: no probability of the option 'Carl'; expected the options of",
+        ),
+        (
+            {"ends": None},
+            "line 1, ends: no probabilities of ends, which the dataset needs; expected `starts` and",
+        ),
         ({"probability": -0.5}, "line 1, probability: -0.5; expected a number between 0 and 1"),
         ({"text_pair": 3}, "line 1, text_pair: 3; expected text, or null for none"),
-        ({"text_pair": "Carl, Ann."}, "1 of 1 prompts have no answer; the first one is 'Ann, Carl.\\nWho lied?'"),
+        (
+            {"text_pair": "Carl, Ann."},
+            "1 of 1 prompts have no answer; the first one is 'Ann, Carl.\\nWho lied?'",
+        ),
     ],
 )
-def test_bad_spans_are_refused_with_their_place(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    instances = asked([ONE_SPAN]).with_columns(position1=pl.lit(0, pl.UInt16), position2=pl.lit(5, pl.UInt16))
+def test_bad_spans_are_refused_with_their_place(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    instances = asked([ONE_SPAN]).with_columns(
+        position1=pl.lit(0, pl.UInt16), position2=pl.lit(5, pl.UInt16)
+    )
     of_spans = ("question-answering", "span", instances)
     assert from_file(tmp_path, *of_spans, [SPAN])["answer"].to_list() == ["Ann"]
     with pytest.raises(InputError) as refused:
@@ -235,15 +313,30 @@ def test_bad_spans_are_refused_with_their_place(tmp_path: Path, changes: dict[st
 
 
 def test_vectors_have_one_length_and_classifiers_all_classes(tmp_path: Path) -> None:
-    rows = [{"prompt": row["text"], "vector": [1] * (2 + place // 2)} for place, row in enumerate(TEXTS)]
-    with pytest.raises(InputError, match="line 3, vector: 3 numbers; expected 2 numbers, as in line 1"):
+    rows = [
+        {"prompt": row["text"], "vector": [1] * (2 + place // 2)} for place, row in enumerate(TEXTS)
+    ]
+    with pytest.raises(
+        InputError, match="line 3, vector: 3 numbers; expected 2 numbers, as in line 1"
+    ):
         from_file(tmp_path, "feature-extraction", "vector", asked(TEXTS), rows)
     classified = [{"prompt": row["text"], "probabilities": {"NEG": 1}} for row in TEXTS]
-    with pytest.raises(InputError, match="line 1, probabilities: no probability of the option 'POS'; expected"):
-        from_file(tmp_path, "text-classification", "choice", asked(TEXTS), classified, labels=["NEG", "POS"])
+    with pytest.raises(
+        InputError, match="line 1, probabilities: no probability of the option 'POS'; expected"
+    ):
+        from_file(
+            tmp_path,
+            "text-classification",
+            "choice",
+            asked(TEXTS),
+            classified,
+            labels=["NEG", "POS"],
+        )
 
 
 def test_half_a_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"1 of 2 prompts have no answer; the first one is 'Carl \[MASK\]\.'"):
+    with pytest.raises(
+        InputError, match=r"1 of 2 prompts have no answer; the first one is 'Carl \[MASK\]\.'"
+    ):
         from_file(tmp_path, "fill-mask", "choice", asked(TWO), SHARES[:1])
     assert json.loads((tmp_path / "answers.jsonl").read_text())["prompt"] == "Ann [MASK]."

@@ -17,7 +17,9 @@ def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture
     ours = cell(architecture, "fill-mask")
     plain = Plain(ours.checkpoint, "fill-mask")
     ours = ours.with_instances(instances_for(ours.task, plain.mask, pronouns=PRONOUNS))
-    expected = pl.DataFrame([plain.mask_row(row, (3, 4)) for row in ours.instances.iter_rows(named=True)])
+    expected = pl.DataFrame(
+        [plain.mask_row(row, (3, 4)) for row in ours.instances.iter_rows(named=True)]
+    )
     predicted = ours.predict(either_case=(3, 4))
     assert (expected["probabilities"].explode() > 0).all()
     assert set(expected["probabilities"].list.len()) == {4}
@@ -26,7 +28,9 @@ def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture
 
 
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
-def test_span_probabilities_and_answers_are_those_of_single_rows(cell: Cells, architecture: str) -> None:
+def test_span_probabilities_and_answers_are_those_of_single_rows(
+    cell: Cells, architecture: str
+) -> None:
     ours = cell(architecture, "question-answering")
     plain = Plain(ours.checkpoint, "question-answering")
     expected = pl.DataFrame([plain.span_row(row) for row in ours.instances.iter_rows(named=True)])

@@ -31,17 +31,23 @@ def test_answers_are_those_of_single_rows(case_cell: Cells, architecture: str) -
     predicted = ours.predict()
     assert predicted["answer"].cast(pl.String).to_list() == [answer for answer, _ in said]
     assert predicted.select(pl.col("starts", "ends").list.len().max()).row(0) == (0, 0)
-    assert predicted["probability"].to_list() == pytest.approx([probability for _, probability in said], rel=1e-4)
+    assert predicted["probability"].to_list() == pytest.approx(
+        [probability for _, probability in said], rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("context", [None, "", "   "])
 def test_a_question_without_context_is_refused(case_cell: Cells, context: str | None) -> None:
     ours = case_cell("bert", TASK, [*ROWS, {"text": "Who sat?", "text_pair": context}])
-    with pytest.raises(ModelError, match=r"instance 8, 'Who sat\?', has no context; expected a question and"):
+    with pytest.raises(
+        ModelError, match=r"instance 8, 'Who sat\?', has no context; expected a question and"
+    ):
         ours.predict()
 
 
-def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_shard_goes_on_and_ends_the_same(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 3)
     ours = case_cell("roberta", TASK, ROWS)
     uninterrupted = ours.predict()
@@ -49,7 +55,9 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkey
     check_alike(ours.predict(), uninterrupted)
 
 
-def test_a_prediction_does_not_depend_on_its_shard_or_batch(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prediction_does_not_depend_on_its_shard_or_batch(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = case_cell("bert", TASK, ROWS)
     whole = ours.predict(token_budget=100_000)
     assert largest_difference(ours.predict_all(3), whole) < 1e-6

@@ -12,11 +12,16 @@ from biasgrid.config import parse_config
 from biasgrid.inference.models.random_answers import RANDOM_TEXTS
 from biasgrid.tables.files import read_provenance
 
-ROWS = [{"text": f"Question {number}?", "candidates": ["Yes", "No", None][: 2 + number % 2]} for number in range(2000)]
+ROWS = [
+    {"text": f"Question {number}?", "candidates": ["Yes", "No", None][: 2 + number % 2]}
+    for number in range(2000)
+]
 
 
 def cell(folder: Path, seed: int = 1) -> Cell:
-    return Cell(folder, "text-generation", asked(ROWS), folder, "random", {"random": {"seed": seed}})
+    return Cell(
+        folder, "text-generation", asked(ROWS), folder, "random", {"random": {"seed": seed}}
+    )
 
 
 def test_options_have_probabilities_that_know_nothing(tmp_path: Path) -> None:
@@ -46,7 +51,9 @@ def test_answers_hang_on_seed_and_key_alone(tmp_path: Path) -> None:
     reverse = ours.with_instances(
         ours.instances.reverse().with_columns(instance=pl.int_range(len(ROWS), dtype=pl.UInt32))
     )
-    assert reverse.predict_anew()["probabilities"].to_list() == whole["probabilities"].to_list()[::-1]
+    assert (
+        reverse.predict_anew()["probabilities"].to_list() == whole["probabilities"].to_list()[::-1]
+    )
 
 
 def test_the_seed_is_in_the_provenance(tmp_path: Path) -> None:
@@ -56,8 +63,17 @@ def test_the_seed_is_in_the_provenance(tmp_path: Path) -> None:
 
 
 def config(**keys: object) -> dict[str, object]:
-    model = {"task": "text-generation", "variant": "llm", "kind": "Control", "label": "Random", **keys}
-    return {"models": {"chance": model}, "run": {"models": ["chance"], "datasets": ["religion"]}} | OF_ALL
+    model = {
+        "task": "text-generation",
+        "variant": "llm",
+        "kind": "Control",
+        "label": "Random",
+        **keys,
+    }
+    return {
+        "models": {"chance": model},
+        "run": {"models": ["chance"], "datasets": ["religion"]},
+    } | OF_ALL
 
 
 @pytest.mark.usefixtures("general")
@@ -76,8 +92,12 @@ def test_it_is_one_source_among_others() -> None:
     assert f"expected exactly one of {sources}" in str(refused.value)
 
 
-@pytest.mark.parametrize(("scoring", "low", "high"), [("sum", float("-inf"), 0), ("stereoset", 0, 1)])
-def test_sentences_have_scores_that_know_nothing(tmp_path: Path, scoring: str, low: float, high: float) -> None:
+@pytest.mark.parametrize(
+    ("scoring", "low", "high"), [("sum", float("-inf"), 0), ("stereoset", 0, 1)]
+)
+def test_sentences_have_scores_that_know_nothing(
+    tmp_path: Path, scoring: str, low: float, high: float
+) -> None:
     said = cell(tmp_path).predict(answer="likelihood", scoring=scoring)
     scores = said["score"].to_numpy()
     assert ((scores > low) & (scores < high)).all()

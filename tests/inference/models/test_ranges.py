@@ -37,7 +37,9 @@ def random_cell(folder: Path, rows: int) -> Cell:
     return Cell(folder, "text-generation", texts, folder, "random", {"random": {"seed": 1}})
 
 
-def test_a_shard_in_ranges_has_the_same_answers(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_in_ranges_has_the_same_answers(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = ours.predict()
     ranges_from_here(monkeypatch)
     shutil.rmtree(ours.answers)
@@ -46,12 +48,16 @@ def test_a_shard_in_ranges_has_the_same_answers(ours: Cell, monkeypatch: pytest.
     assert kept.samefile(ours.out)
     assert list(kept.parent.glob("*.keys")) == [keys_beside(kept)]
     facts = read_provenance(ours.out)
-    assert sorted(audit["rows"] for audit in facts["audits"].values()) == sorted(map(audited, RANGES))
+    assert sorted(audit["rows"] for audit in facts["audits"].values()) == sorted(
+        map(audited, RANGES)
+    )
     assert facts["kept_as"] == kept.stem
     assert (ours.timing["rows"], ours.timing["found"]) == (ALL, 0)
 
 
-def test_what_was_answered_in_ranges_is_found_by_every_shard(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_answered_in_ranges_is_found_by_every_shard(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ranges_from_here(monkeypatch)
     whole = ours.predict()
     before = ours.out.read_bytes()
@@ -67,7 +73,9 @@ def test_what_was_answered_in_ranges_is_found_by_every_shard(ours: Cell, monkeyp
 
 
 @pytest.mark.parametrize("written", [1, 4])
-def test_a_killed_shard_goes_on_in_its_range(ours: Cell, written: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_shard_goes_on_in_its_range(
+    ours: Cell, written: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ranges_from_here(monkeypatch)
     uninterrupted = ours.predict()
     stop_after(ours, written, monkeypatch)
@@ -116,10 +124,14 @@ def test_a_new_shard_reads_no_kept_key_of_its_table(
     assert ours.timing["found"] == ALL - len(first)
 
 
-def test_answers_of_some_seconds_are_written_together(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_some_seconds_are_written_together(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts: list[tuple[int, int]] = []
 
-    def write_part(store: AnswerStore, start: int, answers: pl.DataFrame, seconds: float, device: str) -> None:
+    def write_part(
+        store: AnswerStore, start: int, answers: pl.DataFrame, seconds: float, device: str
+    ) -> None:
         parts.append((start, len(answers)))
         write(store, start, answers, seconds, device)
 
@@ -156,11 +168,16 @@ def test_an_ended_job_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.Mon
     assert ours.predict(answer="text").equals(whole)
 
 
-def test_a_part_replaces_no_other(ours: Cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_part_replaces_no_other(
+    ours: Cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     interrupt(ours, 2, monkeypatch)
     kept = {path: path.read_bytes() for path in ours.parts}
     store = AnswerStore(
-        ours.parts[0].parents[1], answer_schema("span"), ours.instances, AskedRows("a table", 0, len(ours.instances))
+        ours.parts[0].parents[1],
+        answer_schema("span"),
+        ours.instances,
+        AskedRows("a table", 0, len(ours.instances)),
     )
     assert store.parts == ours.parts[0].parent
     store.write_part(PART, store.find().parts.head(3), 1.0, "cpu")

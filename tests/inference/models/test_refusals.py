@@ -28,16 +28,23 @@ def copied(cell: Cell) -> Path:
 
 
 @pytest.mark.parametrize("task", HEADS)
-def test_scores_that_are_not_numbers_are_refused_with_their_instance(cell: Cells, task: str) -> None:
+def test_scores_that_are_not_numbers_are_refused_with_their_instance(
+    cell: Cells, task: str
+) -> None:
     ours = cell("bert", task)
     checkpoint = copied(ours)
-    tokenizer, model = AutoTokenizer.from_pretrained(checkpoint), HEADS[task].from_pretrained(checkpoint)
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(checkpoint),
+        HEADS[task].from_pretrained(checkpoint),
+    )
     texts = ours.instances["text"].cast(str) + " " + ours.instances["text_pair"].cast(str)
     lengths = [len(tokenizer(text).input_ids) for text in texts]
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight[max(lengths) - 1 :] = float("nan")
     model.save_pretrained(checkpoint)
-    with pytest.raises(ModelError, match=r"non-finite scores on instance \d+; expected probabilities") as caught:
+    with pytest.raises(
+        ModelError, match=r"non-finite scores on instance \d+; expected probabilities"
+    ) as caught:
         Cell(ours.folder, task, ours.instances, checkpoint).predict()
     instance = int(str(caught.value).split("instance ")[1].split(";")[0])
     assert lengths[instance] == max(lengths)
@@ -46,7 +53,9 @@ def test_scores_that_are_not_numbers_are_refused_with_their_instance(cell: Cells
 @pytest.mark.parametrize("task", HEADS)
 def test_inputs_that_are_longer_than_the_positions_are_refused(cell: Cells, task: str) -> None:
     ours = cell("roberta", task)
-    long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
+    long = ours.instances.with_columns(
+        text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130
+    )
     long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
     cluster = ours.instances.head(9).extend(long[9:10]).extend(ours.instances[10:])
     with pytest.raises(ModelError, match=r"instance 9 has 1\d\d tokens; expected at most 128"):
@@ -60,27 +69,46 @@ def test_tokens_that_the_model_does_not_know_are_refused(
     """As where a tokenizer has more words than the weights."""
     source = tiny_checkpoint("bert", task)
     checkpoint = tmp_path / "checkpoint"
-    tokenizer, model = AutoTokenizer.from_pretrained(source), ALL_HEADS[task].from_pretrained(source)
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(source),
+        ALL_HEADS[task].from_pretrained(source),
+    )
     tokenizer.add_tokens(["cooked"])
     tokenizer.save_pretrained(checkpoint)
     model.save_pretrained(checkpoint)
     pair = "Ann sat." if task == "question-answering" else ""
-    rows = asked([{"text": f"The [MASK] man {verb}.", "text_pair": pair, "candidates": ["Ann"]} for verb in VERBS])
+    rows = asked(
+        [
+            {"text": f"The [MASK] man {verb}.", "text_pair": pair, "candidates": ["Ann"]}
+            for verb in VERBS
+        ]
+    )
     ours = Cell(tmp_path / "cell", task, rows, checkpoint)
-    more = {"labels": LABELS} if task == "text-classification" else {"max_tokens": None} if task in ENCODERS else {}
+    more = (
+        {"labels": LABELS}
+        if task == "text-classification"
+        else {"max_tokens": None}
+        if task in ENCODERS
+        else {}
+    )
     known = len(tokenizer) - 1
     with pytest.raises(
-        ModelError, match=rf"tiny: instance 1 has the token {known}, but the model knows only {known} tokens"
+        ModelError,
+        match=rf"tiny: instance 1 has the token {known}, but the model knows only {known} tokens",
     ):
         ours.predict(**more)
 
 
-def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As those of a GPU are, which computes while they are tokenized."""
     monkeypatch.setattr(chunks, "chunk_beginnings", lambda count, _: list(range(0, count, 8)))
     ours = cell("bert", "fill-mask")
     check_alike(ours.predict_anew(), cell("bert", "fill-mask").predict_anew())
-    long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
+    long = ours.instances.with_columns(
+        text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130
+    )
     long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
     cluster = ours.instances.head(40).extend(long[40:41]).extend(ours.instances[41:])
     with pytest.raises(ModelError, match=r"instance 40 has 1\d\d tokens; expected at most"):
@@ -91,12 +119,14 @@ def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(cell: Cells, m
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
 @pytest.mark.parametrize(("trained", "asked"), [list(HEADS), list(HEADS)[::-1]])
 def test_a_checkpoint_without_the_head_is_refused(
-    cell: Cells, tiny_checkpoint: Callable[[str, str], Path], architecture: str, trained: str, asked: str
+    cell: Cells,
+    tiny_checkpoint: Callable[[str, str], Path],
+    architecture: str,
+    trained: str,
+    asked: str,
 ) -> None:
     ours = cell(architecture, asked)
-    message = (
-        f"no weights for the task {asked}: .* would start with random values; expected a checkpoint that was trained"
-    )
+    message = f"no weights for the task {asked}: .* would start with random values; expected a checkpoint that was trained"
     with pytest.raises(ModelError, match=message):
         Cell(ours.folder, asked, ours.instances, tiny_checkpoint(architecture, trained)).predict()
 
@@ -107,13 +137,20 @@ def test_a_tokenizer_without_mask_token_is_refused(cell: Cells) -> None:
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     tokenizer.mask_token = None
     tokenizer.save_pretrained(checkpoint)
-    with pytest.raises(ModelError, match="the tokenizer has no mask token; expected a masked language model"):
+    with pytest.raises(
+        ModelError, match="the tokenizer has no mask token; expected a masked language model"
+    ):
         Cell(ours.folder, ours.task, ours.instances, checkpoint).predict()
 
 
 def test_subjects_of_several_tokens_are_refused(cell: Cells) -> None:
-    ours = with_instances(cell("bert", "fill-mask"), mask="[MASK]", names=["Ann", "Carl", "African-American"])
-    with pytest.raises(ModelError, match="'African-American' is not a single token of this model; expected one-token"):
+    ours = with_instances(
+        cell("bert", "fill-mask"), mask="[MASK]", names=["Ann", "Carl", "African-American"]
+    )
+    with pytest.raises(
+        ModelError,
+        match="'African-American' is not a single token of this model; expected one-token",
+    ):
         ours.predict()
 
 
@@ -124,7 +161,9 @@ def test_another_tokenizers_mask_is_refused(cell: Cells) -> None:
 
 
 def test_unqover_scoring_of_other_architectures_is_refused(cell: Cells) -> None:
-    with pytest.raises(ModelError, match="scoring unqover supports BERT, DistilBERT and RoBERTa, not electra"):
+    with pytest.raises(
+        ModelError, match="scoring unqover supports BERT, DistilBERT and RoBERTa, not electra"
+    ):
         cell("electra", "question-answering").predict(scoring="unqover")
 
 

@@ -59,13 +59,17 @@ def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.Mon
     assert sum(counts) == audited(48) + 48
 
 
-def test_answers_without_pronouns_are_none_with_them(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_without_pronouns_are_none_with_them(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = cell("bert", "fill-mask")
     interrupt(ours, 2, monkeypatch)
     # Any word that is one token of the tiny model.
     word = str(ours.instances["candidate1"][0])
     mask = Plain(ours.checkpoint, ours.task).mask
-    asked = ours.with_instances(instances_for(ours.task, mask, pronouns={"female": word, "male": word}))
+    asked = ours.with_instances(
+        instances_for(ours.task, mask, pronouns={"female": word, "male": word})
+    )
     counts = count_rows(monkeypatch)
     predictions = asked.predict()
     assert sum(counts) == audited(48) + 48
@@ -109,7 +113,9 @@ def test_batches_that_do_not_fit_into_memory_are_halved(
     assert "rows do not fit into memory; trying" in caplog.text
 
 
-def test_a_row_that_does_not_fit_into_memory_ends_the_run(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_does_not_fit_into_memory_ends_the_run(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_memory(_ids: torch.Tensor) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 

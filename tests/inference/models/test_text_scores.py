@@ -55,7 +55,9 @@ def scores_of(folder: Path, answers: list[str], checkpoint: Path, **scorer: Any)
 def expected(checkpoint: Path, text: str, labels: list[str], activation: str, join: str) -> float:
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
-    logits = model(**tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")).logits[0]
+    logits = model(
+        **tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")
+    ).logits[0]
     probabilities = logits.softmax(dim=0) if activation == "softmax" else logits.sigmoid()
     counted = probabilities[[LABELS.index(label) for label in labels]]
     return float(counted.max() if join == "max" else counted.sum())
@@ -64,7 +66,10 @@ def expected(checkpoint: Path, text: str, labels: list[str], activation: str, jo
 def test_each_text_is_scored_once_by_the_classes_that_count(
     tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    checkpoint, labels = tiny_checkpoint("roberta", "text-classification"), ["neutral", "contradiction"]
+    checkpoint, labels = (
+        tiny_checkpoint("roberta", "text-classification"),
+        ["neutral", "contradiction"],
+    )
     for activation, join in product(("softmax", "sigmoid"), ("max", "sum")):
         told = {"labels": labels, "activation": activation, "join": join}
         scores = scores_of(tmp_path / f"{activation}-{join}", ANSWERS, checkpoint, **told)
@@ -100,20 +105,44 @@ def test_cut_texts_keep_their_special_tokens(tiny_checkpoint: Callable[[str, str
         ("single_label_classification", None, "softmax"),
         (None, None, "softmax"),
         (None, "sigmoid", "sigmoid"),
-        ("multi_label_classification", "softmax", "problem_type is multi_label_classification, which `activation: sof"),
-        ("single_label_classification", "sigmoid", "problem_type is single_label_classification, which `activation: s"),
-        ("regression", None, "gives a text a number \\(problem_type: regression\\); expected a classifier"),
-        ("regression", "sigmoid", "gives a text a number \\(problem_type: regression\\); expected a classifier"),
+        (
+            "multi_label_classification",
+            "softmax",
+            "problem_type is multi_label_classification, which `activation: sof",
+        ),
+        (
+            "single_label_classification",
+            "sigmoid",
+            "problem_type is single_label_classification, which `activation: s",
+        ),
+        (
+            "regression",
+            None,
+            "gives a text a number \\(problem_type: regression\\); expected a classifier",
+        ),
+        (
+            "regression",
+            "sigmoid",
+            "gives a text a number \\(problem_type: regression\\); expected a classifier",
+        ),
     ],
 )
 def test_what_makes_probabilities_is_the_checkpoints_and_never_contradicts_it(
-    tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path, kind: str | None, given: str | None, taken: str
+    tiny_checkpoint: Callable[[str, str], Path],
+    tmp_path: Path,
+    kind: str | None,
+    given: str | None,
+    taken: str,
 ) -> None:
-    checkpoint = Path(shutil.copytree(tiny_checkpoint("bert", "text-classification"), tmp_path / "checkpoint"))
+    checkpoint = Path(
+        shutil.copytree(tiny_checkpoint("bert", "text-classification"), tmp_path / "checkpoint")
+    )
     config = json.loads((checkpoint / "config.json").read_text()) | {"problem_type": kind}
     (checkpoint / "config.json").write_text(json.dumps(config))
     scorer = {"labels": ["neutral"], "activation": given, "join": "max"}
-    problems = list(inspect_folder(str(checkpoint), CheckpointUse(scored=["neutral"], activation=given)))
+    problems = list(
+        inspect_folder(str(checkpoint), CheckpointUse(scored=["neutral"], activation=given))
+    )
     if taken in ("softmax", "sigmoid"):
         scores = scores_of(tmp_path, ANSWERS, checkpoint, **scorer)["score"].to_list()
         assert scores == pytest.approx(
@@ -129,8 +158,18 @@ def test_what_makes_probabilities_is_the_checkpoints_and_never_contradicts_it(
 @pytest.mark.parametrize(
     ("classes", "labels", "activation", "message"),
     [
-        (["toxic", "fine"], ["Toxic", "rude"], "softmax", r"classes are \['toxic', 'fine'\], without \['rude'\]"),
-        (["toxic"], ["toxic"], "softmax", "one class, whose softmax is always 1; expected `activation: sigmoid`"),
+        (
+            ["toxic", "fine"],
+            ["Toxic", "rude"],
+            "softmax",
+            r"classes are \['toxic', 'fine'\], without \['rude'\]",
+        ),
+        (
+            ["toxic"],
+            ["toxic"],
+            "softmax",
+            "one class, whose softmax is always 1; expected `activation: sigmoid`",
+        ),
     ],
 )
 def test_scorers_that_make_no_sense_are_refused(

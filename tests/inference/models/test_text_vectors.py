@@ -27,7 +27,9 @@ MODULES = ["Transformer", "Pooling", "Normalize"]
 def encoder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Callable[..., Path]:
     """Gives a checkpoint with the files of sentence-transformers that a test wants."""
 
-    def make(pooling: dict[str, Any] | None = None, kinds: Sequence[str] = MODULES, **files: Any) -> Path:
+    def make(
+        pooling: dict[str, Any] | None = None, kinds: Sequence[str] = MODULES, **files: Any
+    ) -> Path:
         folder = tmp_path / "encoder"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(tiny_checkpoint("bert", "feature-extraction"), folder)
@@ -46,19 +48,30 @@ def encoder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Callable[..., Path]
     return make
 
 
-def vectors(folder: Path, checkpoint: Path, texts: Sequence[str] = TEXTS, most: int | None = None) -> pl.DataFrame:
+def vectors(
+    folder: Path, checkpoint: Path, texts: Sequence[str] = TEXTS, most: int | None = None
+) -> pl.DataFrame:
     return cell_of(folder, checkpoint, texts).predict_anew(max_tokens=most)
 
 
 def cell_of(folder: Path, checkpoint: Path, texts: Sequence[str] = TEXTS) -> Cell:
-    return Cell(folder / "cell", "feature-extraction", asked([{"text": text} for text in texts]), checkpoint)
+    return Cell(
+        folder / "cell", "feature-extraction", asked([{"text": text} for text in texts]), checkpoint
+    )
 
 
 @torch.inference_mode()
-def plain(checkpoint: Path, text: str, pool: Callable[[torch.Tensor], torch.Tensor], longest: int) -> list[float]:
+def plain(
+    checkpoint: Path, text: str, pool: Callable[[torch.Tensor], torch.Tensor], longest: int
+) -> list[float]:
     """What sentence-transformers does with a text, by hand."""
-    tokenizer, model = AutoTokenizer.from_pretrained(checkpoint), AutoModel.from_pretrained(checkpoint).eval()
-    states = model(**tokenizer(text, truncation=True, max_length=longest, return_tensors="pt")).last_hidden_state[0]
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(checkpoint),
+        AutoModel.from_pretrained(checkpoint).eval(),
+    )
+    states = model(
+        **tokenizer(text, truncation=True, max_length=longest, return_tensors="pt")
+    ).last_hidden_state[0]
     return list(torch.nn.functional.normalize(pool(states), dim=0).tolist())
 
 
@@ -78,7 +91,10 @@ def check(table: pl.DataFrame, expected: Sequence[list[float]]) -> None:
         ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, mean),
         ({"pooling_mode": "mean"}, mean),
         ({"pooling_mode_mean_sqrt_len_tokens": True}, mean),
-        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, lambda states: states[0]),
+        (
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+            lambda states: states[0],
+        ),
         ({"pooling_mode_max_tokens": True}, lambda states: states.amax(dim=0)),
         ({"pooling_mode_lasttoken": True}, lambda states: states[-1]),
     ],
@@ -93,20 +109,32 @@ def test_states_are_pooled_as_the_checkpoint_says(
 def test_as_many_tokens_are_read_as_the_checkpoint_says_unless_the_config_does(
     encoder: Callable[..., Path], tmp_path: Path
 ) -> None:
-    checkpoint = encoder({"pooling_mode": "mean"}, sentence_bert_config={"max_seq_length": 8, "do_lower_case": False})
+    checkpoint = encoder(
+        {"pooling_mode": "mean"}, sentence_bert_config={"max_seq_length": 8, "do_lower_case": False}
+    )
     for most, longest in ((None, 8), (5, 5), (20, 20)):
         table = vectors(tmp_path, checkpoint, most=most)
         check(table, [plain(checkpoint, text, mean, longest) for text in TEXTS])
         assert table["truncated"][3]
 
 
-def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..., Path], tmp_path: Path) -> None:
+def test_prompts_and_lower_case_are_those_of_the_checkpoint(
+    encoder: Callable[..., Path], tmp_path: Path
+) -> None:
     prompts = {"prompts": {"query": "The cook: ", "other": "No "}, "default_prompt_name": "query"}
     checkpoint = encoder(
-        {"pooling_mode": "mean"}, config_sentence_transformers=prompts, sentence_bert_config={"do_lower_case": True}
+        {"pooling_mode": "mean"},
+        config_sentence_transformers=prompts,
+        sentence_bert_config={"do_lower_case": True},
     )
-    check(vectors(tmp_path, checkpoint), [plain(checkpoint, f"The cook: {text}".lower(), mean, 128) for text in TEXTS])
-    checkpoint = encoder({"pooling_mode": "mean"}, config_sentence_transformers=prompts | {"default_prompt_name": None})
+    check(
+        vectors(tmp_path, checkpoint),
+        [plain(checkpoint, f"The cook: {text}".lower(), mean, 128) for text in TEXTS],
+    )
+    checkpoint = encoder(
+        {"pooling_mode": "mean"},
+        config_sentence_transformers=prompts | {"default_prompt_name": None},
+    )
     check(vectors(tmp_path, checkpoint), [plain(checkpoint, text, mean, 128) for text in TEXTS])
 
 
@@ -119,18 +147,43 @@ def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..
             {},
             r"modules.json has modules that biasgrid does not support \(Dense\)",
         ),
-        (["Transformer"], {}, {}, r"modules.json has modules that biasgrid does not support \(Transformer\)"),
-        (["Router", "Pooling"], {"pooling_mode": "mean"}, {}, r"modules that biasgrid does not support \(Router\)"),
+        (
+            ["Transformer"],
+            {},
+            {},
+            r"modules.json has modules that biasgrid does not support \(Transformer\)",
+        ),
+        (
+            ["Router", "Pooling"],
+            {"pooling_mode": "mean"},
+            {},
+            r"modules that biasgrid does not support \(Router\)",
+        ),
         (
             MODULES,
             {"pooling_mode_weightedmean_tokens": True},
             {},
             "by pooling_mode_weightedmean_tokens; expected",
         ),
-        (MODULES, {"pooling_mode": ["cls", "mean"]}, {}, "pools by cls, mean; expected exactly one of mean, cls"),
+        (
+            MODULES,
+            {"pooling_mode": ["cls", "mean"]},
+            {},
+            "pools by cls, mean; expected exactly one of mean, cls",
+        ),
         (MODULES, {}, {}, "1_Pooling/config.json pools by no mode"),
-        (MODULES, {"pooling_mode": "mean"}, {"modules": {}}, "modules.json contains no list of modules"),
-        (MODULES, {"pooling_mode": "mean"}, {"sentence_bert_config": {"max_seq_length": 0}}, "max_seq_length of 0"),
+        (
+            MODULES,
+            {"pooling_mode": "mean"},
+            {"modules": {}},
+            "modules.json contains no list of modules",
+        ),
+        (
+            MODULES,
+            {"pooling_mode": "mean"},
+            {"sentence_bert_config": {"max_seq_length": 0}},
+            "max_seq_length of 0",
+        ),
         (
             MODULES,
             {"pooling_mode": "mean", "include_prompt": False},
@@ -140,7 +193,12 @@ def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..
     ],
 )
 def test_what_is_not_read_of_a_recipe_is_refused(
-    encoder: Callable[..., Path], tmp_path: Path, kinds: list[str], pooling: Any, files: Any, message: str
+    encoder: Callable[..., Path],
+    tmp_path: Path,
+    kinds: list[str],
+    pooling: Any,
+    files: Any,
+    message: str,
 ) -> None:
     checkpoint = encoder(pooling, kinds)
     for name, content in files.items():
@@ -154,10 +212,16 @@ def test_the_recipe_is_on_record(encoder: Callable[..., Path], tmp_path: Path) -
     before = vectors(tmp_path, checkpoint)
     (checkpoint / "1_Pooling/config.json").write_text('{"pooling_mode": "cls"}')
     cell = cell_of(tmp_path, checkpoint)
-    assert list(cell.record["other_files"]) == ["1_Pooling/config.json", "modules.json", "sentence_bert_config.json"]
+    assert list(cell.record["other_files"]) == [
+        "1_Pooling/config.json",
+        "modules.json",
+        "sentence_bert_config.json",
+    ]
     assert cell.predict(max_tokens=None)["vector"].to_list() != before["vector"].to_list()
     (checkpoint / "1_Pooling/config.json").write_text('{"pooling_mode": "max"}')
-    with pytest.raises(ModelError, match=r"1_Pooling/config.json changed since the model's record was made"):
+    with pytest.raises(
+        ModelError, match=r"1_Pooling/config.json changed since the model's record was made"
+    ):
         cell.predict_anew(max_tokens=None)
 
 
@@ -166,7 +230,12 @@ def test_the_recipe_is_on_record(encoder: Callable[..., Path], tmp_path: Path) -
 def test_vectors_of_a_trained_encoder_are_those_of_its_recipe(tmp_path: Path) -> None:
     real = extract_encoder(tmp_path / "real")
     long = "A nurse met a pilot, who was late. " * 60
-    texts = ["The nurse asked for a raise.", "A raise was what the nurse asked for.", "It rained in Wales.", long]
+    texts = [
+        "The nurse asked for a raise.",
+        "A raise was what the nurse asked for.",
+        "It rained in Wales.",
+        long,
+    ]
     table = vectors(tmp_path, real, texts)
     check(table, [plain(real, text, mean, 256) for text in texts])
     assert table["truncated"].to_list() == [False, False, False, True]

@@ -27,7 +27,9 @@ def test_spans_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> No
     said = ours.predict(scoring="unqover")
     for name in ("starts", "ends"):
         numbers = said[name].explode().to_list()
-        assert numbers == pytest.approx([*chain.from_iterable(row[name] for row in expected)], rel=1e-4)
+        assert numbers == pytest.approx(
+            [*chain.from_iterable(row[name] for row in expected)], rel=1e-4
+        )
     assert said["answer"].cast(pl.String).to_list() == [row["answer"] for row in expected]
     exact = ours.predict_anew(scoring="exact")
     # A noun behind a subject, or a determiner before it, is likelier here and there.

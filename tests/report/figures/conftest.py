@@ -16,11 +16,17 @@ def measures() -> pl.DataFrame:
         for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES)):
             value = (i - 1.5) * (j - 0.5) * 0.1 * (place + 1)
             pair = {"model": model, "dataset": dataset, "subject": subject, "attribute": attribute}
-            rows += [pair | {"value": value}, pair | {"measure": "win_ratio", "value": 0.5 + value / 2}]
+            rows += [
+                pair | {"value": value},
+                pair | {"measure": "win_ratio", "value": 0.5 + value / 2},
+            ]
         rows += [
             {"model": model, "dataset": dataset, "subject": subject, "value": (i - 1.5) * 0.05}
             for i, subject in enumerate(SUBJECTS)
         ]
         cell = {"mu": 0.1 * (place + 1), "eta": 0.2, "delta": 0.3, "epsilon": 0.4}
-        rows += [{"model": model, "dataset": dataset, "measure": name, "value": value} for name, value in cell.items()]
+        rows += [
+            {"model": model, "dataset": dataset, "measure": name, "value": value}
+            for name, value in cell.items()
+        ]
     return measures_of(rows)

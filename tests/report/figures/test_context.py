@@ -48,9 +48,13 @@ def test_of_several_datasets_the_cell_is_named() -> None:
     assert figure.labels.caption == "Left out, because not measurable: Two on Countries."
 
 
-@pytest.mark.parametrize("figure", ["intensity_mu", "ranks", "heat_map", "group_pairs", "failure_curve"])
+@pytest.mark.parametrize(
+    "figure", ["intensity_mu", "ranks", "heat_map", "group_pairs", "failure_curve"]
+)
 def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) -> None:
-    drawn = draw_figure(BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS)
+    drawn = draw_figure(
+        BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS
+    )
     assert drawn.labels.subtitle == "Left out, because not measurable: One, Two, Three."
 
 
@@ -59,7 +63,9 @@ def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
     """Matplotlib would set what stands between dollars as a formula, and fail where it is none."""
     context = FigureContext({"faith": label}, {"one": ModelFacts("LM", label, {})})
     figure = draw_figure(
-        MU, measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]), context
+        MU,
+        measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]),
+        context,
     )
     save_figure(figure, tmp_path / "mu")
     assert escape(label) in (tmp_path / "mu.svg").read_text()

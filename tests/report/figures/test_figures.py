@@ -39,7 +39,12 @@ from biasgrid.tables.summary import ModelFacts
 @pytest.fixture
 def synthetic_bias() -> pl.DataFrame:
     rows = [
-        {"dataset": dataset, "subject": subject, "attribute": attribute, "value": (i - 1.5) * (j - 0.5) * 0.2}
+        {
+            "dataset": dataset,
+            "subject": subject,
+            "attribute": attribute,
+            "value": (i - 1.5) * (j - 0.5) * 0.2,
+        }
         for dataset in TITLES
         for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES))
     ]
@@ -68,7 +73,11 @@ def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:
 
 def test_only_subjects_that_all_models_of_the_kind_have_are_ranked() -> None:
     measures = by_subject(
-        {"one": {"Ann": 0.3, "Bob": 0.5, "Cleo": -0.4}, "two": {"Ann": 0.1, "Cleo": -0.1}, "three": {"Bob": 0.0}}
+        {
+            "one": {"Ann": 0.3, "Bob": 0.5, "Cleo": -0.4},
+            "two": {"Ann": 0.1, "Cleo": -0.1},
+            "three": {"Bob": 0.0},
+        }
     )
     means = ranks.mean_ranks(measures, FAITHS)
     found = {(row["kind"], row["subject"]): row["mean"] for row in means.to_dicts()}
@@ -78,7 +87,10 @@ def test_only_subjects_that_all_models_of_the_kind_have_are_ranked() -> None:
 def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path) -> None:
     measures = by_subject({"one": {"Ann": 0.3, "Bob": -0.3}, "two": {"Cleo": 0.1, "Dan": -0.1}})
     plot = ranks.figure(measures, FAITHS)
-    assert plot.labels.subtitle == "the models of each kind share no subject, so no ranks can be averaged"
+    assert (
+        plot.labels.subtitle
+        == "the models of each kind share no subject, so no ranks can be averaged"
+    )
     save_figure(plot, tmp_path / "ranks")
 
 
@@ -122,7 +134,9 @@ def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path
     sizes, pictures = [], []
     for place, q in enumerate((0.01, 0.5)):
         files = tmp_path / f"{place}.svg", tmp_path / f"{place}.png"
-        save_figure(heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), tmp_path / str(place))
+        save_figure(
+            heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), tmp_path / str(place)
+        )
         sizes.append(len(files[0].read_bytes()))
         pictures.append(imread(files[1]))
     # No picture of dots and no path of each, but one path of them all.
@@ -131,7 +145,9 @@ def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path
 
 
 def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them() -> None:
-    many = {(f"name {i}", attribute): (i - 75) / 100 for i in range(150) for attribute in ATTRIBUTES}
+    many = {
+        (f"name {i}", attribute): (i - 75) / 100 for i in range(150) for attribute in ATTRIBUTES
+    }
     few = {pair: value for pair, value in many.items() if pair[0] in ("name 1", "name 149")}
     large, small = (heat_map.figure(by_pair({"one": values}), FAITHS) for values in (many, few))
     shown = large.data["subject"].unique().to_list()
@@ -144,11 +160,17 @@ def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them() -> None
 
 @pytest.mark.parametrize("models", [3, 15])
 def test_names_of_models_above_narrow_panels_do_not_run_into_each_other(models: int) -> None:
-    facts = {f"m{i}": ModelFacts("LM", f"a rather-long name of model {i}", {}) for i in range(models)}
+    facts = {
+        f"m{i}": ModelFacts("LM", f"a rather-long name of model {i}", {}) for i in range(models)
+    }
     gammas = {model: {(subject, "slept"): 0.1 for subject in SUBJECTS} for model in facts}
     drawn = heat_map.figure(by_pair(gammas), FigureContext({"faith": "Faiths"}, facts)).draw()
     drawn.canvas.draw()
-    titles = [text.get_window_extent() for text in drawn.findobj(Text) if text.get_text().startswith("a rather")]
+    titles = [
+        text.get_window_extent()
+        for text in drawn.findobj(Text)
+        if text.get_text().startswith("a rather")
+    ]
     assert len(titles) == models
     assert not [pair for pair in combinations(titles, 2) if pair[0].overlaps(pair[1])]
     plt.close(drawn)
@@ -171,10 +193,14 @@ def test_errors_stand_beside_the_intensity(measures: pl.DataFrame) -> None:
     }
 
 
-def test_recovery_is_correlation_and_slope(measures: pl.DataFrame, synthetic_bias: pl.DataFrame) -> None:
+def test_recovery_is_correlation_and_slope(
+    measures: pl.DataFrame, synthetic_bias: pl.DataFrame
+) -> None:
     pairs = measured_and_synthetic(measures, synthetic_bias, dict.fromkeys(TITLES, LEARNED))
     found = {row["model"]: row for row in recovery(pairs, "model").to_dicts()}
-    assert {model: row["slope"] for model, row in found.items()} == pytest.approx({"one": 0.5, "two": 1.0})
+    assert {model: row["slope"] for model, row in found.items()} == pytest.approx(
+        {"one": 0.5, "two": 1.0}
+    )
     assert found["one"]["correlation"] == pytest.approx(1)
     assert found["one"]["n"] == len(TITLES) * len(SUBJECTS) * len(ATTRIBUTES)
     assert found["two"]["root_mean_square"] == pytest.approx(0)
@@ -182,11 +208,18 @@ def test_recovery_is_correlation_and_slope(measures: pl.DataFrame, synthetic_bia
     assert found["one"]["root_mean_square"] == pytest.approx(off)
 
 
-def test_nothing_synthetic_has_no_slope(measures: pl.DataFrame, synthetic_bias: pl.DataFrame) -> None:
+def test_nothing_synthetic_has_no_slope(
+    measures: pl.DataFrame, synthetic_bias: pl.DataFrame
+) -> None:
     strengths = {dataset: {"one": "strong"} for dataset in TITLES}
     pairs = measured_and_synthetic(measures, synthetic_bias.with_columns(value=0.0), strengths)
     (row,) = recovery(pairs, "model").to_dicts()
-    assert (row["correlation"], row["slope"], row["synthetic_range"], row["n"]) == (None, None, 0, 24)
+    assert (row["correlation"], row["slope"], row["synthetic_range"], row["n"]) == (
+        None,
+        None,
+        0,
+        24,
+    )
     assert row["measured_range"] == pytest.approx(0.45)
     texts = synthetic.panel_texts(pairs.with_columns(panel="model"))
     assert texts.rows() == [("one", "strong: synthetic alike, 0.450 apart")]
@@ -202,12 +235,30 @@ def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) 
 def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) -> None:
     plot = errors.figure(measures, GRID)
     assert categories(plot.data, "label") == ["BERT large", "BERT base"]
-    labels = [[text.get_text() for text in axis.get_yticklabels()] for axis in plot.draw().axes[:: len(TITLES)]]
+    labels = [
+        [text.get_text() for text in axis.get_yticklabels()]
+        for axis in plot.draw().axes[:: len(TITLES)]
+    ]
     assert labels == [["BERT large", "BERT base"], ["BERT base"]]
 
 
-OF_GRID = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors", "synthetic")
-OF_A_DATASET = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+OF_GRID = (
+    "intensity_mu",
+    "intensity_eta",
+    "model_ranks",
+    "variances",
+    "clusters_needed",
+    "errors",
+    "synthetic",
+)
+OF_A_DATASET = (
+    "ranks",
+    "heat_map",
+    "associations",
+    "significant_associations",
+    "clusters_left_out",
+    "winners",
+)
 
 
 @pytest.mark.slow

@@ -36,16 +36,26 @@ def known_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return measures_of(known, method="t")
 
 
-def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_discoveries() -> None:
-    values = {("Ann", "stole"): (0.3, 0.01), ("Bob", "stole"): (-0.3, 0.01), ("Ann", "slept"): (0.2, 0.5)}
+def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_discoveries() -> (
+    None
+):
+    values = {
+        ("Ann", "stole"): (0.3, 0.01),
+        ("Bob", "stole"): (-0.3, 0.01),
+        ("Ann", "slept"): (0.2, 0.5),
+    }
     rows = [
         {"model": model, "subject": subject, "attribute": attribute, "value": value, "q": q}
         for model in ("one", "three")
         for (subject, attribute), (value, q) in values.items()
     ]
-    gammas = {model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")}
+    gammas = {
+        model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")
+    }
     certain = with_known(by_pair(gammas), known_of(rows))
-    found = associations.strongest(certain, count=5).select("model", "subject", "attribute", "low", "high", "found")
+    found = associations.strongest(certain, count=5).select(
+        "model", "subject", "attribute", "low", "high", "found"
+    )
     picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
     assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
     figure = associations.figure(certain, FAITHS)
@@ -67,7 +77,10 @@ def test_associations_stand_beside_their_clusters() -> None:
         "design": table_of(DESIGN, clusters, **cell, name="mu_without"),
     }
     marks = associations.gamma_by_cluster(replace(FAITHS, tables=tables))
-    assert marks.select("cluster", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
+    assert marks.select("cluster", "gamma").rows() == [
+        (0, pytest.approx(0.4)),
+        (1, pytest.approx(0.2)),
+    ]
 
 
 def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
@@ -82,17 +95,37 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
 
 
 def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
-    pairs = [("female", "nurse", 0.2), ("male", "nurse", -0.2), ("female", "pilot", -0.1), ("male", "pilot", 0.1)]
+    pairs = [
+        ("female", "nurse", 0.2),
+        ("male", "nurse", -0.2),
+        ("female", "pilot", -0.1),
+        ("male", "pilot", 0.1),
+    ]
     over_clusters, over_all = (
         [
             {"model": "one", "subject_group": subject_group, "attribute": attribute, "value": value}
-            | {"generalises_to": factors, "low": value - half, "high": value + half, "q": q.get(attribute, 0.001)}
+            | {
+                "generalises_to": factors,
+                "low": value - half,
+                "high": value + half,
+                "q": q.get(attribute, 0.001),
+            }
             for subject_group, attribute, value in pairs
         ]
-        for factors, half, q in (("clusters", 0.01, {}), ("clusters x names", 0.15, {"nurse": 0.01, "pilot": 0.3}))
+        for factors, half, q in (
+            ("clusters", 0.01, {}),
+            ("clusters x names", 0.15, {"nurse": 0.01, "pilot": 0.3}),
+        )
     )
     measures = measures_of(over_all, method="t", clusters=4)
-    shared = {"dataset": "faith", "options": "", "method": "t", "measure": "share_gamma", "n": 4, "clusters": 4}
+    shared = {
+        "dataset": "faith",
+        "options": "",
+        "method": "t",
+        "measure": "share_gamma",
+        "n": 4,
+        "clusters": 4,
+    }
     context = replace(FAITHS, tables={"intervals": table_of(INTERVALS, over_clusters, **shared)})
     figure = subject_groups.figure(measures, context)
     shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
@@ -103,14 +136,23 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     ]
     assert figure.labels.title == "More female than male: Faiths"
     assert "thick: 95 % over 4 clusters" in figure.labels.subtitle
-    one = replace(context, tables={"intervals": context.tables["intervals"].filter(subject_group="male")})
-    assert "no two groups" in subject_groups.figure(measures.filter(subject_group="male"), one).labels.subtitle
+    one = replace(
+        context, tables={"intervals": context.tables["intervals"].filter(subject_group="male")}
+    )
+    assert (
+        "no two groups"
+        in subject_groups.figure(measures.filter(subject_group="male"), one).labels.subtitle
+    )
 
 
-def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:
+def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(
+    measures: pl.DataFrame,
+) -> None:
     rows = [
         {"block": block, "name": name, "value": value}
-        for block, values in enumerate([{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}])
+        for block, values in enumerate(
+            [{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}]
+        )
         for name, value in values.items()
     ]
     table = table_of(DESIGN, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
@@ -128,7 +170,9 @@ def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> 
     assert "means" not in heat_map.figure(by_pair({"one": many}), FAITHS).labels.title
 
 
-def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(measures: pl.DataFrame) -> None:
+def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(
+    measures: pl.DataFrame,
+) -> None:
     rows = [
         {"model": "one", "measure": "mu", "value": 0.1, "null_mean": 0.06},
         {"model": "one", "measure": "mu_corrected", "value": 0.08, "low": 0.05, "high": 0.11},
@@ -136,7 +180,9 @@ def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(measure
     known = [row | {"clusters": 7, "generalises_to": "clusters"} for row in rows]
     figure = intensity_mu.figure(with_known(measures, measures_of(known, method="t")), GRID)
     (row,) = (
-        figure.data.drop_nulls("corrected").select("label", "value", "null_mean", "corrected", "low", "high").rows()
+        figure.data.drop_nulls("corrected")
+        .select("label", "value", "null_mean", "corrected", "low", "high")
+        .rows()
     )
     assert row == ("BERT base", 0.1, 0.06, 0.08, 0.05, 0.11)
     assert "95 % over 7 clusters" in figure.labels.subtitle
@@ -151,7 +197,10 @@ def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() 
         },
         schema_overrides={"bias_type": pl.String},
     )  # fmt: skip
-    models = {name: ModelFacts(kind="QA", label=name.title(), scoring={}) for name in ("one", "two", "three")}
+    models = {
+        name: ModelFacts(kind="QA", label=name.title(), scoring={})
+        for name in ("one", "two", "three")
+    }
     context = FigureContext({"faith": "Faith"}, models, tables={"ranks": ranks})
     figure = model_ranks.figure(pl.DataFrame(), context)
     assert figure.data.select("rank_low", "rank_high", "together").rows() == [
@@ -161,7 +210,9 @@ def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() 
     ]
     assert set(figure.data["measure"]) == {"strength"}
     for alone in ({}, {"ranks": ranks.filter(model="three")}):
-        nothing = model_ranks.figure(pl.DataFrame(), FigureContext({"faith": "Faith"}, models, tables=alone))
+        nothing = model_ranks.figure(
+            pl.DataFrame(), FigureContext({"faith": "Faith"}, models, tables=alone)
+        )
         assert nothing.labels.subtitle == "no two models of a dataset may be compared"
 
 
@@ -188,7 +239,9 @@ def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> Non
     assert "none is significant" in figure.labels.subtitle
 
 
-def test_where_all_is_zero_axes_begin_at_zero_and_the_heat_map_says_so(measures: pl.DataFrame) -> None:
+def test_where_all_is_zero_axes_begin_at_zero_and_the_heat_map_says_so(
+    measures: pl.DataFrame,
+) -> None:
     zeros = measures.with_columns(value=pl.lit(0.0))
     for module in (intensity_mu, errors):
         ranges = module.figure(zeros, GRID).draw().axes[0].get_xlim()

@@ -7,7 +7,9 @@ from biasgrid.report.figures.drawing.theme import legend_columns, palette
 
 
 def test_long_texts_are_shortened_and_stay_distinct() -> None:
-    short = shorten_all(["spat on the sidewalk at noon", "spat on the sidewalk at night", "slept"], 18)
+    short = shorten_all(
+        ["spat on the sidewalk at noon", "spat on the sidewalk at night", "slept"], 18
+    )
     assert list(short.values()) == ["spat on the sidew…", "spat on the s… (2)", "slept"]
 
 

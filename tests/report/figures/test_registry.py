@@ -25,7 +25,13 @@ pytestmark = pytest.mark.family("figures are named by all five")
 
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, SUBJECT_GROUPS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
-    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),
+    *(
+        *PROBES.grid_figures,
+        *FIGURES_OF_PROBES,
+        *FIGURES_OF_PROMPTS,
+        SYNTHETIC_FIGURE,
+        CONTROLS_FIGURE,
+    ),
     *FIGURES_OF_OPTIONS,
     *FIGURES_OF_PAIRS,
     CONVERGENCE_FIGURE,
@@ -34,12 +40,16 @@ FIGURES = (
 
 def test_every_figure_has_a_caption() -> None:
     assert set(captions()) == set(FIGURES)
-    assert all(caption == load(BUILT_IN.figure(name)).CAPTION for name, caption in captions().items())
+    assert all(
+        caption == load(BUILT_IN.figure(name)).CAPTION for name, caption in captions().items()
+    )
 
 
 def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
     file = ROOT / "workflow/report/figure.rst"
-    assert file.read_text() == captions_file(), "the captions have changed: run `biasgrid schema --write .`"
+    assert file.read_text() == captions_file(), (
+        "the captions have changed: run `biasgrid schema --write .`"
+    )
 
 
 @pytest.mark.parametrize("name", captions())

@@ -32,8 +32,18 @@ def scored(tmp_path: Path) -> CellInputs:
     choice = "evaluator: option-letter\nmetric: {stereotype_rate: share-of-expected}"
     assert choice in CHESS
     (tmp_path / "probe.yaml").write_text(CHESS.replace(choice, scorer))
-    nice = {"task": "text-classification", "kind": "S", "label": "N", "scorer": {"labels": ["neutral"]}}
-    writer = {"task": "text-generation", "kind": "LM", "label": "W", "generation": {"max_tokens": 8}}
+    nice = {
+        "task": "text-classification",
+        "kind": "S",
+        "label": "N",
+        "scorer": {"labels": ["neutral"]},
+    }
+    writer = {
+        "task": "text-generation",
+        "kind": "LM",
+        "label": "W",
+        "generation": {"max_tokens": 8},
+    }
     dataset = {"family": "probe", "title": "Chess", "probe": "probe.yaml", "repetitions": 3}
     content = {
         "results": "out",
@@ -47,8 +57,18 @@ def scored(tmp_path: Path) -> CellInputs:
 
 def dumped(**dump: str) -> CellInputs:
     """A grid of one cell that is a dump; there are no word lists."""
-    model = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "D", "predictions": {"people": dump}}
-    lists = {"subjects": ["subjects.txt"], "attributes": "a.txt", "variants": {"qa": {"templates": "qa.txt"}}}
+    model = {
+        "task": "question-answering",
+        "variant": "qa",
+        "kind": "QA",
+        "label": "D",
+        "predictions": {"people": dump},
+    }
+    lists = {
+        "subjects": ["subjects.txt"],
+        "attributes": "a.txt",
+        "variants": {"qa": {"templates": "qa.txt"}},
+    }
     content = {
         "results": "out",
         "word_lists": "nowhere",
@@ -59,7 +79,9 @@ def dumped(**dump: str) -> CellInputs:
     return CellInputs(inputs_of(parse_config(content, "c.yaml")))
 
 
-def test_subjects_are_filtered_by_a_tokenizer_only_where_masks_are_filled(cells: CellInputs) -> None:
+def test_subjects_are_filtered_by_a_tokenizer_only_where_masks_are_filled(
+    cells: CellInputs,
+) -> None:
     masked, answering = (job(dataset="people", variant=variant) for variant in ("lm-tiny", "qa"))
     assert cells.tokenizer_record(masked) == Path("out/tokenizers/tiny.json")
     assert (cells.tokenizer_source(masked, None) or {})["checkpoint"] == "some/model"
@@ -69,13 +91,19 @@ def test_subjects_are_filtered_by_a_tokenizer_only_where_masks_are_filled(cells:
     assert Path(cells.word_lists(answering, None).templates).name == "qa.txt"
 
 
-@pytest.mark.parametrize("name", ["word_lists", "tokenizer_source", "instances_lists_digest", "model_record"])
+@pytest.mark.parametrize(
+    "name", ["word_lists", "tokenizer_source", "instances_lists_digest", "model_record"]
+)
 def test_what_must_run_nothing_again_is_made_of_input(name: str) -> None:
     assert "input" in signature(getattr(CellInputs, name)).parameters
 
 
 def test_a_shard_is_predicted_from_instances_and_record(cells: CellInputs) -> None:
-    files = {"instances": "out/instances/people/qa.parquet", "model": Path("out/models/one.json"), "capabilities": []}
+    files = {
+        "instances": "out/instances/people/qa.parquet",
+        "model": Path("out/models/one.json"),
+        "capabilities": [],
+    }
     assert cells.predict_files(CELL) == files
     params = cells.predict_params(CELL)
     assert {key: params[key] for key in ("task", "answer", "choices")} == {
@@ -91,7 +119,9 @@ def test_a_shard_is_predicted_from_instances_and_record(cells: CellInputs) -> No
 def test_a_cell_is_measured_by_its_shards(cells: CellInputs) -> None:
     files = cells.measure_files(CELL)
     assert files["instances"] == "out/instances/people/qa.parquet"
-    assert files["predictions"] == [Path(f"out/predictions/people/one/{shard}-of-2.parquet") for shard in (1, 2)]
+    assert files["predictions"] == [
+        Path(f"out/predictions/people/one/{shard}-of-2.parquet") for shard in (1, 2)
+    ]
     assert files["scorers"] == []
     params = cells.measure_params(CELL)
     assert params["family"] == "biasgrid.families.underspecified"
@@ -104,7 +134,9 @@ def test_a_cell_is_measured_by_its_shards(cells: CellInputs) -> None:
 def test_settings_of_statistics_are_no_matter_of_measures(tmp_path: Path) -> None:
     params = []
     for level in (0.9, 0.95):
-        cells = CellInputs(small_inputs(tmp_path / str(level), results="out", statistics={"level": level}))
+        cells = CellInputs(
+            small_inputs(tmp_path / str(level), results="out", statistics={"level": level})
+        )
         params.append((cells.measure_params(CELL), cells.statistics_params(CELL)))
     (measures, statistics), (other_measures, other_statistics) = params
     # The folders of the two grids differ.
@@ -121,9 +153,13 @@ def test_what_scorers_say_is_a_file_of_the_writers_cell(scored: CellInputs) -> N
     writing = job(dataset="chess", model="writer")
     said = "out/scorers/predictions/chess/writer/nice.parquet"
     assert scored.scorers(writing) == {"nice": ("score", said)}
-    assert scored.scorer_files(writing) == [Path("out/scorers/instances/chess/writer.parquet"), said]
+    assert scored.scorer_files(writing) == [
+        Path("out/scorers/instances/chess/writer.parquet"),
+        said,
+    ]
     assert (
-        scored.writer_predictions(job(dataset="chess", writer="writer")) == scored.measure_files(writing)["predictions"]
+        scored.writer_predictions(job(dataset="chess", writer="writer"))
+        == scored.measure_files(writing)["predictions"]
     )
     reading = job(dataset="chess", writer="writer", model="nice")
     assert scored.predict_params(reading)["answer"] == "score"
@@ -136,7 +172,9 @@ def test_a_dump_in_a_file_is_an_input(tmp_path: Path) -> None:
     cells, cell = dumped(file=str(file)), job(dataset="people", model="dumped")
     assert cells.dump(cell) == str(file)
     assert cells.dump_origin(cell) == {"file": str(file), "sha256": None, "url": None}
-    assert cells.measure_files(cell)["predictions"] == [Path("out/imported/people/dumped/predictions.parquet")]
+    assert cells.measure_files(cell)["predictions"] == [
+        Path("out/imported/people/dumped/predictions.parquet")
+    ]
     assert cells.measure_params(cell)["dump"] == cells.dump_origin(cell)
     assert cells.model_record(cell, None) is None
     # What the dump is compared with need not be there.
@@ -160,4 +198,6 @@ def test_measures_that_are_no_sums_are_computed_again_without_each_cluster(
     assert cells.measure_params(CELL)["recomputed"] == {}
     monkeypatch.setattr(cells.grid.family("people"), "yields_sums", False, raising=False)
     statistics = cells.statistics_params(CELL)
-    assert cells.measure_params(CELL)["recomputed"] == {name: statistics[name] for name in ("clusters", "units")}
+    assert cells.measure_params(CELL)["recomputed"] == {
+        name: statistics[name] for name in ("clusters", "units")
+    }

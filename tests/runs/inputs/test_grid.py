@@ -13,7 +13,9 @@ from biasgrid.config import load_config, parse_config
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.runs.inputs.grid import GridInputs
 
-pytestmark = pytest.mark.family("stages and digests are those of underspecified questions and prompts")
+pytestmark = pytest.mark.family(
+    "stages and digests are those of underspecified questions and prompts"
+)
 
 DUMP = ANSWERING | {
     "label": "dumped",
@@ -26,12 +28,18 @@ def inputs(tmp_path: Path) -> GridInputs:
     return small_inputs(tmp_path, results="out")
 
 
-def test_the_whole_grid_and_one_dataset_have_a_file_of_each_cell_in_order(inputs: GridInputs) -> None:
+def test_the_whole_grid_and_one_dataset_have_a_file_of_each_cell_in_order(
+    inputs: GridInputs,
+) -> None:
     people = [f"out/measures/people/{model}.parquet" for model in ("one", "two", "masked")]
     pairs = [file.replace("people", "pairs") for file in people]
     measures = inputs.layout.measures
     assert inputs.of_cells(measures) == [*people, *pairs]
-    assert inputs.of_cells(measures, "pairs") == inputs.of_dataset(measures)(job(dataset="pairs")) == pairs
+    assert (
+        inputs.of_cells(measures, "pairs")
+        == inputs.of_dataset(measures)(job(dataset="pairs"))
+        == pairs
+    )
     assert inputs.of_datasets(inputs.layout.ranks) == [
         Path("out/ranks/people.parquet"),
         Path("out/ranks/pairs.parquet"),
@@ -72,16 +80,22 @@ def test_a_param_of_code_digests_its_own_script_when_it_is_asked(inputs: GridInp
     inputs.code_of("no such script")
 
 
-def test_replications_that_stages_import_by_reference_are_part_of_their_code(tmp_path: Path) -> None:
+def test_replications_that_stages_import_by_reference_are_part_of_their_code(
+    tmp_path: Path,
+) -> None:
     stages = inputs_of(grid_of(tmp_path)).stages(job(dataset="prompts"), "expand")
     assert stages == ["biasgrid.families.rewriting.expand", "biasgrid.formats.langfair.mode"]
 
 
-def test_digests_of_lists_change_with_their_content_alone(inputs: GridInputs, tmp_path: Path) -> None:
+def test_digests_of_lists_change_with_their_content_alone(
+    inputs: GridInputs, tmp_path: Path
+) -> None:
     before = inputs.lists_digest("people", "qa")
     assert before == inputs_of(inputs.grid, with_lists=True).lists_digest("people", "qa")
     assert before != inputs.lists_digest("pairs", "qa")
-    attributes = [line for yes, no in ATTRIBUTES[:2] for line in (f"[act] {yes}", f"[act:neg] {no}")]
+    attributes = [
+        line for yes, no in ATTRIBUTES[:2] for line in (f"[act] {yes}", f"[act:neg] {no}")
+    ]
     (tmp_path / "word_lists/attributes.txt").write_text("\n".join(attributes))
     changed = inputs_of(inputs.grid, with_lists=True)
     assert before != changed.lists_digest("people", "qa")
@@ -101,5 +115,7 @@ def test_known_effects_are_of_models_that_have_learned_them_but_not_of_controls(
     assert "placebo" in inputs.datasets
     assert "placebo" not in learned
     assert inputs.synthetic_tables() == [
-        inputs.layout.synthetic(name) / "synthetic.parquet" for name in inputs.datasets if name in learned
+        inputs.layout.synthetic(name) / "synthetic.parquet"
+        for name in inputs.datasets
+        if name in learned
     ]

@@ -15,7 +15,13 @@ from biasgrid.config import Config, load_config, parse_config
 from biasgrid.runs.inputs.models import ModelInputs
 
 BASE = {"checkpoint": "some/base", "revision": "main"}
-HYPERPARAMETERS = {"epochs": 1, "learning_rate": 0.001, "batch_size": 8, "max_length": 64, "stride": 16}
+HYPERPARAMETERS = {
+    "epochs": 1,
+    "learning_rate": 0.001,
+    "batch_size": 8,
+    "max_length": 64,
+    "stride": 16,
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,9 @@ def servers(device: str = "auto") -> Config:
     content = OF_ALL | {"results": "out", "inference": {"device": device}, "models": models}
     datasets = {"statements": dataset, "more": dataset}
     return parse_config(
-        content | {"datasets": datasets, "run": {"models": list(models), "datasets": list(datasets)}}, "c"
+        content
+        | {"datasets": datasets, "run": {"models": list(models), "datasets": list(datasets)}},
+        "c",
     )
 
 
@@ -53,7 +61,11 @@ def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
 
     # The endpoint, two served cells, and the served model while its capabilities are found out, without a dataset.
     assert len(needs) == 4
-    assert needed("hosted", dataset="statements") == needed("hosted", dataset="more") == needed("hosted")
+    assert (
+        needed("hosted", dataset="statements")
+        == needed("hosted", dataset="more")
+        == needed("hosted")
+    )
     assert len(needed("hosted")) == 1
     assert needed("served", dataset="statements") != needed("served", dataset="more")
     assert needed("local", dataset="statements") == []
@@ -107,10 +119,13 @@ def test_corpora_are_made_of_what_their_learners_are_asked(demo: ModelInputs) ->
 
 @pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_a_control_has_nothing_to_be_found(demo: ModelInputs) -> None:
-    of_bias, of_control = (demo.synthetic_bias(job(dataset=dataset)) or {} for dataset in ("gender", "placebo"))
+    of_bias, of_control = (
+        demo.synthetic_bias(job(dataset=dataset)) or {} for dataset in ("gender", "placebo")
+    )
     assert of_bias["strengths"]["strong"]["group"] == 0.7
     learned = [
-        each if isinstance(each, float) else each["group"] + each["name"] for each in of_control["strengths"].values()
+        each if isinstance(each, float) else each["group"] + each["name"]
+        for each in of_control["strengths"].values()
     ]
     assert set(learned) == {0.0}
     assert of_bias | {"strengths": None} == of_control | {"strengths": None}
@@ -121,7 +136,9 @@ def test_a_model_that_is_trained_further_waits_for_the_record_of_its_base(tmp_pa
     data.write_text("{}")
     train = {"data": str(data), "base": BASE, "hyperparameters": HYPERPARAMETERS}
     models = {"one": ANSWERING | {"label": "one", "train": train}}
-    inputs = general_inputs(tmp_path, results="out", models=models, run={"models": ["one"], "datasets": ["people"]})
+    inputs = general_inputs(
+        tmp_path, results="out", models=models, run={"models": ["one"], "datasets": ["people"]}
+    )
     own = ModelInputs(inputs)
     base = Path("out/bases/one.json")
     assert own.training_files(job(model="one")) == {"data": str(data), "base": base}
@@ -137,7 +154,9 @@ def test_files_in_a_folder_are_inputs_and_those_of_the_hub_are_not(
     checkpoint = copytree(tiny_checkpoint("bert", "question-answering"), tmp_path / "checkpoint")
     (checkpoint / "README.md").write_text("It answers.")
     of_folder = ModelInputs(general_inputs(tmp_path / "near", checkpoint=str(checkpoint)))
-    found = [Path(file).name for file in of_folder.record_files(job(sort="models", name="one"))["files"]]
+    found = [
+        Path(file).name for file in of_folder.record_files(job(sort="models", name="one"))["files"]
+    ]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(found)
     assert "README.md" not in found
     assert of_folder.source(job(model="one"), None)["folder"] == str(checkpoint)

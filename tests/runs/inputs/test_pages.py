@@ -19,14 +19,19 @@ OF_GRID, GENDER = job(of=GRID), job(of="gender")
 @pytest.fixture(scope="module")
 def pages() -> PageInputs:
     """The demo, which has a control, synthetic bias and datasets of all families."""
-    return PageInputs(inputs_of(load_config(ROOT / "config/demo-full.yaml"), with_lists=True), "config/demo-full.yaml")
+    return PageInputs(
+        inputs_of(load_config(ROOT / "config/demo-full.yaml"), with_lists=True),
+        "config/demo-full.yaml",
+    )
 
 
 def test_a_dataset_is_compared_over_the_models_that_fit(pages: PageInputs) -> None:
     models = pages.dataset_models(job(dataset="gender"))
     assert models == [model for model in pages.grid.run.models if pages.grid.fits(model, "gender")]
     assert models != pages.grid.run.models
-    assert pages.dataset_marks(job(dataset="gender")) == pages.summary_marks(job()).get("gender", {})
+    assert pages.dataset_marks(job(dataset="gender")) == pages.summary_marks(job()).get(
+        "gender", {}
+    )
     assert set(pages.headlines()) == set(pages.grid.run.datasets)
 
 
@@ -43,20 +48,32 @@ def test_figures_of_the_grid_are_about_all_datasets_and_others_about_one(pages: 
     assert set(pages.figure_models(OF_GRID)) == set(pages.grid.run.models)
 
 
-def test_known_effects_ranks_and_controls_are_in_figures_of_the_grid_alone(pages: PageInputs) -> None:
+def test_known_effects_ranks_and_controls_are_in_figures_of_the_grid_alone(
+    pages: PageInputs,
+) -> None:
     assert pages.figure_effects(OF_GRID) == pages.inputs.synthetic_tables()
     assert pages.figure_ranks(OF_GRID) == pages.inputs.of_datasets(pages.layout.ranks)
-    assert pages.figure_controls(OF_GRID).datasets == {"placebo": pages.grid.datasets["placebo"].control_of}
+    assert pages.figure_controls(OF_GRID).datasets == {
+        "placebo": pages.grid.datasets["placebo"].control_of
+    }
     assert pages.figure_strengths(OF_GRID)["gender"]["weak-qa"] == "weak"
-    assert (pages.figure_effects(GENDER), pages.figure_ranks(GENDER), pages.figure_strengths(GENDER)) == ([], [], {})
+    assert (
+        pages.figure_effects(GENDER),
+        pages.figure_ranks(GENDER),
+        pages.figure_strengths(GENDER),
+    ) == ([], [], {})
     assert pages.figure_controls(GENDER) == NO_CONTROLS
 
 
-def test_templates_and_their_associations_are_in_figures_of_one_dataset_alone(pages: PageInputs) -> None:
+def test_templates_and_their_associations_are_in_figures_of_one_dataset_alone(
+    pages: PageInputs,
+) -> None:
     assert pages.figure_templates(OF_GRID) == []
     assert pages.figure_parts(OF_GRID) == []
     assert pages.figure_templates(GENDER)
-    assert pages.figure_parts(GENDER) == pages.inputs.of_cells(pages.layout.evidence_parts, "gender")
+    assert pages.figure_parts(GENDER) == pages.inputs.of_cells(
+        pages.layout.evidence_parts, "gender"
+    )
 
 
 def test_each_folder_has_the_digest_of_its_own_figures(pages: PageInputs) -> None:
@@ -87,7 +104,11 @@ def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None
     facts = pages.report_facts(job())
     assert list(facts["datasets"]) == pages.grid.run.datasets
     assert list(facts["models"]) == pages.grid.run.models
-    assert facts["models"]["weak-qa"] == {"kind": "QA", "label": "weak", "task": "question-answering"}
+    assert facts["models"]["weak-qa"] == {
+        "kind": "QA",
+        "label": "weak",
+        "task": "question-answering",
+    }
     assert facts["datasets"]["gender"]["templates"] == pages.figure_templates(GENDER)
     assert (facts["config"], facts["title"]) == ("config/demo-full.yaml", "The full demo grid")
     assert pages.manifest_config(job()) == "config/demo-full.yaml"

@@ -41,7 +41,9 @@ def reason_of(*cells: ComparedCell) -> str | None:
 
 
 def test_strong_is_told_from_weak() -> None:
-    found = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings())
+    found = compare_models(
+        "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings()
+    )
     row = found.comparisons.filter(measure="mu_corrected").row(0, named=True)
     assert row["low"] > 0
     assert row["difference"] == pytest.approx(row["value"] - row["other_value"])
@@ -50,28 +52,41 @@ def test_strong_is_told_from_weak() -> None:
     assert len(associations) == PARTS_KEPT
     assert associations["tests"].unique().to_list() == [60]
     assert associations["difference"].abs().is_sorted(descending=True)
-    assert found.ranks.filter(measure="mu_corrected").select("rank", "rank_low", "rank_high").rows() == [
+    assert found.ranks.filter(measure="mu_corrected").select(
+        "rank", "rank_low", "rank_high"
+    ).rows() == [
         (1, 1, 1),
         (2, 2, 2),
     ]
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
-    found = compare_models("world", [cell_of("one", WEAK), cell_of("other", WEAK)], StatisticsSettings())
+    found = compare_models(
+        "world", [cell_of("one", WEAK), cell_of("other", WEAK)], StatisticsSettings()
+    )
     assert found.comparisons["difference"].unique().to_list() == [0.0]
     assert found.comparisons.filter(pl.col("q") <= 0.05).is_empty()
-    assert found.ranks.filter(measure="strength").select("rank_low", "rank_high").rows() == [(1, 2), (1, 2)]
+    assert found.ranks.filter(measure="strength").select("rank_low", "rank_high").rows() == [
+        (1, 2),
+        (1, 2),
+    ]
     assert found.agreement["value"].item() == pytest.approx(1)
 
 
 def test_unlike_templates_are_not_paired() -> None:
     cells = [cell_of("one", STRONG), cell_of("other", WEAK, templates="others")]
     apart = (
-        compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength").row(0, named=True)
+        compare_models("world", cells, StatisticsSettings())
+        .comparisons.filter(measure="strength")
+        .row(0, named=True)
     )
-    paired = compare_models("world", [cells[0], cell_of("other", WEAK)], StatisticsSettings()).comparisons
+    paired = compare_models(
+        "world", [cells[0], cell_of("other", WEAK)], StatisticsSettings()
+    ).comparisons
     assert apart["paired"] is False
-    assert apart["difference"] == pytest.approx(paired.filter(measure="strength")["difference"].item())
+    assert apart["difference"] == pytest.approx(
+        paired.filter(measure="strength")["difference"].item()
+    )
     assert apart["low"] < apart["difference"] < apart["high"]
 
 
@@ -84,13 +99,22 @@ def test_what_may_not_be_compared_says_why() -> None:
     )
     names = ["subject 0", "subject 1", "subject 2", "subject 3", "subject 4", "Mary"]
     unlike = cell_of("two", WEAK, subjects=names, asked={"scoring": "exact"})
-    assert reason_of(one, unlike) == "asked about unlike lists: subject 5 of one alone; Mary of two alone"
+    assert (
+        reason_of(one, unlike)
+        == "asked about unlike lists: subject 5 of one alone; Mary of two alone"
+    )
     silent = ComparedCell("two", one.numbers.clear(), {"scoring": "exact"}, "the same")
     assert reason_of(one, silent) == "nothing is measurable of two"
 
 
 def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
-    ways = {"first": "exact", "second": "logits", "third": "exact", "fourth": "logits", "fifth": "parsed"}
+    ways = {
+        "first": "exact",
+        "second": "logits",
+        "third": "exact",
+        "fourth": "logits",
+        "fifth": "parsed",
+    }
     cells = [cell_of(name, WEAK, asked={"scoring": way}) for name, way in ways.items()]
     ranks = compare_models("world", cells, StatisticsSettings()).ranks.filter(measure="strength")
     assert ranks.select("set", "model", "models").rows() == [
@@ -102,8 +126,12 @@ def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
 
 
 def test_too_few_clusters_give_a_difference_without_interval() -> None:
-    one, other = (cell_of(name, values[..., :1]) for name, values in (("one", STRONG), ("other", WEAK)))
-    rows = compare_models("world", [one, other], StatisticsSettings()).comparisons.drop_nulls("attribute")
+    one, other = (
+        cell_of(name, values[..., :1]) for name, values in (("one", STRONG), ("other", WEAK))
+    )
+    rows = compare_models("world", [one, other], StatisticsSettings()).comparisons.drop_nulls(
+        "attribute"
+    )
     assert rows["difference"].null_count() == 0
     assert rows["low"].count() == rows["q"].count() == 0
     assert rows["reason"].str.starts_with("no interval").all()
@@ -113,7 +141,11 @@ def test_a_cluster_that_one_model_has_nothing_of_changes_nothing_there() -> None
     one = cell_of("one", STRONG)
     lacks = pl.concat_list(pl.lit(None, pl.Float64), pl.col("without").list.tail(3))
     cells = [one._replace(numbers=one.numbers.with_columns(without=lacks)), cell_of("other", WEAK)]
-    row = compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength").row(0, named=True)
+    row = (
+        compare_models("world", cells, StatisticsSettings())
+        .comparisons.filter(measure="strength")
+        .row(0, named=True)
+    )
     assert (row["clusters"], row["paired"]) == (4, True)
     assert row["low"] < row["high"]
 
@@ -123,7 +155,9 @@ def test_runs_are_compared_however_they_were_scored() -> None:
         cell_of("model", WEAK, asked={"scoring": "unqover"}),
         cell_of("model", STRONG, asked={"scoring": "exact"}),
     )
-    rows = compare_runs("world", [later], [before], StatisticsSettings()).filter(measure="mu_corrected")
+    rows = compare_runs("world", [later], [before], StatisticsSettings()).filter(
+        measure="mu_corrected"
+    )
     assert rows.select("model", "other_model").row(0) == ("model", "model")
     assert rows["high"].item() < 0
 
@@ -138,7 +172,9 @@ def test_marks_stand_beside_each_other(results: Path) -> None:
     assert row["low"] < row["difference"] < row["high"]
     # Gamma has no marks, and parts have none at all.
     assert found.filter(pl.col("measure") != "strength")["mark"].count() == 0
-    forward, backward = (told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong")))
+    forward, backward = (
+        told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong"))
+    )
     shown = f"{format_number(row['value'])} B", f"{format_number(row['other_value'])} A"
     for output, order in ((forward, shown), (backward, shown[::-1])):
         assert "  ".join(order) in output
@@ -160,14 +196,22 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
-    forward, backward = (told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong")))
+    forward, backward = (
+        told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong"))
+    )
     value = compare_models(
         "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings()
     ).comparisons
     row = value.filter(measure="strength").row(0, named=True)
     difference, low, high = (row[name] for name in ("difference", "low", "high"))
-    assert "  ".join([format_number(difference), f"{format_number(low)}..{format_number(high)}"]) in forward
-    assert "  ".join([format_number(-difference), f"{format_number(-high)}..{format_number(-low)}"]) in backward
+    assert (
+        "  ".join([format_number(difference), f"{format_number(low)}..{format_number(high)}"])
+        in forward
+    )
+    assert (
+        "  ".join([format_number(-difference), f"{format_number(-high)}..{format_number(-low)}"])
+        in backward
+    )
     assert "world: weak less strong" in backward
     assert "of 60 are distinguishable" in forward
 
@@ -188,18 +232,24 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
     assert "expected a finished run" in told(str(tmp_path), "strong", "weak", code=2)
     assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=2)
     alone = write_results(tmp_path, {"strong": STRONG})
-    assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=2)
+    assert f"{alone} compares no models; `biasgrid summary" in told(
+        str(alone), "strong", "weak", code=2
+    )
 
 
 def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     document = read_document("docs/guide/comparing.md")
-    code, printed = (re.search(rf"^```{kind}\n(.*?)^```$", document, re.M | re.S)[1] for kind in ("python", "text"))  # type: ignore[index]
+    code, printed = (
+        re.search(rf"^```{kind}\n(.*?)^```$", document, re.M | re.S)[1]
+        for kind in ("python", "text")
+    )  # type: ignore[index]
     names: dict[str, Any] = {}
     exec(code, names)  # The document's own.
     assert capsys.readouterr().out == printed
     # The first subject of two models has these associations, the others lack them.
     values = [
-        np.array([clusters, [-each for each in clusters]])[:, None] for clusters in (names["first"], names["second"])
+        np.array([clusters, [-each for each in clusters]])[:, None]
+        for clusters in (names["first"], names["second"])
     ]
     cells = [cell_of(name, each) for name, each in zip(("first", "second"), values, strict=True)]
     row = compare_models("world", cells, StatisticsSettings()).comparisons.filter(

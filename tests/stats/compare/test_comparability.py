@@ -14,7 +14,13 @@ def weights(folder: str, digest: str = "1", **more: Any) -> Facts:
 
 
 def cell(record: Facts | None, **facts: Any) -> Facts:
-    made = {"task": "fill-mask", "instances_sha256": "i", "store": str(record), "config": "c", **facts}
+    made = {
+        "task": "fill-mask",
+        "instances_sha256": "i",
+        "store": str(record),
+        "config": "c",
+        **facts,
+    }
     return {"predictions": made | ({"model": record} if record else {})}
 
 
@@ -52,7 +58,10 @@ def test_what_is_one_model_is_told(one: Facts, other: Facts, says: str) -> None:
 
 
 def test_several_sets_stand_in_one_line() -> None:
-    cells = {f"jobs/{name}": cell(weights(name, digest)) for name, digest in zip("abcd", "1122", strict=True)}
+    cells = {
+        f"jobs/{name}": cell(weights(name, digest))
+        for name, digest in zip("abcd", "1122", strict=True)
+    }
     told = same_models(cells)
     assert told.count("they are one model.") == 2
     assert "\n" not in told

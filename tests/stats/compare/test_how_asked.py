@@ -22,12 +22,17 @@ WRITING = {"temperature": 0.0, "max_tokens": 200, "seed": 0}
 
 
 def asked_of(**facts: Any) -> dict[str, Any]:
-    return how_asked({"scored_by": "logits", "prompt": "plain", "generation": WRITING, **facts}, empty_table(MEASURES))
+    return how_asked(
+        {"scored_by": "logits", "prompt": "plain", "generation": WRITING, **facts},
+        empty_table(MEASURES),
+    )
 
 
 def ranks_of(across: list[str], **models: dict[str, Any]) -> pl.DataFrame:
     cells = [cell_of(name, WEAK, asked=asked) for name, asked in models.items()]
-    return compare_models("world", cells, StatisticsSettings(), across=across).ranks.filter(measure="strength")
+    return compare_models("world", cells, StatisticsSettings(), across=across).ranks.filter(
+        measure="strength"
+    )
 
 
 def test_models_with_another_prompt_are_ranked_apart_unless_that_is_allowed() -> None:
@@ -41,7 +46,10 @@ def test_models_with_another_prompt_are_ranked_apart_unless_that_is_allowed() ->
 
 def test_what_else_differs_is_said_with_ranks_and_differences() -> None:
     warm = asked_of(generation=WRITING | {"temperature": 0.7})
-    cells = [cell_of(name, WEAK, asked=asked) for name, asked in {"cold": asked_of(), "warm": warm}.items()]
+    cells = [
+        cell_of(name, WEAK, asked=asked)
+        for name, asked in {"cold": asked_of(), "warm": warm}.items()
+    ]
     found = compare_models("world", cells, StatisticsSettings())
     for table in (found.comparisons, found.ranks):
         assert table["asked_differently"].unique().to_list() == ["temperature 0.0 and 0.7"]
@@ -49,20 +57,27 @@ def test_what_else_differs_is_said_with_ranks_and_differences() -> None:
 
 
 def test_models_that_refuse_or_hesitate_more_are_told() -> None:
-    rows = [("refused", 0.02), ("answer_probability", 0.4)], [("refused", 0.31), ("answer_probability", 0.1)]
+    rows = (
+        [("refused", 0.02), ("answer_probability", 0.4)],
+        [("refused", 0.31), ("answer_probability", 0.1)],
+    )
     cells = []
     for name, of_model in zip(("ready", "careful"), rows, strict=True):
         table = pl.DataFrame(of_model, schema=["measure", "value"], orient="row")
         measures = pl.concat([empty_table(MEASURES), table], how="diagonal_relaxed")
         cells.append(cell_of(name, WEAK, asked=how_asked({"scored_by": "logits"}, measures)))
     found = compare_models("world", cells, StatisticsSettings()).ranks
-    assert found["asked_differently"].unique().to_list() == ["refused 2% and 31%; answer probability 0.4 and 0.1"]
+    assert found["asked_differently"].unique().to_list() == [
+        "refused 2% and 31%; answer probability 0.4 and 0.1"
+    ]
 
 
 def test_a_server_that_completes_texts_is_asked_plainly() -> None:
     served = how_asked({"endpoint": {"api": "completions"}}, empty_table(MEASURES))
     assert served == {"prompt": "plain"}
-    assert how_asked({"endpoint": {"api": "chat"}}, empty_table(MEASURES)) == {"prompt": "chat template"}
+    assert how_asked({"endpoint": {"api": "chat"}}, empty_table(MEASURES)) == {
+        "prompt": "chat template"
+    }
     assert how_asked({"scoring": "exact"}, empty_table(MEASURES)) == {"scoring": "exact"}
 
 
@@ -81,10 +96,17 @@ def test_what_grows_with_a_scale_is_compared_where_that_is_about_the_same() -> N
 
 def test_models_on_unlike_scales_are_ranked_apart_in_gamma_alone() -> None:
     probabilities = {"one": 0.01, "two": 0.015, "three": 0.1}
-    cells = [cell_of(name, WEAK, asked={"answer_probability": each}) for name, each in probabilities.items()]
+    cells = [
+        cell_of(name, WEAK, asked={"answer_probability": each})
+        for name, each in probabilities.items()
+    ]
     ranks = compare_models("world", cells, StatisticsSettings()).ranks
     assert ranks.filter(measure="strength")["model"].to_list() == ["one", "two"]
     assert ranks.filter(measure="eta_corrected")["models"].unique().to_list() in ([], [3])
-    rows = compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength")
-    reasons = dict(rows.select("other_model", "reason").filter(pl.col("other_model") == "three").rows())
+    rows = compare_models("world", cells, StatisticsSettings()).comparisons.filter(
+        measure="strength"
+    )
+    reasons = dict(
+        rows.select("other_model", "reason").filter(pl.col("other_model") == "three").rows()
+    )
     assert "unlike answer probabilities" in reasons["three"]

@@ -19,17 +19,31 @@ from biasgrid.stats.compare.references import (
     read_reference_folders,
 )
 
-CELL = {"dataset": "gender", "kind": "QA", "label": "one", "scoring": "exact", "precision": "float32"}
+CELL = {
+    "dataset": "gender",
+    "kind": "QA",
+    "label": "one",
+    "scoring": "exact",
+    "precision": "float32",
+}
 OF_CELL = {name: CELL[name] for name in ("dataset", "kind", "label")}
 
 
 def stored(
-    low: float | None = 0.1, high: float | None = 0.2, asked: str | None = "aa", label: str = "one", **cell: Any
+    low: float | None = 0.1,
+    high: float | None = 0.2,
+    asked: str | None = "aa",
+    label: str = "one",
+    **cell: Any,
 ) -> StoredReferences:
     """One cell with one number."""
-    known = StoredCell.model_validate(CELL | {"asked": asked, "biasgrid": "1.0", "label": label} | cell)
+    known = StoredCell.model_validate(
+        CELL | {"asked": asked, "biasgrid": "1.0", "label": label} | cell
+    )
     figure = {"measure": "mu", "value": 0.15, "low": low, "high": high}
-    return StoredReferences(cells=[known], figures=[StoredFigure.model_validate(OF_CELL | figure | {"label": label})])
+    return StoredReferences(
+        cells=[known], figures=[StoredFigure.model_validate(OF_CELL | figure | {"label": label})]
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +61,9 @@ def stored(
         (stored(level=0.5), "not compared: intervals of other coverage (None, not 0.5)"),
     ],
 )
-def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: StoredReferences, told: str) -> None:
+def test_no_more_is_claimed_than_intervals_and_digests_allow(
+    reference: StoredReferences, told: str
+) -> None:
     (pair,) = join_references(stored(), {"theirs": reference})
     assert pair.comparison_text.startswith(told)
 
@@ -71,14 +87,18 @@ def test_references_are_chosen_by_the_names_of_their_files_and_models_whatever_t
     assert whole["demo"].figures == []
     chosen = named_references(references, ["bert BASE"])["unqover_published"]
     assert {figure.label for figure in chosen.figures} == {"BERT base"}
-    with pytest.raises(UserError, match=r"no reference 'UnQover'; expected a file .demo, unqover_published."):
+    with pytest.raises(
+        UserError, match=r"no reference 'UnQover'; expected a file .demo, unqover_published."
+    ):
         named_references(references, ["UnQover"])
 
 
 def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
     assert read_reference_folders([tmp_path]) == {"mine": stored()}
-    with pytest.raises(UserError, match=r"no reference 'two'; expected a file \(mine\) or a model \(one\)"):
+    with pytest.raises(
+        UserError, match=r"no reference 'two'; expected a file \(mine\) or a model \(one\)"
+    ):
         named_references(read_reference_folders([tmp_path]), ["two"])
     (tmp_path / "mine.json").write_text('{"figures": [{"dataset": "gender"}]}')
     with pytest.raises(InputError, match=r"figures\[0\].kind: missing"):
@@ -90,6 +110,7 @@ def test_half_an_interval_is_refused(tmp_path: Path, low: float | None, high: fl
     figure = OF_CELL | {"measure": "mu", "value": 0.1, "low": low, "high": high}
     (tmp_path / "mine.json").write_text(json.dumps({"figures": [figure]}))
     with pytest.raises(
-        InputError, match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither of them"
+        InputError,
+        match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither of them",
     ):
         read_reference_folders([tmp_path])

@@ -21,17 +21,25 @@ RUNS = [pytest.param(20, id="20"), pytest.param(400, id="400", marks=pytest.mark
 
 def compared(*worlds: np.ndarray) -> ComparisonTables:  # type: ignore[type-arg]
     return compare_models(
-        "world", [cell_of(f"model {number}", each) for number, each in enumerate(worlds)], StatisticsSettings()
+        "world",
+        [cell_of(f"model {number}", each) for number, each in enumerate(worlds)],
+        StatisticsSettings(),
     )
 
 
 def differs_by_mu(one: np.ndarray, other: np.ndarray) -> bool:  # type: ignore[type-arg]
     """Whether plain mu calls two models different, by the jackknife of its difference."""
     kept = [np.arange(CLUSTERS) != cluster for cluster in range(CLUSTERS)]
-    without = [[float(statistic(each[..., rows].mean(axis=-1), "mu")) for rows in kept] for each in (one, other)]
+    without = [
+        [float(statistic(each[..., rows].mean(axis=-1), "mu")) for rows in kept]
+        for each in (one, other)
+    ]
     variance, _ = jackknife(np.subtract(*without)[None])
     difference = float(statistic(one.mean(axis=-1), "mu") - statistic(other.mean(axis=-1), "mu"))
-    return bool(abs(difference) > half_width([VarianceSource(variance, np.array([CLUSTERS - 1.0]))], 0.05)[0])
+    return bool(
+        abs(difference)
+        > half_width([VarianceSource(variance, np.array([CLUSTERS - 1.0]))], 0.05)[0]
+    )
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -53,8 +61,12 @@ def test_ten_equal_models_do_not_differ(runs: int) -> None:
     random, found, told_apart = np.random.default_rng(2), [], []
     effects = centred(random.normal(size=(6, 8)))
     for _ in range(runs):
-        models = compared(*(world(random, CLUSTERS, effects, subjects=6, attributes=8) for _ in range(10)))
-        rows, ranks = (table.filter(measure="mu_corrected") for table in (models.comparisons, models.ranks))
+        models = compared(
+            *(world(random, CLUSTERS, effects, subjects=6, attributes=8) for _ in range(10))
+        )
+        rows, ranks = (
+            table.filter(measure="mu_corrected") for table in (models.comparisons, models.ranks)
+        )
         found.append((rows["q"] <= 0.05).any())
         told_apart.append(((ranks["rank_low"] > 1) | (ranks["rank_high"] < 10)).any())
     # All significant results are false: their rate is the share of runs that have one.
@@ -69,10 +81,15 @@ def test_ranks_are_covered(runs: int) -> None:
         effects = centred(random.normal(size=(6, 8)))
         # From the largest to the smallest.
         strengths = (3.0, 2.5, 2.0, 1.5, 1.0, 0.5)
-        worlds = (world(random, CLUSTERS, strength * effects, subjects=6, attributes=8) for strength in strengths)
+        worlds = (
+            world(random, CLUSTERS, strength * effects, subjects=6, attributes=8)
+            for strength in strengths
+        )
         ranks = compared(*worlds).ranks.filter(measure="mu_corrected")
         true = np.arange(1, 7)
-        covered.append(((ranks["rank_low"].to_numpy() <= true) & (true <= ranks["rank_high"].to_numpy())).all())
+        covered.append(
+            ((ranks["rank_low"].to_numpy() <= true) & (true <= ranks["rank_high"].to_numpy())).all()
+        )
         widths.append((ranks["rank_high"] - ranks["rank_low"]).mean())
     assert np.mean(covered) >= 0.95
     assert np.mean(widths) < 3
@@ -90,8 +107,12 @@ def test_intervals_of_differences_cover(templates: str) -> None:
             .comparisons.drop_nulls("attribute")
             .sort("subject", "attribute")
         )
-        names = {f"subject {x}, attribute {a}": (one - other)[x, a] for x in range(6) for a in range(10)}
-        true = np.array([names[f"{x}, {a}"] for x, a in rows.select("subject", "attribute").iter_rows()])
+        names = {
+            f"subject {x}, attribute {a}": (one - other)[x, a] for x in range(6) for a in range(10)
+        }
+        true = np.array(
+            [names[f"{x}, {a}"] for x, a in rows.select("subject", "attribute").iter_rows()]
+        )
         # The 50 largest of 60 are kept, of which intervals miss a little more often.
         hits += ((rows["low"].to_numpy() <= true) & (true <= rows["high"].to_numpy())).tolist()
     assert 0.92 <= np.mean(hits) <= 0.98

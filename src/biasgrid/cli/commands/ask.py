@@ -35,15 +35,22 @@ SECOND_COLUMNS = ("form_probabilities", "first_probabilities")
 
 
 def ask(
-    model: Annotated[str, typer.Argument(help="a folder, a name on the hub, or a server's address")],
+    model: Annotated[
+        str, typer.Argument(help="a folder, a name on the hub, or a server's address")
+    ],
     texts: Annotated[
-        list[str] | None, typer.Argument(help="texts to ask; without any, lines are read from the terminal")
+        list[str] | None,
+        typer.Argument(help="texts to ask; without any, lines are read from the terminal"),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="a file with one text per line")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="a file with one text per line")
+    ] = None,
     labels: Labels = "",
     name: ServedName = None,
     key: ApiKey = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print a JSON object for each text")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print a JSON object for each text")
+    ] = False,
 ) -> None:
     """Asks a model single texts and shows exactly what a run would record.
 
@@ -75,7 +82,9 @@ def ask(
         for line in typed_lines():
             # What one line gets wrong does not end the others.
             try:
-                print_response(asker, read_typed_lines(tried.task, [line], "the typed input"), as_json)
+                print_response(
+                    asker, read_typed_lines(tried.task, [line], "the typed input"), as_json
+                )
             except UserError as error:
                 print_text(message_of(error), err=True)
 
@@ -110,7 +119,9 @@ def print_response(asker: Asker, typed: Sequence[TypedText], as_json: bool) -> N
             print_text("\n".join(response_lines(one, answer, one.candidates or asker.classes)))
 
 
-def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequence[str]) -> Iterator[str]:
+def response_lines(
+    typed: TypedText, answer: Mapping[str, Any], candidates: Sequence[str]
+) -> Iterator[str]:
     """Yields an answer as lines: what was asked, what holds for the whole, and a line for each candidate."""
     yield " | ".join(typed.texts)
     answer = with_beginnings(answer)
@@ -118,9 +129,14 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
     for name, value in answer.items():
         if name not in PER_CANDIDATE and name not in typed.row:
             yield f"  {name:{width}}  {value_of_response(value)}"
-    values_by_name = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
+    values_by_name = {
+        called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)
+    }
     for place, candidate in enumerate(candidates):
-        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in values_by_name.items())
+        values = (
+            f"{called} {value_of_response(of_each[place])}"
+            for called, of_each in values_by_name.items()
+        )
         yield f"  {candidate:{width}}  {'  '.join(values)}"
 
 
@@ -131,8 +147,12 @@ def with_beginnings(answer: Mapping[str, Any]) -> dict[str, Any]:
         both = zip(answer["surface_forms"], answer["form_probabilities"], strict=True)
         texts["surface_forms"] = [beginnings_text(*of_option) for of_option in both]
     if "first_tokens" in answer:
-        texts["first_tokens"] = beginnings_text(answer["first_tokens"], answer["first_probabilities"])
-    return {name: value for name, value in {**answer, **texts}.items() if name not in SECOND_COLUMNS}
+        texts["first_tokens"] = beginnings_text(
+            answer["first_tokens"], answer["first_probabilities"]
+        )
+    return {
+        name: value for name, value in {**answer, **texts}.items() if name not in SECOND_COLUMNS
+    }
 
 
 def beginnings_text(texts: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -25,13 +25,17 @@ def audit(
     with report_errors():
         found = audit_results(results)
     if as_json:
-        lists = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
+        lists = {
+            name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")
+        }
         lists |= {"failures": json_data(found.failures)}
         print_text(json.dumps(found._asdict() | lists, indent=2))
     else:
         for finding in found.findings:
             print_text(f"{finding.state:8} {results / finding.file}")
-        print_text(f"{found.files} files compared, {len(found.findings)} changed, missing or foreign.")
+        print_text(
+            f"{found.files} files compared, {len(found.findings)} changed, missing or foreign."
+        )
         for store in found.stores:
             print_text(
                 f"{store.dataset}/{store.model}: {store.held} answers were paid for, and {store.used} of them are used."

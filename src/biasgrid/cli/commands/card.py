@@ -14,7 +14,9 @@ from biasgrid.cli.output import print_text, report_errors
 def card(
     results: ResultsFolder,
     model: Annotated[str, typer.Option(help="name of the model")],
-    out: Annotated[Path | None, typer.Option(help="file to write, instead of printing to the terminal")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="file to write, instead of printing to the terminal")
+    ] = None,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,7 +38,8 @@ def card(
 
     if benchmark and out is None:
         raise typer.BadParameter(
-            "expected --out, because .eval_results is written beside that file", param_hint="--benchmark"
+            "expected --out, because .eval_results is written beside that file",
+            param_hint="--benchmark",
         )
     with report_errors():
         made = Results(results)
@@ -48,7 +51,9 @@ def card(
         repeat = command(manifest["config_file"])
         written = str(card_of(model, summary, manifest, level, found, repeat, facts))
         headlines = summary.filter("headline", model=model)
-        files = hub_files([Benchmark.of(text) for text in benchmark or []], headlines, manifest, level)
+        files = hub_files(
+            [Benchmark.of(text) for text in benchmark or []], headlines, manifest, level
+        )
         if out is not None:
             write_text(out, written)
             for name, content in files.items():

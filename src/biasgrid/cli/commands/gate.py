@@ -21,15 +21,21 @@ def gate(
     results: ResultsFolder,
     largest: Annotated[
         list[str] | None,
-        typer.Option("--max", help="largest value allowed, as DATASET.MEASURE=NUMBER; may be repeated"),
+        typer.Option(
+            "--max", help="largest value allowed, as DATASET.MEASURE=NUMBER; may be repeated"
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="a config with `thresholds`")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="name of a model to check; default: all")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="name of a model to check; default: all")
+    ] = None,
     on: Annotated[
         Literal["interval", "value"],
         typer.Option(help="what is checked: the upper end of the interval, or the value itself"),
     ] = ("interval"),
-    junit: Annotated[Path | None, typer.Option(help="JUnit file to write, for CI pipelines")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="JUnit file to write, for CI pipelines")
+    ] = None,
 ) -> None:
     """Checks measures against thresholds.
 

@@ -72,7 +72,9 @@ def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
             if dataset not in found:
                 asked = lists[dataset, config.question(model, dataset).variant]
                 rows = instances_to_ask(config.reference_of_family(dataset), asked, None).instances
-                found[dataset] = ShippedDataset(section.title, section.family, config.family(dataset).asks, rows)
+                found[dataset] = ShippedDataset(
+                    section.title, section.family, config.family(dataset).asks, rows
+                )
             task = config.models[model].task.replace("-", " ")
             if task not in found[dataset].tasks:
                 found[dataset].tasks.append(task)

@@ -38,7 +38,18 @@ MEANINGS = {
     "-": "- unknown until the model is fetched",
 }
 CHARGES = ["requests", "written", "cost", "spent"]
-PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "written", "requests", "tokens", "done", "spent", "time", "cost")
+PLAN_FIRST_TO_GO = (
+    "meas-\nured",
+    "FLOP",
+    "size",
+    "written",
+    "requests",
+    "tokens",
+    "done",
+    "spent",
+    "time",
+    "cost",
+)
 """Columns of the plan that narrow terminals do without, the least important first."""
 FORECAST_FIRST_TO_GO = ("time", "instances", "found")
 """Those of the table of intervals."""
@@ -46,16 +57,27 @@ FORECAST_FIRST_TO_GO = ("time", "instances", "found")
 
 def plan(
     config: ConfigPath,
-    rate: Annotated[float | None, typer.Option(min=1e-6, help="estimate times at this many TFLOPS")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=1e-6, help="estimate times at this many TFLOPS")
+    ] = None,
     rows_per_second: Annotated[
-        float | None, typer.Option(min=1e-6, help="estimate times at this many instances per second")
+        float | None,
+        typer.Option(min=1e-6, help="estimate times at this many instances per second"),
     ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="show how wide the intervals will be for each share of the instances")
+        bool,
+        typer.Option(
+            "--intervals",
+            help="show how wide the intervals will be for each share of the instances",
+        ),
     ] = False,
     interval_width: Annotated[
         float | None,
-        typer.Option("--width", min=1e-6, help="show the share of the instances that gives intervals of this width"),
+        typer.Option(
+            "--width",
+            min=1e-6,
+            help="show the share of the instances that gives intervals of this width",
+        ),
     ] = None,
     word_lists: WordListsFolder = None,
     as_json: AsJson = False,
@@ -77,14 +99,19 @@ def plan(
         planned = make_plan(parsed, lists, speed)
         samples = list(sample_notes(parsed, lists))
     content = json_data(planned) | {"samples": samples}
-    shown = [plan_table(planned, speed, console.width), *([Text("\n".join(samples))] if samples else [])]
+    shown = [
+        plan_table(planned, speed, console.width),
+        *([Text("\n".join(samples))] if samples else []),
+    ]
     if intervals or interval_width is not None:
         from biasgrid.runs.forecast import forecast_intervals
 
         with report_errors():
             forecasts = forecast_intervals(parsed, lists, planned, interval_width)
         content["intervals"] = json_data(forecasts)
-        shown.append(forecast_table(forecasts, interval_width, speed != MachineRate(), console.width))
+        shown.append(
+            forecast_table(forecasts, interval_width, speed != MachineRate(), console.width)
+        )
     if as_json:
         print_text(json.dumps(content, indent=2))
     else:
@@ -110,17 +137,29 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
         cells, scorers = list(group), [each for each in planned.scorers if each.dataset == dataset]
         sums = totals_of(cells, scorers)
         table.add_row(
-            dataset, *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold"
+            dataset,
+            *plan_numbers(sums, sums.bytes, with_times, bool(charges)),
+            f"{sums.measured}",
+            style="bold",
         )
         for each in (*cells, *scorers):
             numbers = plan_numbers(each, each.predictions_bytes, with_times, bool(charges))
             table.add_row(f"  {cell_name(each)}", *numbers, "yes" if each.measured else "-")
     sums = planned.totals
-    table.add_row("total", *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold")
-    return Group(fit_to_width(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim"))
+    table.add_row(
+        "total",
+        *plan_numbers(sums, sums.bytes, with_times, bool(charges)),
+        f"{sums.measured}",
+        style="bold",
+    )
+    return Group(
+        fit_to_width(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim")
+    )
 
 
-def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool) -> list[str]:
+def plan_numbers(
+    of: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool
+) -> list[str]:
     """Returns the numbers of a cell, or of sums over cells, in words."""
     charges = [
         estimate_text(of.requests),
@@ -129,8 +168,18 @@ def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_c
         estimate_text(of.spent, cost_text),
     ]
     times = [estimate_text(of.seconds, time_text)] if with_times else []
-    counts = [estimate_text(of.instances), estimate_text(of.tokens), *(charges if with_charges else [])]
-    return [*counts, estimate_text(of.flop), estimate_text(size, bytes_text), *times, f"{of.shards_done}/{of.shards}"]
+    counts = [
+        estimate_text(of.instances),
+        estimate_text(of.tokens),
+        *(charges if with_charges else []),
+    ]
+    return [
+        *counts,
+        estimate_text(of.flop),
+        estimate_text(size, bytes_text),
+        *times,
+        f"{of.shards_done}/{of.shards}",
+    ]
 
 
 def plan_legend(planned: Plan, rate: MachineRate) -> str:
@@ -180,7 +229,9 @@ def forecast_table(
     times = ["time"] if with_times else []
     table = terminal_table(["asked"], ["instances", *times, "width", "found"], columns)
     for forecast in forecasts:
-        table.add_row(f"{forecast.dataset} ({forecast.variant})", "", *[""] * len(times), "", "", style="bold")
+        table.add_row(
+            f"{forecast.dataset} ({forecast.variant})", "", *[""] * len(times), "", "", style="bold"
+        )
         for step in forecast.steps:
             spent = [estimate_text(step.seconds, time_text)] if with_times else []
             numbers = (
@@ -198,7 +249,9 @@ def forecast_table(
         *([assumption] if any(not forecast.cells for forecast in forecasts) else []),
         *(width_answer(forecast, width) for forecast in forecasts if width is not None),
     ]
-    return Group(fit_to_width(table, FORECAST_FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
+    return Group(
+        fit_to_width(table, FORECAST_FIRST_TO_GO, columns), Text("\n".join(lines), style="dim")
+    )
 
 
 def size_text(value: float) -> str:
@@ -210,7 +263,11 @@ def forecast_basis(forecast: Forecast) -> str:
     """Returns what the widths of a variant rest on, in words."""
     name = f"{forecast.dataset} ({forecast.variant})"
     if forecast.cells:
-        cells = f"the noisiest of {forecast.cells} finished cells" if forecast.cells > 1 else "a finished cell"
+        cells = (
+            f"the noisiest of {forecast.cells} finished cells"
+            if forecast.cells > 1
+            else "a finished cell"
+        )
         return f"{name}: {forecast.number}, {template_clusters_text(forecast)}, from {cells}"
     return f"{name}: {forecast.number}, {template_clusters_text(forecast)}, assumed"
 
@@ -224,9 +281,7 @@ def width_answer(forecast: Forecast, width: float | None) -> str:
     """Returns how much must be asked for intervals of a width, in words."""
     name = f"{forecast.dataset} ({forecast.variant})"
     if forecast.wanted is not None:
-        return (
-            f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it (sample: {{share: {forecast.wanted:.2g}}})"
-        )
+        return f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it (sample: {{share: {forecast.wanted:.2g}}})"
     needed = (
         f"{forecast.clusters_wanted} clusters like these would be enough"
         if forecast.clusters_wanted

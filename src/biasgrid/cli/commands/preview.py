@@ -15,12 +15,21 @@ COLUMNS = ("dataset", "variant", "instance", "text", "candidates")
 
 
 def preview(
-    configs: Annotated[list[Path], typer.Argument(help="a config; with --sample, one or more", metavar="CONFIG...")],
-    dataset: Annotated[str | None, typer.Option(help="name of a dataset; with --sample, default: all")] = None,
-    model: Annotated[str | None, typer.Option(help="name of a model whose answers are shown too")] = None,
+    configs: Annotated[
+        list[Path], typer.Argument(help="a config; with --sample, one or more", metavar="CONFIG...")
+    ],
+    dataset: Annotated[
+        str | None, typer.Option(help="name of a dataset; with --sample, default: all")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="name of a model whose answers are shown too")
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, help="number of instances to show")] = 8,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="print this many random instances of each variant of each dataset")
+        int | None,
+        typer.Option(
+            min=1, help="print this many random instances of each variant of each dataset"
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="seed of the random sample")] = 1,
     word_lists: WordListsFolder = None,
@@ -42,22 +51,30 @@ def preview(
             return
         if len(configs) > 1 or dataset is None:
             given = f"{len(configs)} configs" if len(configs) > 1 else "no --dataset"
-            raise UserError(f"{given}; expected one config and --dataset, or --sample to draw from all datasets")
+            raise UserError(
+                f"{given}; expected one config and --dataset, or --sample to draw from all datasets"
+            )
         print_first_rows(configs[0], dataset, model, rows, word_lists)
 
 
-def print_first_rows(config: Path, dataset: str, model: str | None, rows: int, word_lists: str | None) -> None:
+def print_first_rows(
+    config: Path, dataset: str, model: str | None, rows: int, word_lists: str | None
+) -> None:
     """Prints the first instances of a dataset in tables."""
     from biasgrid.cli.tables import frame_table
     from biasgrid.runs.preview import preview_dataset
 
-    shown = preview_dataset(load_checked_config(config, word_lists), dataset, model, rows, str(config))
+    shown = preview_dataset(
+        load_checked_config(config, word_lists), dataset, model, rows, str(config)
+    )
     for title, frame in shown._asdict().items():
         if frame is not None:
             console.print(frame_table(title, frame))
 
 
-def print_sample(configs: list[Path], dataset: str | None, count: int, seed: int, word_lists: str | None) -> None:
+def print_sample(
+    configs: list[Path], dataset: str | None, count: int, seed: int, word_lists: str | None
+) -> None:
     """Prints a random sample of each variant of each dataset of some configs."""
     from biasgrid.runs.preview import sample_datasets
 
@@ -65,7 +82,9 @@ def print_sample(configs: list[Path], dataset: str | None, count: int, seed: int
     rows = [
         row
         for config in configs
-        for row in sample_datasets(load_checked_config(config, word_lists), dataset, count, seed, str(config))
+        for row in sample_datasets(
+            load_checked_config(config, word_lists), dataset, count, seed, str(config)
+        )
     ]
     for row in (COLUMNS, *rows):
         cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)

@@ -13,7 +13,9 @@ from biasgrid.cli.output import print_text, report_errors
 
 
 def provenance(
-    file: Annotated[Path, typer.Argument(help="a table of the results, such as results/summary.parquet")],
+    file: Annotated[
+        Path, typer.Argument(help="a table of the results, such as results/summary.parquet")
+    ],
 ) -> None:
     """Prints what made a table, as JSON: code, config, inputs, models, precision, machine."""
     from biasgrid.tables.files import read_provenance

@@ -20,17 +20,27 @@ OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
 
 reference = typer.Typer(
-    cls=Commands, no_args_is_help=True, help="Saves measured models as references, and compares runs with references."
+    cls=Commands,
+    no_args_is_help=True,
+    help="Saves measured models as references, and compares runs with references.",
 )
-MeasuredResults = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
+MeasuredResults = Annotated[
+    Path, typer.Argument(help="folder of results, such as results/try-mine")
+]
 Folder = Annotated[Path, typer.Option("--folder", help="folder with your own references")]
 
 
-@reference.command(cls=Command, epilog="Example: `biasgrid reference add results --model b --name mine`")
+@reference.command(
+    cls=Command, epilog="Example: `biasgrid reference add results --model b --name mine`"
+)
 def add(
     results: MeasuredResults,
-    model: Annotated[list[str] | None, typer.Option(help="name of a model; default: all models from the hub")] = None,
-    name: Annotated[str | None, typer.Option(help="name of the file; default: the name of the results")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="name of a model; default: all models from the hub")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="name of the file; default: the name of the results")
+    ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
     """Saves the measures of a run's models from the hub as a reference, with what they were asked and how."""
@@ -56,11 +66,14 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
         console.print(f"{file}: {labels}; {datasets}", soft_wrap=True, highlight=False)
 
 
-@reference.command("beside", cls=Command, epilog="Example: `biasgrid reference beside results 'BERT base'`")
+@reference.command(
+    "beside", cls=Command, epilog="Example: `biasgrid reference beside results 'BERT base'`"
+)
 def compare_with_references(
     results: MeasuredResults,
     name: Annotated[
-        list[str] | None, typer.Argument(help="files or models that `reference list` shows; default: all")
+        list[str] | None,
+        typer.Argument(help="files or models that `reference list` shows; default: all"),
     ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
@@ -114,7 +127,15 @@ def reference_table(pairs: Iterable[ReferenceNumbers]) -> Table:
     from biasgrid.stats.compare.sentences import measure_named
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("dataset", "measure", "model", "number", "reference", "its number", "our number is"):
+    for column in (
+        "dataset",
+        "measure",
+        "model",
+        "number",
+        "reference",
+        "its number",
+        "our number is",
+    ):
         table.add_column(column, overflow="fold")
     for pair in pairs:
         ours, theirs = pair.ours, pair.theirs
@@ -129,5 +150,9 @@ def reference_number(figure: StoredFigure) -> str:
     """Returns a number with its mark and interval."""
     from biasgrid.tables.claims.numbers import format_number
 
-    interval = None if figure.low is None else f"({format_number(figure.low)} to {format_number(figure.high)})"
+    interval = (
+        None
+        if figure.low is None
+        else f"({format_number(figure.low)} to {format_number(figure.high)})"
+    )
     return " ".join(filter(None, (format_number(figure.value), figure.mark, interval)))

@@ -15,7 +15,9 @@ from biasgrid.cli.output import print_text, report_errors
 
 def run(
     config: ConfigPath,
-    cores: Annotated[int | None, typer.Option(min=1, help="number of processors to use; default: all")] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="number of processors to use; default: all")
+    ] = None,
 ) -> None:
     """Runs a config to its end and shows the progress. Finished work is kept; only what has changed is redone.
 
@@ -35,5 +37,7 @@ def run(
     for note in models_left_out(parsed):
         print_text(note)
     with report_errors():
-        run_to_the_end(config, snakefile, cores or os.cpu_count() or 1, join(["biasgrid", "run", str(config)]))
+        run_to_the_end(
+            config, snakefile, cores or os.cpu_count() or 1, join(["biasgrid", "run", str(config)])
+        )
         print_findings(results)

@@ -14,7 +14,8 @@ from biasgrid.cli.output import print_text, report_errors
 
 def schema(
     write: Annotated[
-        Path | None, typer.Option(help="root of the repository; writes its schema, captions and tables")
+        Path | None,
+        typer.Option(help="root of the repository; writes its schema, captions and tables"),
     ] = None,
 ) -> None:
     """Prints the config's JSON schema. --write writes the schema, the figures' captions and the tables in the docs."""
@@ -26,12 +27,16 @@ def schema(
     if write is None:
         print_text(text, nl=False)
         return
-    path, captions = (write / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst"))
+    path, captions = (
+        write / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst")
+    )
     documents = [write / name for name in DOCUMENTS]
     with report_errors():
         for needed in (path.parent, captions.parent, *documents):
             if not needed.exists():
-                raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
+                raise UserError(
+                    f"there is no {needed}; run this in the root of the repository, or give its folder"
+                )
     path.write_text(text)
     captions.write_text(captions_file(), encoding="utf-8")
     for document in documents:

@@ -73,15 +73,25 @@ def status_table(now: Status, width: int) -> RenderableType:
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:
         notes.append(
-            Text(f"\nThe last run failed: {now.failed_manifest} says what failed, why, and what is still missing")
+            Text(
+                f"\nThe last run failed: {now.failed_manifest} says what failed, why, and what is still missing"
+            )
         )
-    parts = [*notes, *reasons_not_measurable(now.cells), *(failure_text(failure) for failure in failures)]
+    parts = [
+        *notes,
+        *reasons_not_measurable(now.cells),
+        *(failure_text(failure) for failure in failures),
+    ]
     return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *parts)
 
 
 def reasons_not_measurable(cells: Sequence[CellStatus]) -> Iterator[Text]:
     """Yields why cells have no headline, if some have none."""
-    lines = [f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in cells if cell.not_measurable]
+    lines = [
+        f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}"
+        for cell in cells
+        if cell.not_measurable
+    ]
     if lines:
         yield Text.assemble("\n", ("Not measurable:", "bold red"), *lines)
 
@@ -89,7 +99,9 @@ def reasons_not_measurable(cells: Sequence[CellStatus]) -> Iterator[Text]:
 def add_sums(table: Table, name: str, sums: StatusTotals) -> None:
     """Adds a line of sums."""
     state = f"{sums.states['done']}/{sums.cells} done"
-    table.add_row(name, state, *status_numbers(sums), f"{sums.expanded}", f"{sums.measured}", style="bold")
+    table.add_row(
+        name, state, *status_numbers(sums), f"{sums.expanded}", f"{sums.measured}", style="bold"
+    )
 
 
 def status_numbers(of: CellStatus | StatusTotals) -> list[str]:
@@ -101,4 +113,6 @@ def status_numbers(of: CellStatus | StatusTotals) -> list[str]:
 
 def failure_text(failure: Failure) -> Text:
     """Returns a failure in words: the job's rule, its error and its log."""
-    return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))
+    return Text.assemble(
+        "\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim")
+    )

@@ -15,7 +15,13 @@ from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, terminal_table
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
-from biasgrid.tables.claims.numbers import NO_NUMBER, TOO_LITTLE, format_estimate, format_number, is_size
+from biasgrid.tables.claims.numbers import (
+    NO_NUMBER,
+    TOO_LITTLE,
+    format_estimate,
+    format_number,
+    is_size,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +34,12 @@ TESTS = "significant_tests"
 MOST_IN_SENTENCES = 3
 """The findings of more models are a table."""
 CLUSTERS = "templates that do not reword each other"
-HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
+HEADLINE_NAMES = {
+    "dataset": "dataset",
+    "model": "model",
+    "bias_type": "bias type",
+    "scoring": "scoring",
+}
 
 
 def summary(results: ResultsFolder) -> None:
@@ -50,11 +61,15 @@ def summary_tables(
     """
     cells: dict[tuple[Any, ...], list[SummaryRow]] = {}
     for row in rows:
-        cells.setdefault((row["dataset"], row["model"], row["bias_type"], row["scoring"]), []).append(row)
+        cells.setdefault(
+            (row["dataset"], row["model"], row["bias_type"], row["scoring"]), []
+        ).append(row)
     tables: dict[tuple[tuple[str, str], ...], list[list[SummaryRow]]] = {}
     for cell in cells.values():
         tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
-    of_tables = (summary_table(measures, lines, width, level, facts) for measures, lines in tables.items())
+    of_tables = (
+        summary_table(measures, lines, width, level, facts) for measures, lines in tables.items()
+    )
     return Group(*(part for parts in of_tables for part in parts))
 
 
@@ -66,23 +81,35 @@ def summary_table(
     facts: GridFacts,
 ) -> Iterator[RenderableType]:
     """Yields a table of cells with the same headline measures, its legend, and the options of its measures."""
-    columns = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
+    columns = {
+        name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None
+    }
     titles = [name.replace("_", "\n") for name, _ in measures]
     known = any(is_known(row) for cell in lines for row in cell)
     counts = ["clusters", "n"] if known else ["n"]
     table = terminal_table([*columns.values()], [*titles, *counts], width)
     for cell in lines:
         numbers = [headline_text(row, known, facts) for row in cell]
-        clusters = [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
+        clusters = (
+            [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
+        )
         names, counts = [cell[0][name] or "" for name in columns], [*clusters, f"{cell[-1]['n']:,}"]
         # A text without a second line is level with the numbers, not with their intervals.
         second = "\n " if known else ""
-        table.add_row(*(f"{name}{second}" for name in names), *numbers, *(f"{count}{second}" for count in counts))
+        table.add_row(
+            *(f"{name}{second}" for name in names),
+            *numbers,
+            *(f"{count}{second}" for count in counts),
+        )
     # The main measure comes first.
-    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns))
+    yield fit_to_width(
+        table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns)
+    )
     if known:
         yield Text(legend([row for cell in lines for row in cell], level, facts), style="dim")
-    yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
+    yield Text(
+        "".join(f"{name}: {options}\n" for name, options in measures if options), style="dim"
+    )
 
 
 def is_known(row: SummaryRow) -> bool:
@@ -123,10 +150,16 @@ def noise_floor(row: SummaryRow) -> str:
 def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
     """Returns the meaning of the second lines, and of what is dim."""
     lines = []
-    numbers, tests = ([row for row in rows if (row["measure"] == TESTS) == of_tests] for of_tests in (False, True))
-    factors = dict.fromkeys(row["generalises_to"] or "" for row in numbers if row["low"] is not None)
+    numbers, tests = (
+        [row for row in rows if (row["measure"] == TESTS) == of_tests] for of_tests in (False, True)
+    )
+    factors = dict.fromkeys(
+        row["generalises_to"] or "" for row in numbers if row["low"] is not None
+    )
     if factors:
-        lines.append(f"a..b: {100 * level:g} % interval over {'; '.join(map(factors_text, factors))}")
+        lines.append(
+            f"a..b: {100 * level:g} % interval over {'; '.join(map(factors_text, factors))}"
+        )
     if any(row["null_mean"] is not None and row["low"] is None for row in numbers):
         lines.append(">c: noise alone would give c")
     if tests:
@@ -158,7 +191,11 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
 
 def factors_text(factors: str) -> str:
     """Says what the factors of an interval are, such as `clusters x names`."""
-    return f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}" if factors.startswith("clusters") else factors
+    return (
+        f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}"
+        if factors.startswith("clusters")
+        else factors
+    )
 
 
 def mass_lines(facts: GridFacts) -> Text:
@@ -184,9 +221,16 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """
     lines = Text()
     for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
-        heading, style = ("Not measurable:", "bold red") if withholds else ("Warnings:", "bold yellow")
+        heading, style = (
+            ("Not measurable:", "bold red") if withholds else ("Warnings:", "bold yellow")
+        )
         lines.append(f"{heading}\n", style)
-        lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
+        lines.append(
+            "".join(
+                f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n"
+                for flag in group
+            )
+        )
     return lines
 
 
@@ -212,7 +256,10 @@ def verdict_table(findings: Sequence[Finding], width: int) -> RenderableType:
 
     table = terminal_table(["model", *VERDICTS_OF_CELLS], [], width)
     for finding in findings:
-        table.add_row(finding.model, *(", ".join(finding.datasets_of(verdict)) or "-" for verdict in VERDICTS_OF_CELLS))
+        table.add_row(
+            finding.model,
+            *(", ".join(finding.datasets_of(verdict)) or "-" for verdict in VERDICTS_OF_CELLS),
+        )
     return table
 
 
@@ -232,7 +279,10 @@ def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
                 "bold",
             )
         subject = ", ".join(name for name in together[:-1] if name)
-        order = ", ".join(f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})" for row in models)
+        order = ", ".join(
+            f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})"
+            for row in models
+        )
         lines.append(f"  {subject}: {order}\n", "not bold")
     return lines
 
@@ -255,14 +305,20 @@ def print_summary(results: Path) -> None:
     facts = GridFacts.of_summary(provenance)
     level = provenance.get("statistics", {}).get("level", 0.95)
     console.print(coverage_lines(facts), end="")
-    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level, facts))
+    console.print(
+        summary_tables(
+            measured.filter("headline").iter_rows(named=True), console.width, level, facts
+        )
+    )
     if masses := mass_lines(facts):
         console.print(masses)
     console.print(flag_lines(flag_rows(measured).to_dicts()))
     console.print(findings_of_run(results, measured, facts))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(
-        row for table in ranks for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
+        row
+        for table in ranks
+        for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
     ):
         console.print(order)
     if same := same_models(provenance.get("measures", {})):

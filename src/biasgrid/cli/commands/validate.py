@@ -40,4 +40,6 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     for warning in warnings:
         print_text(warning)
     for file in large:
-        print_text(f"{file}: larger than {LARGEST_INPUT // 2**20} MiB, so only its job will check it")
+        print_text(
+            f"{file}: larger than {LARGEST_INPUT // 2**20} MiB, so only its job will check it"
+        )

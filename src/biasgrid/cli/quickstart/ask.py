@@ -87,9 +87,13 @@ def typed_line(task: str, line: str) -> TypedText:
     form = TEXT_FORMS[task]
     parts = [part.strip().replace(LINE_BREAK, "\n") for part in PART_SEPARATOR.split(line.strip())]
     if not all(parts):
-        raise TypedTextError("there is an empty part" if len(parts) > 1 else "nothing is asked", form.written)
+        raise TypedTextError(
+            "there is an empty part" if len(parts) > 1 else "nothing is asked", form.written
+        )
     if len(parts) < form.fewest or (form.most is not None and len(parts) > form.most):
-        raise TypedTextError(f"{line.strip()!r} has {len(parts)} part{'s' * (len(parts) > 1)}", form.written)
+        raise TypedTextError(
+            f"{line.strip()!r} has {len(parts)} part{'s' * (len(parts) > 1)}", form.written
+        )
     return form.read(parts)
 
 
@@ -105,7 +109,8 @@ def read_question(parts: Sequence[str]) -> TypedText:
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context)
         if found is None:
             raise TypedTextError(
-                f"{name!r} is not in the context {context!r}", "names exactly as the context writes them"
+                f"{name!r} is not in the context {context!r}",
+                "names exactly as the context writes them",
             )
         row |= {f"candidate{number}": name, f"position{number}": found.start()}
     return TypedText([context, question], row, "span", names)
@@ -120,7 +125,9 @@ def read_candidates(parts: Sequence[str]) -> TypedText:
 
 def read_prompt(parts: Sequence[str]) -> TypedText:
     """Reads a prompt; with options behind it the model chooses, and without it writes."""
-    return read_candidates(parts) if len(parts) > 1 else TypedText(parts, {"text": parts[0]}, "text")
+    return (
+        read_candidates(parts) if len(parts) > 1 else TypedText(parts, {"text": parts[0]}, "text")
+    )
 
 
 def read_text_pair(parts: Sequence[str]) -> TypedText:
@@ -130,7 +137,10 @@ def read_text_pair(parts: Sequence[str]) -> TypedText:
 
 TEXT_FORMS: Mapping[str, TextForm] = {
     "question-answering": TextForm(
-        "CONTEXT | QUESTION | NAME | NAME, such as: Ann met Bob. | Who was a cook? | Ann | Bob", 2, None, read_question
+        "CONTEXT | QUESTION | NAME | NAME, such as: Ann met Bob. | Who was a cook? | Ann | Bob",
+        2,
+        None,
+        read_question,
     ),
     # A typed word may be of several tokens, and its rank is worth a pass over the vocabulary.
     "fill-mask": TextForm(
@@ -146,7 +156,9 @@ TEXT_FORMS: Mapping[str, TextForm] = {
         None,
         read_prompt,
     ),
-    "text-classification": TextForm("TEXT, or TEXT | SECOND TEXT for models that read pairs", 1, 2, read_text_pair),
+    "text-classification": TextForm(
+        "TEXT, or TEXT | SECOND TEXT for models that read pairs", 1, 2, read_text_pair
+    ),
 }
 """How models are asked, by task."""
 
@@ -212,7 +224,9 @@ class Asker:
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
-        found_out = load_reference(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
+        found_out = load_reference(look)(
+            read_record(self.record), self.model.section, self.folder / "capabilities.log"
+        )
         write_capabilities(self.folder / "capabilities.json", self.record, found_out)
         return self.folder / "capabilities.json"
 
@@ -236,18 +250,28 @@ class Asker:
         answers: dict[int, dict[str, Any]] = {}
         for kind in dict.fromkeys(one.answer for one in typed):
             places = [place for place, one in enumerate(typed) if one.answer == kind]
-            answers |= zip(places, self._answers(kind, [typed[place].row for place in places]), strict=True)
+            answers |= zip(
+                places, self._answers(kind, [typed[place].row for place in places]), strict=True
+            )
         return [{**one.row, **response_of(one, answers[place])} for place, one in enumerate(typed)]
 
     def _answers(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         expansion = expand_rows(pl.DataFrame(rows, infer_schema_length=None), {})
-        instances, predictions = self.folder / "instances.parquet", self.folder / "predictions.parquet"
+        instances, predictions = (
+            self.folder / "instances.parquet",
+            self.folder / "predictions.parquet",
+        )
         write_table(pl.concat(expansion.parts), instances, expansion.schema, {})
         answers = self.folder / "answers" / kind / self.model.name
         files = ShardFiles(
-            instances, self.record, predictions, self.folder / "timing.json", answers, answers / "progress.json",
+            instances,
+            self.record,
+            predictions,
+            self.folder / "timing.json",
+            answers,
+            answers / "progress.json",
             self.capabilities if kind == "choice" else None,
-        )  # fmt: skip
+        )
         path = self.config.back_end_of(self.model.name).path_of(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")

@@ -24,17 +24,26 @@ NOTES = {
     "word_lists": "CONTENT WARNING: these contain stereotypes, because they measure them",
 }
 Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
-Labels = Annotated[str, typer.Option(help="classes of a classifier, such as negative=LABEL_0,positive=LABEL_1")]
+Labels = Annotated[
+    str, typer.Option(help="classes of a classifier, such as negative=LABEL_0,positive=LABEL_1")
+]
 ServedName = Annotated[str | None, typer.Option("--name", help="name of the model on the server")]
-ApiKey = Annotated[str | None, typer.Option("--key", help="environment variable that holds the server's key")]
+ApiKey = Annotated[
+    str | None, typer.Option("--key", help="environment variable that holds the server's key")
+]
 
 
 def try_model(
-    model: Annotated[str, typer.Argument(help="a folder, a name on the hub, or a server's address")],
+    model: Annotated[
+        str, typer.Argument(help="a folder, a name on the hub, or a server's address")
+    ],
     on: Datasets = "",
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.1, help="ask less, so that the trial takes about this many minutes on two processors"),
+        typer.Option(
+            min=0.1,
+            help="ask less, so that the trial takes about this many minutes on two processors",
+        ),
     ] = None,
     against: Annotated[
         list[str] | None,
@@ -46,7 +55,9 @@ def try_model(
     name: ServedName = None,
     key: ApiKey = None,
     folder: Annotated[Path, typer.Option(help="folder in which the config is written")] = Path(),
-    figures: Annotated[bool, typer.Option("--figures", help="also draw figures for papers")] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="also draw figures for papers")
+    ] = False,
 ) -> None:
     """Measures one model in minutes: prints its bias with intervals, and writes a config for larger runs.
 
@@ -66,21 +77,31 @@ def try_model(
         tried = describe_models([model, *others], labels, name, key)
         one = tried[0]
         config = folder / f"try-{one.name}.yaml"
-        content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
+        content, fitting = config_template(
+            tried, folder / "results" / f"try-{one.name}", on or "first"
+        )
         for note in leave_out_pronouns(content["datasets"], tried):
             print_text(note)
         size = trial_size(tried, minutes)
-        content = downsample_config(content, size.rows) | ({} if figures else {"report": {"figures": "none"}})
+        content = downsample_config(content, size.rows) | (
+            {} if figures else {"report": {"figures": "none"}}
+        )
         snakefile = workflow_folder() / "Snakefile"
         command = run_of(config, snakefile)
-        parsed = save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
+        parsed = save_config(
+            config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"]
+        )
         # Before a word is asked: a workflow would say it among its own lines.
         lists = load_word_lists(parsed)
         refuse_unknown_subjects(parsed, lists)
         for warning in warnings_of(parsed, lists):
             print_text(warning, err=True)
         names = ", ".join(content["datasets"])
-        for text in (trial_text(parsed, lists), f"{one.section['label']}: {one.task}, asked about {names}", size.note):
+        for text in (
+            trial_text(parsed, lists),
+            f"{one.section['label']}: {one.task}, asked about {names}",
+            size.note,
+        ):
             if text:
                 print_text(text)
     with report_errors():
@@ -108,8 +129,16 @@ def references_and_models(against: Sequence[str]) -> tuple[list[str], list[str]]
     """
     from biasgrid.cli.commands.reference import OWN_REFERENCES, references_of
 
-    labels = {figure.label for stored in references_of(OWN_REFERENCES).values() for figure in stored.figures}
-    names = [name for given in against for name in ([given] if given in labels else comma_separated(given))]
+    labels = {
+        figure.label
+        for stored in references_of(OWN_REFERENCES).values()
+        for figure in stored.figures
+    }
+    names = [
+        name
+        for given in against
+        for name in ([given] if given in labels else comma_separated(given))
+    ]
     references = [name for name in names if name in labels and not Path(name).is_dir()]
     return references, [name for name in names if name not in references]
 
@@ -121,7 +150,9 @@ def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
     from biasgrid.stats.compare.sentences import difference_sentences
 
     one, *others = tried
-    measures = set(Results(results).summary().filter("headline").select("measure", "options").rows())
+    measures = set(
+        Results(results).summary().filter("headline").select("measure", "options").rows()
+    )
     for other in others:
         try:
             differences = compare_two_models(results, one.name, other.name, None)
@@ -165,13 +196,17 @@ def demo(
     from biasgrid.runs.workflow import demo_folder, set_up
 
     name = "demo-full" if full else "demo"
-    command = join(["biasgrid", "demo", *(["--full"] if full else []), *([str(folder)] if folder else [])])
+    command = join(
+        ["biasgrid", "demo", *(["--full"] if full else []), *([str(folder)] if folder else [])]
+    )
     folder = folder or demo_folder()
     with report_errors():
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_to_the_end(Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, command)
+            run_to_the_end(
+                Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, command
+            )
         print_findings(folder / "results" / name)
 
 
@@ -179,7 +214,9 @@ def init(
     models: Annotated[str, typer.Option(help="folders or names on the hub, separated by commas")],
     on: Datasets = "",
     labels: Labels = "",
-    config: Annotated[Path, typer.Option("--config", help="config file to write")] = Path("config.yaml"),
+    config: Annotated[Path, typer.Option("--config", help="config file to write")] = Path(
+        "config.yaml"
+    ),
 ) -> None:
     """Writes a config for your models with every dataset that fits them. Generative models are asked samples."""
     from biasgrid.cli.quickstart.config import sample_generative
@@ -192,7 +229,9 @@ def init(
         if config.exists():
             raise UserError(f"{config} already exists; expected --config with a different name")
         if not comma_separated(models):
-            raise UserError("--models names no model; expected one or more models, separated by commas")
+            raise UserError(
+                "--models names no model; expected one or more models, separated by commas"
+            )
         tried = describe_models(comma_separated(models), labels, None, None)
         content, fitting = config_template(tried, config.parent / "results", on)
         for note in leave_out_pronouns(content["datasets"], tried):
@@ -216,7 +255,9 @@ def comma_separated(names: str) -> list[str]:
     return [name for part in names.split(",") if (name := part.strip())]
 
 
-def describe_models(models: Sequence[str], labels: str, name: str | None, key: str | None) -> list[DescribedModel]:
+def describe_models(
+    models: Sequence[str], labels: str, name: str | None, key: str | None
+) -> list[DescribedModel]:
     """Looks at models.
 
     Raises:
@@ -229,7 +270,10 @@ def describe_models(models: Sequence[str], labels: str, name: str | None, key: s
         raise UserError(
             f"--labels {labels}; expected pairs separated by commas, such as negative=LABEL_0,positive=LABEL_1"
         )
-    tried = [describe_model(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
+    tried = [
+        describe_model(model, {own: theirs for own, _, theirs in meant}, name, key)
+        for model in models
+    ]
     if len({one.name for one in tried}) < len(tried):
         raise UserError(
             f"models with the same last part of the name: {', '.join(models)}; expected a different last part for each"
@@ -237,7 +281,9 @@ def describe_models(models: Sequence[str], labels: str, name: str | None, key: s
     return tried
 
 
-def config_template(tried: Sequence[DescribedModel], results: Path, on: str) -> tuple[dict[str, Any], list[str]]:
+def config_template(
+    tried: Sequence[DescribedModel], results: Path, on: str
+) -> tuple[dict[str, Any], list[str]]:
     """Makes a config's content, and names all datasets that are for the models; `first` chooses the first of them."""
     from biasgrid.cli.quickstart.config import make_config
     from biasgrid.config.paths import workflow_folder

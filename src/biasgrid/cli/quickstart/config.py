@@ -66,7 +66,9 @@ def make_config(
         raise InputError(faults)
     datasets = {name: for_models(section, tried) for name, section in shipped.items()}
     # Where no model answers any variant, none is left.
-    datasets = {name: section for name, section in datasets.items() if section.get("variants", True)}
+    datasets = {
+        name: section for name, section in datasets.items() if section.get("variants", True)
+    }
     content: dict[str, Any] = {
         "title": ", ".join(str(one.section["label"]) for one in tried),
         "results": results,
@@ -83,9 +85,17 @@ def make_config(
     chosen = [name for name in wanted or fitting if name in answered]
     if not chosen:
         tasks = ", ".join(dict.fromkeys(one.task for one in tried))
-        wanted_names = f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not" if wanted else "no dataset is"
+        wanted_names = (
+            f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not"
+            if wanted
+            else "no dataset is"
+        )
         raise UserError(f"{wanted_names} for models of {tasks}; expected {one_of(fitting)}")
-    chosen += [name for name in answered if datasets[name].get("control_of") in chosen and name not in chosen]
+    chosen += [
+        name
+        for name in answered
+        if datasets[name].get("control_of") in chosen and name not in chosen
+    ]
     content["datasets"] = {name: datasets[name] for name in chosen}
     content["run"] = {"models": [one.name for one in tried], "datasets": chosen}
     return content, fitting
@@ -105,7 +115,11 @@ def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> d
 def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a config's content in which generative models are asked samples where the whole would be refused."""
     datasets = deepcopy(content["datasets"])
-    generative = {model.get("variant") for model in content["models"].values() if model["task"] == "text-generation"}
+    generative = {
+        model.get("variant")
+        for model in content["models"].values()
+        if model["task"] == "text-generation"
+    }
     for section in datasets.values():
         for name, variant in section.get("variants", {}).items():
             if name in generative:

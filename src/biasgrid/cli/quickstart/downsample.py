@@ -82,7 +82,9 @@ def trial_size(models: Sequence[DescribedModel], minutes: float | None) -> Trial
     sizes = []
     for model in models:
         count = parameters(model.folder) if model.folder else None
-        rows = next(rows for most, rows in ROWS_BY_PARAMETERS if (inf if count is None else count) <= most)
+        rows = next(
+            rows for most, rows in ROWS_BY_PARAMETERS if (inf if count is None else count) <= most
+        )
         sizes.append(rows if model.folder else SERVER_REQUESTS)
     return TrialSize(min(sizes), minutes)
 
@@ -98,7 +100,10 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
         The config of a trial, with `limit` and `sample` where a dataset has more than its share of the rows.
     """
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
-    shares = {name: CONTROL_SHARE if "control_of" in section else 1.0 for name, section in datasets.items()}
+    shares = {
+        name: CONTROL_SHARE if "control_of" in section else 1.0
+        for name, section in datasets.items()
+    }
     for name, section in datasets.items():
         each = rows * shares[name] / sum(shares.values())
         fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
@@ -119,11 +124,15 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
     return {**content, "trial": True, "datasets": datasets}
 
 
-def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
+def plan_dataset(
+    content: Mapping[str, Any], name: str, section: Mapping[str, Any]
+) -> Sequence[CellPlan]:
     """Plans the cells of one dataset."""
     # Generative models must be told that a dataset is asked whole; what a control is set beside is not planned here.
     whole = {**section, "sample": "all", "control_of": None}
-    config = parse_config({**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try")
+    config = parse_config(
+        {**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try"
+    )
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
 
@@ -147,5 +156,7 @@ def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
             counter = token_counter(Layout(config), tokenizer) if tokenizer else None
             filters = {"token_counts": counter} if counter else {}
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
-            facts[f"{dataset}/{model}"] = {COVERAGE: expand(lists[dataset, variant], **filters).facts[COVERAGE]}
+            facts[f"{dataset}/{model}"] = {
+                COVERAGE: expand(lists[dataset, variant], **filters).facts[COVERAGE]
+            }
     return GridFacts(cells=facts, trial=datasets).trial_text()

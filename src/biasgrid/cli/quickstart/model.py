@@ -12,7 +12,13 @@ from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import missing_path
 from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
 from biasgrid.inference.checkpoints.fetch import check_all_read, check_config
-from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, file_names, read_checkpoint_json
+from biasgrid.inference.checkpoints.files import (
+    CONFIG,
+    OTHER_FILES,
+    TOKENIZER_FILES,
+    file_names,
+    read_checkpoint_json,
+)
 from biasgrid.inference.checkpoints.unsupported import ADAPTERS
 from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_names, use_of
 from biasgrid.inference.models.servers.section import Endpoint
@@ -43,7 +49,9 @@ class DescribedModel:
         return str(self.section["task"])
 
 
-def describe_model(model: str, labels: Mapping[str, str], served_name: str | None, key: str | None) -> DescribedModel:
+def describe_model(
+    model: str, labels: Mapping[str, str], served_name: str | None, key: str | None
+) -> DescribedModel:
     """Finds out what a model is.
 
     Args:
@@ -69,7 +77,12 @@ def describe_model(model: str, labels: Mapping[str, str], served_name: str | Non
     config = read_checkpoint_json(model, folder / CONFIG)
     use = use_of_config(model, config)
     name = config_name(called)
-    section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": model_label(called), **source}
+    section: dict[str, Any] = {
+        "task": use.task,
+        "kind": use.kind,
+        "label": model_label(called),
+        **source,
+    }
     if use.variant:
         section["variant"] = use.variant.format(name=name)
     if use.needs == "labels":
@@ -110,7 +123,9 @@ def check_is_checkpoint(model: str) -> None:
     """
     within = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
     if within and not Path(model, CONFIG).is_file():
-        raise UserError(f"{model}: is a folder of folders; expected the folder of one model: {first_few(within, 8)}")
+        raise UserError(
+            f"{model}: is a folder of folders; expected the folder of one model: {first_few(within, 8)}"
+        )
 
 
 def check_description(model: str, names: Sequence[str], folder: Path) -> None:
@@ -151,9 +166,13 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
 
     check_is_hub_name(checkpoint)
     try:
-        folder = download_checkpoint(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
+        folder = download_checkpoint(
+            checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]]
+        )
     except ModelError as error:
-        raise UserError(f"{checkpoint}: {missing_path(Path(checkpoint))}, and the hub says: {error}") from None
+        raise UserError(
+            f"{checkpoint}: {missing_path(Path(checkpoint))}, and the hub says: {error}"
+        ) from None
     check_description(checkpoint, list_files(checkpoint, folder), folder)
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
@@ -166,7 +185,9 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     """
     use = use_of(config)
     if use is None:
-        raise UserError(f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice_of(config)}")
+        raise UserError(
+            f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice_of(config)}"
+        )
     return use
 
 
@@ -185,7 +206,9 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
     return {name.lower(): name for name in names}
 
 
-def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]) -> Iterator[str]:
+def leave_out_pronouns(
+    datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]
+) -> Iterator[str]:
     """Takes pronouns out of the datasets of a config that was made where a masked model cannot be asked for them.
 
     Args:
@@ -203,7 +226,10 @@ def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[Desc
         unknown = [
             pronoun
             for pronoun in section.get("pronouns", {}).values()
-            if not all(any(are_one_token(tokenizer, [pronoun, pronoun.capitalize()])) for tokenizer in masked)
+            if not all(
+                any(are_one_token(tokenizer, [pronoun, pronoun.capitalize()]))
+                for tokenizer in masked
+            )
         ]
         if unknown:
             del section["pronouns"]

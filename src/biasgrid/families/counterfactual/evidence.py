@@ -41,14 +41,23 @@ def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
         .filter(is_first | is_other)
         .sort("place", is_other, "instance")
         .select(
-            "bias_type", "group", "template", "unit_value", "instance", "term", "text", "text_pair", "expected", "said",
+            "bias_type",
+            "group",
+            "template",
+            "unit_value",
+            "instance",
+            "term",
+            "text",
+            "text_pair",
+            "expected",
+            "said",
             "score",
             unit="case",
             other=pl.when(is_first).then("second").otherwise("first"),
             measure=pl.lit("distance"),
             options=pl.lit(main_distance(OUTPUT_TYPES[cell.options["task"]])),
         )
-    )  # fmt: skip
+    )
 
 
 def furthest_apart(means: pl.DataFrame) -> pl.DataFrame:

@@ -51,22 +51,32 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
     most_terms = max((block.terms for block in pack.blocks), default=1)
     cases = max(1, rows // most_terms)
     repetitions, schema = Repetitions(), schema_of_pack(pack)
-    tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
+    tables: Iterable[pl.DataFrame] = (
+        expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases)
+    )
     chosen = np.ones(pack.cases, dtype=np.bool_)
     if pack.sample is not None:
         chosen = cases_of_sample(pack, pack.sample)
         tables = renumber_sample(tables, chosen)
     parts = (
-        table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
+        table.with_columns(repetitions.asked_before(digest_rows(table))).select(
+            list(schema.columns)
+        )
         for table in tables
     )
-    asked, whole = counts_of_cases(pack, chosen), counts_of_cases(pack, np.ones(pack.cases, dtype=np.bool_))
+    asked, whole = (
+        counts_of_cases(pack, chosen),
+        counts_of_cases(pack, np.ones(pack.cases, dtype=np.bool_)),
+    )
     return Expansion(schema, parts, coverage_of_design(asked, whole))
 
 
 def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
     """Returns how many templates, cases and rows some cases of a pack have; `chosen` says which, shape (cases,)."""
-    cases = [int(chosen[block.first_case : block.first_case + block.cases].sum()) for block in pack.blocks]
+    cases = [
+        int(chosen[block.first_case : block.first_case + block.cases].sum())
+        for block in pack.blocks
+    ]
     rows = sum(count * block.terms for count, block in zip(cases, pack.blocks, strict=True))
     return {"templates": sum(count > 0 for count in cases), "cases": sum(cases), "rows": rows}
 
@@ -78,16 +88,25 @@ def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
         Shape (cases,).
     """
     templates = np.repeat(np.arange(len(pack.blocks)), [block.cases for block in pack.blocks])
-    digests = np.concatenate([np.zeros(0, np.uint64), *(case_digests(pack, block) for block in pack.blocks)])
+    digests = np.concatenate(
+        [np.zeros(0, np.uint64), *(case_digests(pack, block) for block in pack.blocks)]
+    )
     chosen = np.zeros(pack.cases, dtype=np.bool_)
-    chosen[sampled_strata(templates[:, np.newaxis], seeded_hashes(digests, sample.seed), sample)] = True
+    chosen[
+        sampled_strata(templates[:, np.newaxis], seeded_hashes(digests, sample.seed), sample)
+    ] = True
     return chosen
 
 
 def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
     """Digests the texts of a template and of what fills its slots, in each of its cases; shape (cases,)."""
     template = pack.templates[block.template]
-    content = [*map(readable_text, template.inputs), template.label, template.targets, template.answer]
+    content = [
+        *map(readable_text, template.inputs),
+        template.label,
+        template.targets,
+        template.answer,
+    ]
     (digest,) = digest_texts(pl.Series([repr(content)]))
     digests = np.full(1, digest)
     for slot in template.slots:
@@ -114,7 +133,9 @@ def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterat
 
 def schema_of_pack(pack: CasePack) -> pa.DataFrameSchema:
     """Returns the schema of a pack's instances: few of their texts are alike, and target words are candidates."""
-    return instances_schema(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical))
+    return instances_schema(
+        KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical)
+    )
 
 
 def candidates_of(pack: CasePack) -> list[str]:
@@ -133,7 +154,9 @@ def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFram
     clusters = [empty_table(schema_of_pack(pack)).drop(ASKED_BEFORE)]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
     for block in pack.blocks:
-        cases = np.arange(max(first_case, block.first_case), min(last_case, block.first_case + block.cases))
+        cases = np.arange(
+            max(first_case, block.first_case), min(last_case, block.first_case + block.cases)
+        )
         if len(cases):
             tokens = pack.tokens(pack.templates[block.template])
             if tokens not in identities:
@@ -150,7 +173,9 @@ def identity_table(pack: CasePack, tokens: tuple[str, ...]) -> pl.DataFrame:
         for one in pack.identities(tokens)
     ]
     names = dict.fromkeys(("bias_type", "group", "term"), pl.Categorical)
-    return pl.DataFrame(rows, schema=names | {term_column(token): pl.String for token in tokens}, orient="row")
+    return pl.DataFrame(
+        rows, schema=names | {term_column(token): pl.String for token in tokens}, orient="row"
+    )
 
 
 def term_column(token: str) -> str:
@@ -158,7 +183,9 @@ def term_column(token: str) -> str:
     return f"term for {token}"
 
 
-def expand_block(pack: CasePack, block: CaseBlock, cases: IntArray, identities: pl.DataFrame) -> pl.DataFrame:
+def expand_block(
+    pack: CasePack, block: CaseBlock, cases: IntArray, identities: pl.DataFrame
+) -> pl.DataFrame:
     """Expands some cases of one template.
 
     Args:
@@ -170,9 +197,9 @@ def expand_block(pack: CasePack, block: CaseBlock, cases: IntArray, identities: 
     template = pack.templates[block.template]
     runs = {name: runs_of(text) for name, text in template_texts(template).items()}
     segments = [
-        pl.concat_str([pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run]).alias(
-            segment_column(name, place)
-        )
+        pl.concat_str(
+            [pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run]
+        ).alias(segment_column(name, place))
         for name, parts in runs.items()
         for place, run in enumerate(parts)
         if not isinstance(run, GroupSlot)
@@ -225,10 +252,17 @@ def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.Da
     for slot in reversed(template.slots):
         strides[slot] = size
         size *= len(pack.fillings[slot.token])
-    places = {slot: cases // strides[slot] % len(pack.fillings[slot.token]) for slot in template.slots}
-    swapped = sum((places[slot] * strides[other] for slot, other in opposite_slots(template)), np.zeros_like(cases))
+    places = {
+        slot: cases // strides[slot] % len(pack.fillings[slot.token]) for slot in template.slots
+    }
+    swapped = sum(
+        (places[slot] * strides[other] for slot, other in opposite_slots(template)),
+        np.zeros_like(cases),
+    )
     columns = {"case": cases, "swapped_case": np.where(swapped == cases, -1, swapped)}
-    fillings = {str(slot): pl.Series(pack.fillings[slot.token], dtype=pl.String) for slot in template.slots}
+    fillings = {
+        str(slot): pl.Series(pack.fillings[slot.token], dtype=pl.String) for slot in template.slots
+    }
     texts = {str(slot): fillings[str(slot)].gather(place) for slot, place in places.items()}
     return pl.DataFrame({**columns, **texts}).with_columns(pl.col("swapped_case").replace(-1, None))
 
@@ -258,7 +292,12 @@ def row_text(pack: CasePack, name: str, runs: list[SegmentRun]) -> pl.Expr:
 
 def with_terms(pack: CasePack, segment: pl.Expr, run: tuple[str | Slot, ...]) -> pl.Expr:
     """Fills the group tokens that came into a segment with fillings."""
-    held = [token for part in run if isinstance(part, Slot) for token in pack.tokens_in_fillings[part.token]]
+    held = [
+        token
+        for part in run
+        if isinstance(part, Slot)
+        for token in pack.tokens_in_fillings[part.token]
+    ]
     for token in dict.fromkeys(held):
         segment = segment.str.replace_all(token, pl.col(term_column(token)), literal=True)
     return segment

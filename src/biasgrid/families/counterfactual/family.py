@@ -57,7 +57,9 @@ class Counterfactual(Family):
     instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
-    expected = "a model with the task of a counterfactual dataset and, for classifiers, its `labels`"
+    expected = (
+        "a model with the task of a counterfactual dataset and, for classifiers, its `labels`"
+    )
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
@@ -74,7 +76,11 @@ class Counterfactual(Family):
             settings = {"target_scoring": section.target_scoring, "ranks": True}
             options["top_k"] = section.top_k
         return Question(
-            CASES_VARIANT, TASK_ANSWERS[entry.task], settings, options, row_bytes=BYTES_PER_PREDICTION[entry.task]
+            CASES_VARIANT,
+            TASK_ANSWERS[entry.task],
+            settings,
+            options,
+            row_bytes=BYTES_PER_PREDICTION[entry.task],
         )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> CasePackFiles:
@@ -93,7 +99,10 @@ class Counterfactual(Family):
         """Declares the measures of groups, and what speaks against a cell."""
         section = section_of(CounterfactualDataset, grid, dataset)
         of_groups = measures_of_groups(
-            OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN, section.compared_class
+            OUTPUT_TYPES[section.task],
+            section.failure_threshold,
+            CASE_DESIGN,
+            section.compared_class,
         )
         return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
 
@@ -103,7 +112,10 @@ class Counterfactual(Family):
 
     def cluster_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template."""
-        return ["".join(str(part) for text in template.inputs for part in text) for template in lists.templates]
+        return [
+            "".join(str(part) for text in template.inputs for part in text)
+            for template in lists.templates
+        ]
 
     def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
@@ -117,11 +129,15 @@ class Counterfactual(Family):
 
         chosen = cases_of_sample(lists, lists.sample)
         asked = [
-            block.template for block in lists.blocks if chosen[block.first_case : block.first_case + block.cases].any()
+            block.template
+            for block in lists.blocks
+            if chosen[block.first_case : block.first_case + block.cases].any()
         ]
         of_template = clusters()
         there = {of_template[block.template] for block in lists.blocks}
-        found = f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
+        found = (
+            f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
+        )
         labels = {label for template in lists.templates if (label := template.label) is not None}
         of_labels = {lists.templates[place].label for place in asked} & labels
         classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""
@@ -149,27 +165,51 @@ class Counterfactual(Family):
             section = grid.datasets[name]
             if isinstance(section, CounterfactualDataset):
                 sort = OUTPUT_TYPES[section.task]
-                yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
+                yield from combination_faults(
+                    source, name, sort, section.measures or (), len(section.labels)
+                )
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack
+    ) -> Iterator[Fault]:
         """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
         section = section_of(CounterfactualDataset, grid, dataset)
-        yield from sample_faults(source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
+        yield from sample_faults(
+            source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases"
+        )
         templates = str(self.files(grid, dataset, variant).templates)
-        task = next((template.task for template in lists.templates if template.task != section.task), None)
+        task = next(
+            (template.task for template in lists.templates if template.task != section.task), None
+        )
         if task is not None:
             problem = f"{section.task!r}, but {templates} contains templates for {task!r}"
-            yield Fault(source, f"datasets.{dataset}.task", problem, "templates for models of the task")
-        classes = 1 + max((template.label for template in lists.templates if template.label is not None), default=-1)
+            yield Fault(
+                source, f"datasets.{dataset}.task", problem, "templates for models of the task"
+            )
+        classes = 1 + max(
+            (template.label for template in lists.templates if template.label is not None),
+            default=-1,
+        )
         most = max((len(template.targets or ()) for template in lists.templates), default=0)
         for place, measure in enumerate(section.measures or ()):
-            if section.task == "fill-mask" and isinstance(measure.argument, int) and measure.argument >= most:
+            if (
+                section.task == "fill-mask"
+                and isinstance(measure.argument, int)
+                and measure.argument >= most
+            ):
                 problem = f"{measure.argument}, but templates have at most {most} targets"
                 key = f"datasets.{dataset}.measures[{place}].argument"
                 yield Fault(source, key, problem, f"an index from 0 to {most - 1}")
         if task is None and classes > len(section.labels):
-            problem = f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
-            yield Fault(source, f"datasets.{dataset}.labels", problem, "a name for each class, counted from 0")
+            problem = (
+                f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
+            )
+            yield Fault(
+                source,
+                f"datasets.{dataset}.labels",
+                problem,
+                "a name for each class, counted from 0",
+            )
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model is trained on this dataset's cases."""
@@ -183,10 +223,16 @@ class Counterfactual(Family):
 
 def training_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:
     """Yields a dataset that a classifier cannot learn."""
-    sections = {name: each for name, each in grid.datasets.items() if isinstance(each, CounterfactualDataset)}
+    sections = {
+        name: each
+        for name, each in grid.datasets.items()
+        if isinstance(each, CounterfactualDataset)
+    }
     classified = {name: section.labels for name, section in sections.items() if section.labels}
     if dataset not in classified:
-        problem = f"unknown name {dataset!r}{nearest_name(dataset, classified)}" if dataset else "missing"
+        problem = (
+            f"unknown name {dataset!r}{nearest_name(dataset, classified)}" if dataset else "missing"
+        )
         expected = one_of(classified) + f" (datasets of {CLASSIFICATION})"
         yield Fault(source, f"models.{model}.train.dataset", problem, expected)
         return

@@ -7,7 +7,10 @@ import polars as pl
 from biasgrid.tables.schema import column
 
 KEYS = {
-    "case": column(pl.UInt32, description="template and fillings; the instances of a case differ only in the term"),
+    "case": column(
+        pl.UInt32,
+        description="template and fillings; the instances of a case differ only in the term",
+    ),
     "swapped_case": column(
         pl.UInt32,
         description=(

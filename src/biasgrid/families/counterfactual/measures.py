@@ -12,7 +12,12 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import evidence
-from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
+from biasgrid.families.counterfactual.observe import (
+    OBSERVATIONS,
+    observe,
+    outputs_of,
+    records_of_cases,
+)
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_with_interval
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
@@ -23,7 +28,9 @@ from biasgrid.tables.completeness import Check
 __all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures the groups of a cell.
 
     Args:
@@ -40,7 +47,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     records = records_of_cases(observations, options)
     name = options.get("fixed_class")
     fixed = None if name is None else FixedClass(name, options["labels"].index(name))
-    yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
+    yield from measure_groups(
+        records, options["measures"], options["failure_threshold"], swapped, fixed
+    )
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

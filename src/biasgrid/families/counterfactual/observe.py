@@ -22,29 +22,48 @@ OBSERVATIONS = table(
     {
         "instance": column(pl.UInt32, description="the instance"),
         "part": column(pl.Boolean, description="whether this is one part of an intersection"),
-        "case": column(pl.UInt32, description="template and fillings; the instances of a case differ only in the term"),
-        "swapped_case": column(pl.UInt32, description="the case with the fillings in reversed order", nullable=True),
+        "case": column(
+            pl.UInt32,
+            description="template and fillings; the instances of a case differ only in the term",
+        ),
+        "swapped_case": column(
+            pl.UInt32, description="the case with the fillings in reversed order", nullable=True
+        ),
         "template": column(pl.UInt16, description="the template, numbered from 0"),
         "bias_type": column(
             pl.Categorical,
             description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
         ),
         "group": column(pl.Categorical, description="the group, or those of an intersection"),
-        "term": column(pl.Categorical, description="the group's identity term, or those of an intersection"),
+        "term": column(
+            pl.Categorical, description="the group's identity term, or those of an intersection"
+        ),
         "text": column(pl.String, description="the first text"),
         "text_pair": column(pl.String, description="the second text, if any", nullable=True),
-        "expected": column(pl.String, description="what is right: the class, the target words or the answer"),
-        "said": column(pl.String, description="the most probable class or target word, or the answer"),
+        "expected": column(
+            pl.String, description="what is right: the class, the target words or the answer"
+        ),
+        "said": column(
+            pl.String, description="the most probable class or target word, or the answer"
+        ),
         "score": column(pl.Float64, description="the main score, which decides failures"),
         "label": column(pl.Int16, description="classifiers: the right class", nullable=True),
-        "probabilities": column(pl.List(pl.Float32), description="of each class or target word", nullable=True),
-        "ranks": column(pl.List(pl.UInt32), description="rank of each target word's first token", nullable=True),
-        "tokens": column(pl.List(pl.UInt8), description="how many tokens each target word has", nullable=True),
+        "probabilities": column(
+            pl.List(pl.Float32), description="of each class or target word", nullable=True
+        ),
+        "ranks": column(
+            pl.List(pl.UInt32), description="rank of each target word's first token", nullable=True
+        ),
+        "tokens": column(
+            pl.List(pl.UInt8), description="how many tokens each target word has", nullable=True
+        ),
     },
 )
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Puts what was said beside what was asked, and scores it.
 
     The parts of an intersection are observations of their own bias types: what was said of `muslim & woman` was said
@@ -84,7 +103,9 @@ def unscored_observations(
     return rows.select(name for name in OBSERVATIONS.columns if name in rows.columns)
 
 
-def expected_and_response(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Expr, pl.Expr]:
+def expected_and_response(
+    columns: Sequence[str], options: Mapping[str, Any]
+) -> tuple[pl.Expr, pl.Expr]:
     """Returns what is right and what was said: the most probable class or target word, or the answer.
 
     Args:
@@ -96,13 +117,17 @@ def expected_and_response(columns: Sequence[str], options: Mapping[str, Any]) ->
     best = pl.col("probabilities").list.arg_max()
     if options["task"] == "text-classification":
         return class_names(pl.col("label"), options["labels"]), class_names(best, options["labels"])
-    words = pl.concat_list(pl.col(name).cast(pl.String) for name in columns if name.startswith("candidate"))
+    words = pl.concat_list(
+        pl.col(name).cast(pl.String) for name in columns if name.startswith("candidate")
+    )
     return words.list.drop_nulls().list.join(", "), words.list.get(best)
 
 
 def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
     """Returns the names of classes."""
-    return label.cast(pl.Int64).replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
+    return label.cast(pl.Int64).replace_strict(
+        dict(enumerate(labels)), default=None, return_dtype=pl.String
+    )
 
 
 def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
@@ -135,7 +160,9 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     if said["ranks"].null_count() == len(said):
         return TargetOutputs(probabilities, None)
     # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
-    in_top_k = (matrix_of_lists(said["ranks"]) <= options["top_k"]) & (matrix_of_lists(said["tokens"]) == 1)
+    in_top_k = (matrix_of_lists(said["ranks"]) <= options["top_k"]) & (
+        matrix_of_lists(said["tokens"]) == 1
+    )
     return TargetOutputs(probabilities, in_top_k)
 
 

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 CLASSIFICATION = "text-classification"
 TASK_ANSWERS = {CLASSIFICATION: "choice", "fill-mask": "choice", "question-answering": "span"}
 """The kind of the answers."""
-OUTPUT_TYPES: dict[str, Sort] = {CLASSIFICATION: "classes", "fill-mask": "words", "question-answering": "answers"}
+OUTPUT_TYPES: dict[str, Sort] = {
+    CLASSIFICATION: "classes",
+    "fill-mask": "words",
+    "question-answering": "answers",
+}
 """What records there are of the answers, and so which scores can be asked for."""
 # Measured on the packs of word_lists/counterfactual; their instances take 6.0 to 6.6 bytes a row.
 BYTES_PER_PREDICTION = {CLASSIFICATION: 10.6, "fill-mask": 29.3, "question-answering": 3.4}
@@ -114,7 +118,9 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
     ]
     ordered = sorted(range(len(forms)), key=is_word.__getitem__)
     pattern = re.compile(
-        "|".join([*(f"(?P<group{place}>{forms[place]})" for place in ordered), CASE_PLACEHOLDER.pattern])
+        "|".join(
+            [*(f"(?P<group{place}>{forms[place]})" for place in ordered), CASE_PLACEHOLDER.pattern]
+        )
     )
     implicit: Counter[str] = Counter()
     return [tuple(text_parts(text, pattern, group_tokens, implicit)) for text in texts]
@@ -130,7 +136,11 @@ def text_parts(
             yield text[end : match.start()]
         end = match.end()
         if match["name"] is None:
-            yield next(GroupSlot(token) for number, token in enumerate(group_tokens) if match[f"group{number}"])
+            yield next(
+                GroupSlot(token)
+                for number, token in enumerate(group_tokens)
+                if match[f"group{number}"]
+            )
             continue
         if match["number"] is None:
             implicit[match["name"]] += 1
@@ -326,14 +336,22 @@ class CasePack:
 
     def count_terms(self, template: CaseTemplate) -> int:
         """Returns the number of identity terms, or of their combinations, that a template is asked about."""
-        sizes = {bias_type: sum(map(len, groups.values())) for bias_type, groups in self.biases.items()}
-        return sum(prod(sizes[kind] for kind in kinds) for kinds in self.bias_types(self.tokens(template)))
+        sizes = {
+            bias_type: sum(map(len, groups.values())) for bias_type, groups in self.biases.items()
+        }
+        return sum(
+            prod(sizes[kind] for kind in kinds) for kinds in self.bias_types(self.tokens(template))
+        )
 
     @cached_property
     def tokens_in_fillings(self) -> dict[str, list[str]]:
         """The group tokens in the fillings of each token."""
         return {
-            token: [group for group in self.group_tokens if any(group in filling for filling in fillings)]
+            token: [
+                group
+                for group in self.group_tokens
+                if any(group in filling for filling in fillings)
+            ]
             for token, fillings in self.fillings.items()
         }
 
@@ -354,7 +372,9 @@ class CasePack:
         for bias_types in self.bias_types(tokens):
             parts = [self.biases[bias_type] for bias_type in bias_types]
             for groups in product(*parts):
-                for terms in product(*(part[group] for part, group in zip(parts, groups, strict=True))):
+                for terms in product(
+                    *(part[group] for part, group in zip(parts, groups, strict=True))
+                ):
                     yield Identity(bias_types, groups, terms)
 
     def digest(self) -> str:

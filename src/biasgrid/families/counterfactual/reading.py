@@ -41,7 +41,11 @@ from biasgrid.families.counterfactual.pack import (
     readable_text,
     split_texts,
 )
-from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
+from biasgrid.families.counterfactual.templates import (
+    TaskChecks,
+    check_distinct_templates,
+    read_case_templates,
+)
 from biasgrid.families.family import TokenCounts
 
 MOST_CASE_INSTANCES = 2**32 - 1
@@ -56,7 +60,10 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     group_tokens = header.group_tokens if header else {}
     templates = [each.template for each in located]
     tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
-    used = {token: texts_of_fillings(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
+    used = {
+        token: texts_of_fillings(fillings.of.get(token, []), list(group_tokens), faults)
+        for token in tokens
+    }
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
     check_distinct_templates(located, faults)
     if header and files.task:
@@ -65,12 +72,19 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     if not faults and pack.instances > MOST_CASE_INSTANCES:
         problem = f"{pack.instances:,} instances"
         faults.append(
-            Fault(str(files.templates), "", problem, f"at most {MOST_CASE_INSTANCES:,}: use fewer placeholders")
+            Fault(
+                str(files.templates),
+                "",
+                problem,
+                f"at most {MOST_CASE_INSTANCES:,}: use fewer placeholders",
+            )
         )
     return pack, list(dict.fromkeys(faults))
 
 
-def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -> dict[str, GroupTerms]:
+def read_biases(
+    path: Path, chosen: Sequence[str] | None, faults: list[Fault]
+) -> dict[str, GroupTerms]:
     """Reads `{bias type: {group: [identity term, ...]}}`; adds what is wrong to the faults.
 
     Args:
@@ -78,7 +92,9 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
         chosen: which bias types to return, in the order of the file; None for all.
         faults: where to add what is wrong.
     """
-    content = read_object(path, "an object of bias types: {bias type: {group: [identity term, ...]}}", faults)
+    content = read_object(
+        path, "an object of bias types: {bias type: {group: [identity term, ...]}}", faults
+    )
     if content is None:
         return {}
     if not content:
@@ -87,22 +103,40 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
     for name in chosen or ():
         if name not in content:
             faults.append(
-                Fault(str(path), "", f"has no bias type {name!r}{nearest_name(name, content)}", one_of(content))
+                Fault(
+                    str(path),
+                    "",
+                    f"has no bias type {name!r}{nearest_name(name, content)}",
+                    one_of(content),
+                )
             )
-    biases = {name: read_groups_of_bias(str(path), name, groups, faults) for name, groups in content.items()}
+    biases = {
+        name: read_groups_of_bias(str(path), name, groups, faults)
+        for name, groups in content.items()
+    }
     return {name: groups for name, groups in biases.items() if chosen is None or name in chosen}
 
 
 def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fault]) -> GroupTerms:
     """Reads the groups of a bias type."""
     if not isinstance(content, dict):
-        faults.append(Fault(file, bias_type, f"is {json_type(content)}", "an object: {group: [identity term, ...]}"))
+        faults.append(
+            Fault(
+                file,
+                bias_type,
+                f"is {json_type(content)}",
+                "an object: {group: [identity term, ...]}",
+            )
+        )
         return {}
     if len(content) < 2:
         count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
         faults.append(Fault(file, bias_type, count, "at least two groups to compare"))
     check_names(file, bias_type, "group", content, faults)
-    groups = {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
+    groups = {
+        group: read_terms(file, f"{bias_type}.{group}", terms, faults)
+        for group, terms in content.items()
+    }
     group_of: dict[str, str] = {}
     for group, terms in groups.items():
         for term in dict.fromkeys(map(fold_name, terms)):
@@ -110,7 +144,12 @@ def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fa
             if other != group:
                 problem = f"the term {as_json(term)} is already in the group {as_json(other)}"
                 faults.append(
-                    Fault(file, f"{bias_type}.{group}", problem, "each term in only one group of a bias type")
+                    Fault(
+                        file,
+                        f"{bias_type}.{group}",
+                        problem,
+                        "each term in only one group of a bias type",
+                    )
                 )
     return groups
 
@@ -131,7 +170,14 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     check_alike(file, where, "term", terms, faults)
     for term, count in Counter(terms).items():
         if count > 1:
-            faults.append(Fault(file, where, f"{as_json(term)} appears {count} times", "each term once in a group"))
+            faults.append(
+                Fault(
+                    file,
+                    where,
+                    f"{as_json(term)} appears {count} times",
+                    "each term once in a group",
+                )
+            )
     return terms
 
 
@@ -141,41 +187,61 @@ def term_problem(term: Any) -> str | None:
         return f"is {json_type(term)}"
     if MASK_TOKEN in term:
         return f"{as_json(term)} contains a mask"
-    return f"{as_json(term)} contains a placeholder that nothing fills" if CASE_PLACEHOLDER.search(term) else None
+    return (
+        f"{as_json(term)} contains a placeholder that nothing fills"
+        if CASE_PLACEHOLDER.search(term)
+        else None
+    )
 
 
-def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
+def check_names(
+    file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]
+) -> None:
     """Reports names that look like others, and those that could be mistaken for names of an intersection."""
     check_alike(file, where, what, names, faults)
     for name in names:
         # At the end of a name the sign would make a join with the one that follows it.
         if JOIN in f" {name} ":
             expected = f"no & as a word: {JOIN!r} joins the parts of an intersection"
-            faults.append(Fault(file, where, f"the {what} {as_json(name)} contains & as a word", expected))
+            faults.append(
+                Fault(file, where, f"the {what} {as_json(name)} contains & as a word", expected)
+            )
         elif problem := spacing_problem(name):
             faults.append(Fault(file, where, f"the {what} {as_json(name)} {problem}", SPACING))
 
 
-def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
+def check_alike(
+    file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]
+) -> None:
     """Reports names that are others but for case or their normal form."""
     for name, other in similar_names(names):
-        problem = f"the {what} {as_json(name)} differs from {as_json(other)} only in case or normal form"
+        problem = (
+            f"the {what} {as_json(name)} differs from {as_json(other)} only in case or normal form"
+        )
         faults.append(Fault(file, where, problem, f"each {what} once"))
 
 
-def check_group_tokens(file: str, biases: dict[str, GroupTerms], tokens: Collection[str], faults: list[Fault]) -> None:
+def check_group_tokens(
+    file: str, biases: dict[str, GroupTerms], tokens: Collection[str], faults: list[Fault]
+) -> None:
     """Reports terms that hold what other terms replace."""
     for bias_type, groups in biases.items():
         for group, terms in groups.items():
             for term in terms:
                 # What has the form of a placeholder is reported as one.
-                held = [token for token in tokens if token in term and not CASE_PLACEHOLDER.search(term)]
+                held = [
+                    token for token in tokens if token in term and not CASE_PLACEHOLDER.search(term)
+                ]
                 for token in held:
                     problem = f"the term {as_json(term)} contains the group token {token}"
-                    faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))
+                    faults.append(
+                        Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens")
+                    )
 
 
-def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
+def texts_of_fillings(
+    fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]
+) -> list[str]:
     """Returns the distinct texts of fillings, group tokens without their numbers; reports other placeholders."""
     texts = []
     for filling in fillings:
@@ -184,7 +250,10 @@ def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str]
             problem = f"{filling.text!r} contains a placeholder that nothing fills"
             faults.append(
                 Fault(
-                    filling.file, f"line {filling.line}", problem, "a text with no placeholder other than a group token"
+                    filling.file,
+                    f"line {filling.line}",
+                    problem,
+                    "a text with no placeholder other than a group token",
                 )
             )
         texts.append(readable_text(parts))
@@ -215,7 +284,8 @@ class PlannedCases:
         chosen = cases_of_sample(self.pack, self.pack.sample)
         blocks = self.pack.blocks
         return sum(
-            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
+            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms
+            for block in blocks
         )
 
     def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
@@ -231,6 +301,10 @@ class PlannedCases:
             rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
         # Every tokenizer writes its mask otherwise; any word can replace that one token.
         return [
-            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
+            (
+                context or "",
+                text.replace(MASK_TOKEN, "it"),
+                [word for word in words if word is not None],
+            )
             for context, text, *words in rows
         ]

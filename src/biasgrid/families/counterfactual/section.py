@@ -46,16 +46,22 @@ class CounterfactualDataset(DatasetSection):
         ),
     )
     target_scoring: TargetScoring = Field(
-        "joint", description="for masked language models: how words of several tokens are scored (see docs/scoring.md)"
+        "joint",
+        description="for masked language models: how words of several tokens are scored (see docs/scoring.md)",
     )
     top_k: int = Field(
-        5, ge=1, description="for masked language models: how many of the most probable words count as right"
+        5,
+        ge=1,
+        description="for masked language models: how many of the most probable words count as right",
     )
     measures: list[GroupMeasure] | None = Field(
         None, min_length=1, description="comparisons of groups; default: all that are possible"
     )
     failure_threshold: float = Field(
-        0.1, ge=0, le=1, description="a case fails if the scores of its groups differ by more than this"
+        0.1,
+        ge=0,
+        le=1,
+        description="a case fails if the scores of its groups differ by more than this",
     )
 
     @field_validator("labels")
@@ -75,7 +81,9 @@ class CounterfactualDataset(DatasetSection):
     def _one_of_labels(cls, fixed_class: str | None, info: ValidationInfo) -> str | None:
         labels = info.data.get("labels")
         if fixed_class is not None and labels is not None and fixed_class not in labels:
-            raise ValueError(f"expected {one_of(labels) if labels else 'no such key but for classifiers'}")
+            raise ValueError(
+                f"expected {one_of(labels) if labels else 'no such key but for classifiers'}"
+            )
         return fixed_class
 
     @property

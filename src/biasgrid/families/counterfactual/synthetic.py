@@ -42,15 +42,21 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The signed difference of each two groups of a bias type (schema `SYNTHETIC`).
     """
     # Where several groups have the same text, a model can learn no more than their mean.
-    slants = with_slants(instances, bias).with_columns(value=pl.col("slant").mean().over(TEXTS_OF_CASE) / 2)
+    slants = with_slants(instances, bias).with_columns(
+        value=pl.col("slant").mean().over(TEXTS_OF_CASE) / 2
+    )
     groups = means_by(slants, GROUP_OF_CASE).join(
-        slants.select("group").unique(maintain_order=True).with_row_index("place"), on="group", maintain_order="left"
+        slants.select("group").unique(maintain_order=True).with_row_index("place"),
+        on="group",
+        maintain_order="left",
     )
     pairs = groups.join(groups, on="bias_type", suffix=" of other", maintain_order="left_right")
     effects = pairs.filter(pl.col("place") < pl.col("place of other")).select(
         *GROUP_OF_CASE, other="group of other", value=pl.col("value") - pl.col("value of other")
     )
-    options = options_text(score="mean_class_probability", argument=bias.options["fixed_class"], mode=EACH_CASE)
+    options = options_text(
+        score="mean_class_probability", argument=bias.options["fixed_class"], mode=EACH_CASE
+    )
     return known_effect_rows(effects, bias, "difference", options)
 
 
@@ -77,16 +83,22 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """
     repeats, labels = bias.repeats, bias.labels
     fixed = labels.index(bias.options["fixed_class"])
-    wrong = pl.when(pl.col("label") == fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2
+    wrong = (
+        pl.when(pl.col("label") == fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2
+    )
     of_class = (*GROUP_OF_CASE, "label")
     texts = with_counts(with_slants(instances, bias), repeats * wrong, of_class, bias)
     # The other classes are said of texts of the fixed class in turn, over all texts of a group.
     texts = texts.with_columns(last=pl.col("count").cum_sum().over(of_class)).sort("instance")
     others = [label for label in labels if label != labels[fixed]]
     lines = []
-    for text, pair, label, count, last in texts.select(*TEXTS_OF_CASE, "label", "count", "last").iter_rows():
+    for text, pair, label, count, last in texts.select(
+        *TEXTS_OF_CASE, "label", "count", "last"
+    ).iter_rows():
         said = others if label == fixed else [labels[fixed]]
         of_wrong = [said[place % len(said)] for place in range(last - count, last)]
         inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
-        lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + of_wrong}))
+        lines.append(
+            json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + of_wrong})
+        )
     return text_lines(lines)

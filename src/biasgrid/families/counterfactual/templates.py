@@ -38,7 +38,9 @@ TEMPLATE_KEYS = {
     "templates": "a list of templates",
 }
 TEMPLATE_EXPECTED = f"an object with the keys {', '.join(TEMPLATE_KEYS)}"
-GROUP_TOKEN_EXPECTED = 'a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'
+GROUP_TOKEN_EXPECTED = (
+    'a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'
+)
 LABEL_EXPECTED = "a class (an integer from 0), a list of target words, or an answer (a string)"
 PLACEHOLDER_EXPECTED = "placeholders such as <x> and <x:2>, with letters, digits and _ in the name"
 LARGEST_CLASS = 2**15 - 1
@@ -97,7 +99,12 @@ def read_case_templates(
     files = template_files(path)
     if not files:
         faults.append(
-            Fault(str(path), "", "this folder contains no template file", "at least one file whose name ends in .json")
+            Fault(
+                str(path),
+                "",
+                "this folder contains no template file",
+                "at least one file whose name ends in .json",
+            )
         )
     first: tuple[str, TemplateHeader] | None = None
     read: list[LocatedTemplate] = []
@@ -124,16 +131,28 @@ def read_header(
         for key in content
         if key not in TEMPLATE_KEYS
     ]
-    faults += [Fault(file, key, "missing key", meaning) for key, meaning in TEMPLATE_KEYS.items() if key not in content]
+    faults += [
+        Fault(file, key, "missing key", meaning)
+        for key, meaning in TEMPLATE_KEYS.items()
+        if key not in content
+    ]
     if len(faults) > before:
         return None
     if not isinstance(content["templates"], list) or not content["templates"]:
-        problem = "no templates" if content["templates"] == [] else f"is {json_type(content['templates'])}"
+        problem = (
+            "no templates"
+            if content["templates"] == []
+            else f"is {json_type(content['templates'])}"
+        )
         faults.append(Fault(file, "templates", problem, TEMPLATE_KEYS["templates"]))
     tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
     names = content["input_names"]
     if not is_names(names) or len(set(names)) != len(names) or len(names) > 2:
-        faults.append(Fault(file, "input_names", f"is {as_json(names)}", "a list of one or two different names"))
+        faults.append(
+            Fault(
+                file, "input_names", f"is {as_json(names)}", "a list of one or two different names"
+            )
+        )
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
@@ -143,7 +162,11 @@ def read_header(
 
 def is_names(value: Any) -> bool:
     """Says whether a value is a list of strings, with at least one and none of them empty."""
-    return isinstance(value, list) and bool(value) and all(isinstance(name, str) and name for name in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(name, str) and name for name in value)
+    )
 
 
 def read_group_tokens(
@@ -158,14 +181,30 @@ def read_group_tokens(
     for token, bias_type in content.items():
         where = f"group_token.{token}"
         for longer in (other for other in content if token in other and token != other):
-            faults.append(Fault(file, where, f"is part of {longer!r}", "group tokens none of which is part of another"))
+            faults.append(
+                Fault(
+                    file,
+                    where,
+                    f"is part of {longer!r}",
+                    "group tokens none of which is part of another",
+                )
+            )
         if not isinstance(bias_type, str):
-            faults.append(Fault(file, where, f"is {json_type(bias_type)}", "the name of a bias type"))
+            faults.append(
+                Fault(file, where, f"is {json_type(bias_type)}", "the name of a bias type")
+            )
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
         elif list(content.values()).index(bias_type) != list(content).index(token):
-            faults.append(Fault(file, where, f"{bias_type!r} a second time", "a different bias type for each token"))
+            faults.append(
+                Fault(
+                    file,
+                    where,
+                    f"{bias_type!r} a second time",
+                    "a different bias type for each token",
+                )
+            )
     return content
 
 
@@ -191,7 +230,11 @@ def check_label_kinds(read: Iterable[LocatedTemplate], faults: list[Fault]) -> N
         ours, theirs = label_type(located.template), label_type(first.template)
         if ours != theirs:
             problem = f"its label is {ours}, that of {first.where} in {first.file} is {theirs}"
-            faults.append(Fault(located.file, located.where, problem, "the same kind of label in all templates"))
+            faults.append(
+                Fault(
+                    located.file, located.where, problem, "the same kind of label in all templates"
+                )
+            )
 
 
 def label_type(template: CaseTemplate) -> str:
@@ -239,7 +282,9 @@ class TemplateReader:
         if not self.has_fields(where, content):
             return None
         fields = {name: value for name, value in content.items() if isinstance(value, str)}
-        texts = dict(zip(fields, split_texts(fields.values(), list(self.header.group_tokens)), strict=True))
+        texts = dict(
+            zip(fields, split_texts(fields.values(), list(self.header.group_tokens)), strict=True)
+        )
         inputs = tuple(texts[name] for name in self.header.input_names)
         filled = [self.check_placeholders(f"{where}.{name}", text) for name, text in texts.items()]
         if all(filled):
@@ -255,7 +300,11 @@ class TemplateReader:
     def has_fields(self, where: str, content: dict[str, Any]) -> bool:
         """Reports inputs and labels that are missing or of a wrong type; says whether all are right."""
         before = len(self.faults)
-        others = [name for name in content if name not in (*self.header.input_names, self.header.label_name)]
+        others = [
+            name
+            for name in content
+            if name not in (*self.header.input_names, self.header.label_name)
+        ]
         for name in self.header.input_names:
             if name not in content:
                 self.fault(
@@ -268,7 +317,9 @@ class TemplateReader:
         label = self.header.label_name
         if label not in content:
             self.fault(
-                where, f"no {label!r}{nearest_name(label, others)}", f"the label {label!r}, because label_name names it"
+                where,
+                f"no {label!r}{nearest_name(label, others)}",
+                f"the label {label!r}, because label_name names it",
             )
         elif not is_label(content[label]):
             self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL_EXPECTED)
@@ -283,10 +334,16 @@ class TemplateReader:
         names = [token.strip("<>") for token in allowed]
         for token in dict.fromkeys(part.token for part in text if isinstance(part, Slot)):
             if token not in known:
-                self.fault(where, f"nothing fills <{token}>{self.hint(token, names)}", one_of(allowed))
+                self.fault(
+                    where, f"nothing fills <{token}>{self.hint(token, names)}", one_of(allowed)
+                )
             elif not known[token]:
-                self.fault(where, f"no fillings for <{token}>: its files are empty", "one filling per line")
-        for found in ALMOST_PLACEHOLDER.findall("\n".join(part for part in text if isinstance(part, str))):
+                self.fault(
+                    where, f"no fillings for <{token}>: its files are empty", "one filling per line"
+                )
+        for found in ALMOST_PLACEHOLDER.findall(
+            "\n".join(part for part in text if isinstance(part, str))
+        ):
             name = found[1:-1].split(":")[0]
             hint = "" if name in known else nearest_name(name, names)
             if name in known or hint:
@@ -300,13 +357,17 @@ class TemplateReader:
         near = nearest_name(token, names)
         return near if near or self.fillings.named else "; the dataset names no `fillings`"
 
-    def check_groups(self, where: str, inputs: Iterable[TemplateText], answer: TemplateText) -> None:
+    def check_groups(
+        self, where: str, inputs: Iterable[TemplateText], answer: TemplateText
+    ) -> None:
         """Reports a template that does not tell social groups apart."""
         held = self.group_tokens_in(inputs)
         if not held:
             self.fault(where, "no group token in its inputs", one_of(self.header.group_tokens))
         elif missing := self.group_tokens_in([answer]) - held:
-            problem = f"no {sorted(missing)[0]} in its inputs, but one in {self.header.label_name!r}"
+            problem = (
+                f"no {sorted(missing)[0]} in its inputs, but one in {self.header.label_name!r}"
+            )
             self.fault(where, problem, "each group token of the label in an input as well")
 
     def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
@@ -362,14 +423,18 @@ class TaskChecks:
                 self.check_targets(one, template.targets)
                 if self.has_inputs(one, 1, "one name, for the text with the mask"):
                     self.check_masks(one, template.inputs[0])
-            if template.answer is not None and self.has_inputs(one, 2, "two names, for the question and the context"):
+            if template.answer is not None and self.has_inputs(
+                one, 2, "two names, for the question and the context"
+            ):
                 self.check_answer(one, template.answer, template.inputs[1])
 
     def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
         """Reports another number of inputs than models read; says whether it is right."""
         if len(located.template.inputs) != count:
             names = as_json(self.header.input_names)
-            self.faults.append(Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}"))
+            self.faults.append(
+                Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}")
+            )
         return len(located.template.inputs) == count
 
     def check_masks(self, located: LocatedTemplate, text: TemplateText) -> None:
@@ -377,12 +442,16 @@ class TaskChecks:
         least = most = 0
         for part in text:
             counts = (
-                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]] if isinstance(part, Slot) else []
+                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]]
+                if isinstance(part, Slot)
+                else []
             )
             counts += [part.count(MASK_TOKEN)] if isinstance(part, str) else []
             least, most = least + min(counts, default=0), most + max(counts, default=0)
         if (least, most) != (1, 1):
-            problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
+            problem = (
+                f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
+            )
             where = f"{located.where}.{self.header.input_names[0]}"
             self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
 
@@ -396,31 +465,46 @@ class TaskChecks:
                 twice = f"the target word {as_json(word)} appears {count} times"
                 self.faults.append(Fault(located.file, where, twice, "each target word once"))
             if problem:
-                self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
+                self.faults.append(
+                    Fault(
+                        located.file, where, f"the target word {as_json(word)} {problem}", SPACING
+                    )
+                )
             elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
                 held = f"the target word {as_json(word)} contains a placeholder"
                 self.faults.append(Fault(located.file, where, held, "only words"))
 
-    def check_answer(self, located: LocatedTemplate, answer: TemplateText, context: TemplateText) -> None:
+    def check_answer(
+        self, located: LocatedTemplate, answer: TemplateText, context: TemplateText
+    ) -> None:
         """Reports an answer that is not in the context in every instance; capital letters are all one."""
         # Once what has few fillings is filled, the answer is often in it whatever fills the rest.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
         parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
-        marks: dict[Slot | GroupSlot, str] = {part: chr(FIRST_MARK + place) for place, part in enumerate(parts)}
+        marks: dict[Slot | GroupSlot, str] = {
+            part: chr(FIRST_MARK + place) for place, part in enumerate(parts)
+        }
         holes = [(marks[part], self.values(part, marks)) for part in parts]
         found = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
         if found:
             where = f"{located.where}.{self.header.label_name}"
             problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
-            self.faults.append(Fault(located.file, where, problem, "an answer that appears in the context"))
+            self.faults.append(
+                Fault(located.file, where, problem, "an answer that appears in the context")
+            )
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
         """Returns what fills a hole, with marks for the group tokens in it."""
         if isinstance(part, GroupSlot):
             named = self.header.group_tokens[part.token]
-            chosen = [groups for bias_type, groups in self.biases.items() if named in (None, bias_type)]
+            chosen = [
+                groups for bias_type, groups in self.biases.items() if named in (None, bias_type)
+            ]
             return [term for groups in chosen for terms in groups.values() for term in terms]
-        texts = [split_texts([filling], list(self.header.group_tokens))[0] for filling in self.fillings[part.token]]
+        texts = [
+            split_texts([filling], list(self.header.group_tokens))[0]
+            for filling in self.fillings[part.token]
+        ]
         return [mark_holes(text, marks) for text in texts]
 
 

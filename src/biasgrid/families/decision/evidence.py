@@ -37,7 +37,12 @@ def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFra
     apart = pl.when(is_below).then(-pl.col("apart")).otherwise("apart")
     pairs = pairs.with_columns(apart, unit_value=apart.mean().over(*NUMBER, "template"))
     ordered = pairs.sort(
-        "unit_value", "template", "apart", "instance", descending=[True, False, True, False], nulls_last=True
+        "unit_value",
+        "template",
+        "apart",
+        "instance",
+        descending=[True, False, True, False],
+        nulls_last=True,
     )
     return with_both_sides(ordered)
 
@@ -53,13 +58,21 @@ def pairs_of_people(rows: pl.DataFrame, name: str, reference: str) -> pl.DataFra
     alike = ["template", "age", *(other for other in COMPARED if other != name)]
     shown = ["instance", "log_odds", "yes", "no"]
     people = rows.filter(pl.col(name) != reference).select(*alike, "question", *shown, group=name)
-    others = rows.filter(pl.col(name) == reference).select(*alike, *(pl.col(each).alias(f"{each}_2") for each in shown))
+    others = rows.filter(pl.col(name) == reference).select(
+        *alike, *(pl.col(each).alias(f"{each}_2") for each in shown)
+    )
     pairs = people.join(others, on=alike, how="inner", maintain_order="left")
     apart = pl.col("log_odds") - pl.col("log_odds_2")
     return pairs.select(
-        "group", "template", "question", *shown, *(f"{each}_2" for each in shown),
-        bias_type=pl.lit(name), other=pl.lit(reference), apart=apart,
-    )  # fmt: skip
+        "group",
+        "template",
+        "question",
+        *shown,
+        *(f"{each}_2" for each in shown),
+        bias_type=pl.lit(name),
+        other=pl.lit(reference),
+        apart=apart,
+    )
 
 
 def with_both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -69,12 +82,20 @@ def with_both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     shared = ["place", "bias_type", "template", "unit_value"]
     sides = [
         numbered.select(
-            *shared, instance=f"instance{own}", partner=f"instance{of_other}", score=f"log_odds{own}",
-            p_yes=f"yes{own}", p_no=f"no{own}", first="group", second="other",
-            group="other" if own else "group", other="group" if own else "other", **named,
+            *shared,
+            instance=f"instance{own}",
+            partner=f"instance{of_other}",
+            score=f"log_odds{own}",
+            p_yes=f"yes{own}",
+            p_no=f"no{own}",
+            first="group",
+            second="other",
+            group="other" if own else "group",
+            other="group" if own else "other",
+            **named,
         )
         for own, of_other in (("", "_2"), ("_2", ""))
-    ]  # fmt: skip
+    ]
     return pl.concat(sides).sort("place", maintain_order=True).drop("place")
 
 
@@ -85,7 +106,9 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of both groups."""
-    return instances.filter(pl.col(about["bias_type"]).cast(pl.String).is_in([about["group"], about["other"]]))
+    return instances.filter(
+        pl.col(about["bias_type"]).cast(pl.String).is_in([about["group"], about["other"]])
+    )
 
 
 SENTENCES = Sentences(

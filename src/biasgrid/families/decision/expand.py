@@ -23,10 +23,17 @@ def expand(decisions: Decisions) -> Expansion:
         {
             "text": [files.prompt.replace(DECISION, row.text) for row in rows],
             "template": [number[row.question] for row in rows],
-            **{name: [getattr(row, name) for row in rows] for name in ("question", "age", "gender", "race")},
+            **{
+                name: [getattr(row, name) for row in rows]
+                for name in ("question", "age", "gender", "race")
+            },
         }
     )
-    candidates = {f"candidate{place}": pl.lit(answer) for place, answer in enumerate(ANSWERS, start=1)}
+    candidates = {
+        f"candidate{place}": pl.lit(answer) for place, answer in enumerate(ANSWERS, start=1)
+    }
     asked = {"questions": len(chosen), "rows": len(rows)}
     coverage = coverage_of_design(asked, {"questions": len(questions), "rows": len(decisions.rows)})
-    return expand_rows(table.with_columns(system=pl.lit(files.system, pl.String), **candidates), KEYS, coverage)
+    return expand_rows(
+        table.with_columns(system=pl.lit(files.system, pl.String), **candidates), KEYS, coverage
+    )

@@ -42,7 +42,11 @@ class DecisionFamily(Family):
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that texts have no odds."""
-        return "no probability of Yes in written texts" if grid.models[model].source.precomputed == "texts" else ""
+        return (
+            "no probability of Yes in written texts"
+            if grid.models[model].source.precomputed == "texts"
+            else ""
+        )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
         """Returns the file of a dataset, and how it is asked."""
@@ -69,7 +73,9 @@ class DecisionFamily(Family):
             first.setdefault(row.question, row.text)
         return list(first.values())
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         section, key = section_of(DecisionDataset, grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, len(lists.rows), "questions")

@@ -38,9 +38,13 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             "favourable answer.",
             drawn.sort(*largest, nulls_last=True, maintain_order=True),
             {
-                "By": ("name", "bias_type"), "Group": ("name", "group"), "Compared with": ("name", "other"),
-                "Difference": ("number", "value"), **INTERVAL_COLUMNS, "q": ("number", "q"),
+                "By": ("name", "bias_type"),
+                "Group": ("name", "group"),
+                "Compared with": ("name", "other"),
+                "Difference": ("number", "value"),
+                **INTERVAL_COLUMNS,
+                "q": ("number", "q"),
                 "P(Yes)": ("number", "yes_share"),
             },
         )
-    }  # fmt: skip
+    }

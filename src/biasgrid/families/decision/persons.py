@@ -38,12 +38,18 @@ class Persons(NamedTuple):
     @property
     def names(self) -> list[str]:
         """Their names, such as `20, female, white`."""
-        return [f"{age:g}, {gender}, {race}" for age, gender, race in self.table.select(DESCRIBED).rows()]
+        return [
+            f"{age:g}, {gender}, {race}"
+            for age, gender, race in self.table.select(DESCRIBED).rows()
+        ]
 
     @property
     def design(self) -> FloatArray:
         """The additive model of age (a factor), gender and race; shape (persons, parameters)."""
-        levels = [self.table.select(pl.col(name).rank("dense") - 1).to_series().to_numpy() for name in DESCRIBED]
+        levels = [
+            self.table.select(pl.col(name).rank("dense") - 1).to_series().to_numpy()
+            for name in DESCRIBED
+        ]
         indicators = [level[:, None] == np.arange(1, level.max() + 1) for level in levels]
         return np.column_stack([np.ones(len(self.table)), *indicators]).astype(np.float64)
 
@@ -55,7 +61,9 @@ class Persons(NamedTuple):
         """
         if not self.stand_in_all:
             return unknown_along(self.names, len(squared_weights))
-        return residuals_along(self.names, self.table["mean"].to_numpy(), self.design, squared_weights)
+        return residuals_along(
+            self.names, self.table["mean"].to_numpy(), self.design, squared_weights
+        )
 
     def of_differences(self, name: str, groups: pl.Series, reference: str) -> Along:
         """Returns how differences of groups from their reference vary with persons.

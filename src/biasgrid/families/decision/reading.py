@@ -65,7 +65,9 @@ class Decisions:
         """A digest of what makes the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
-        return sha256(json.dumps([self.rows, files.prompt, files.system, sample]).encode()).hexdigest()[:16]
+        return sha256(
+            json.dumps([self.rows, files.prompt, files.system, sample]).encode()
+        ).hexdigest()[:16]
 
 
 def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
@@ -83,7 +85,9 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
             first = found.setdefault(decision[1:], row.where)
             if first != row.where:
                 problem = f"question {question} about {decision.age:g}, {gender}, {race} is already in {first}"
-                faults.append(Fault(str(files.file), row.where, problem, "each person once per question"))
+                faults.append(
+                    Fault(str(files.file), row.where, problem, "each person once per question")
+                )
             rows.append(decision)
     except InputError as error:
         faults += error.faults
@@ -101,9 +105,13 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if name == "age" and not math.isfinite(years_of(value)):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number of years")
-        elif name == "decision_question_id" and not (is_number or (isinstance(value, str) and value.strip())):
+        elif name == "decision_question_id" and not (
+            is_number or (isinstance(value, str) and value.strip())
+        ):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
-        elif name not in ("age", "decision_question_id") and not (isinstance(value, str) and value.strip()):
+        elif name not in ("age", "decision_question_id") and not (
+            isinstance(value, str) and value.strip()
+        ):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
         elif isinstance(value, str) and (hidden := hidden_character(value)):
             yield Fault(str(file), f"{row.where}, {name}", f"contains {hidden}", VISIBLE_CHARACTERS)

@@ -19,8 +19,12 @@ class DecisionDataset(DatasetSection):
     family: Literal["decision"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
     file: str = Field(description="rows of discrim-eval, explicit or implicit: JSON lines")
-    prompt: str = Field(PROMPT, description=f"prompt, with `{DECISION}` in the place of the decision")
-    system: str | None = Field(None, min_length=1, description="system text, for models that take one")
+    prompt: str = Field(
+        PROMPT, description=f"prompt, with `{DECISION}` in the place of the decision"
+    )
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
     reference_gender: str = Field("male", description="gender with which the others are compared")
     reference_race: str = Field("white", description="race with which the others are compared")
 

@@ -11,7 +11,12 @@ import polars as pl
 from biasgrid.families.cell import measured_values
 from biasgrid.families.decision.keys import COMPARED
 from biasgrid.families.decision.measures import measure, observe
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    corpus_of_answers,
+    even_steps,
+    known_effect_rows,
+)
 
 RAREST = 0.05
 """The share of the rarer answer where the strength is 1: without any there would be no odds."""
@@ -29,8 +34,12 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         Numbers of groups and of the cell (schema `SYNTHETIC`).
     """
     rows = with_probability_of_yes(instances, bias)
-    said = rows.select("instance", probabilities=pl.concat_list("probability", 1 - pl.col("probability")))
-    numbers = measured_values(measure, observe(instances, said, bias.options), bias.options).drop_nulls("value")
+    said = rows.select(
+        "instance", probabilities=pl.concat_list("probability", 1 - pl.col("probability"))
+    )
+    numbers = measured_values(
+        measure, observe(instances, said, bias.options), bias.options
+    ).drop_nulls("value")
     parts = numbers.partition_by("measure", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 
@@ -45,7 +54,9 @@ def with_probability_of_yes(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
 
 def parts_of_groups(names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
     """Returns how much each gender, or race, has of the strength."""
-    groups = pl.DataFrame({"group": names.unique().sort()}).with_columns(bias_type=pl.lit(names.name))
+    groups = pl.DataFrame({"group": names.unique().sort()}).with_columns(
+        bias_type=pl.lit(names.name)
+    )
     return dict(zip(groups["group"], even_steps(groups, bias), strict=True))
 
 

@@ -41,8 +41,14 @@ def letter_of_answer(answer: str) -> int | None:
     Letters in brackets come first, else that which stands alone, begins the answer before a mark, or ends it.
     """
     lower = answer.casefold()
-    outside = (LETTER_ALONE.fullmatch(lower), LETTER_BEFORE_MARK.match(answer), LETTER_AT_END.search(answer))
-    letters = {*LETTER_IN_BRACKETS.findall(lower)} or {found[1].casefold() for found in outside if found}
+    outside = (
+        LETTER_ALONE.fullmatch(lower),
+        LETTER_BEFORE_MARK.match(answer),
+        LETTER_AT_END.search(answer),
+    )
+    letters = {*LETTER_IN_BRACKETS.findall(lower)} or {
+        found[1].casefold() for found in outside if found
+    }
     return ord(letters.pop()) - ord("a") if len(letters) == 1 else None
 
 

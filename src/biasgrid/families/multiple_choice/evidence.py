@@ -24,7 +24,9 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     Returns:
         Columns of `EVIDENCE`; `score` is the lean of the answer and `unit_value` the mean of the item's, see `observe`.
     """
-    rows = cell.observations.filter(pl.col("condition").cast(pl.String) == AMBIGUOUS, ~pl.col("is_excluded"))
+    rows = cell.observations.filter(
+        pl.col("condition").cast(pl.String) == AMBIGUOUS, ~pl.col("is_excluded")
+    )
     rows = rows.with_columns(pl.col("row", "about").cast(pl.String)).drop_nulls("lean")
     if about:
         rows = rows.filter(row=about["bias_type"])
@@ -33,14 +35,19 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
         rows.with_columns(unit_value=pl.col("lean").mean().over("item"))
         .sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
         .select(
-            "template", "instance", "unit_value",
-            bias_type="row", group="about", unit="item", score="lean",
+            "template",
+            "instance",
+            "unit_value",
+            bias_type="row",
+            group="about",
+            unit="item",
+            score="lean",
             expected=named.list.get(pl.col("target")),
             said=named.list.get(pl.col("option")),
             measure=pl.lit("bias_ambiguous"),
             options=pl.lit(""),
         )
-    )  # fmt: skip
+    )
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:

@@ -24,7 +24,9 @@ def expand(questions: QuestionSet) -> Expansion:
     whole = {"items": len(questions.items), "rows": len(questions.items) * len(orders)}
     coverage = coverage_of_design({"items": len(items), "rows": len(rows)}, whole)
     system = pl.lit(questions.files.system, pl.String)
-    return expand_rows(rows.sort("item", maintain_order=True).with_columns(system=system), KEYS, coverage)
+    return expand_rows(
+        rows.sort("item", maintain_order=True).with_columns(system=system), KEYS, coverage
+    )
 
 
 def items_asked(questions: QuestionSet) -> list[int]:
@@ -40,9 +42,13 @@ def items_asked(questions: QuestionSet) -> list[int]:
         units[item.row, item.category, item.template, *people].append(place)
     strata: list[Strata] = []
     for (row, category, template, *_), places in units.items():
-        strata.append(((row, make_up([questions.items[place] for place in places])), (category, template)))
+        strata.append(
+            ((row, make_up([questions.items[place] for place in places])), (category, template))
+        )
     keys = ["\n".join(unit) for unit in units]
-    chosen = units_of_sample(strata, keys, questions.files.sample, [len(places) for places in units.values()])
+    chosen = units_of_sample(
+        strata, keys, questions.files.sample, [len(places) for places in units.values()]
+    )
     places_of_units = list(units.values())
     return sorted(place for unit in chosen for place in places_of_units[unit])
 
@@ -64,27 +70,44 @@ def item_table(questions: QuestionSet, items: Sequence[int]) -> pl.DataFrame:
     """Returns the items that are asked, with the family's columns but `places`, and what fills a prompt."""
     chosen = [questions.items[place] for place in items]
     texts = {name: [getattr(item, name) for item in chosen] for name in COPIED}
-    options = {f"option{place}": [item.options[place] for item in chosen] for place in range(OPTIONS)}
+    options = {
+        f"option{place}": [item.options[place] for item in chosen] for place in range(OPTIONS)
+    }
     return pl.DataFrame(
-        texts | options | {
+        texts
+        | options
+        | {
             "item": list(items),
             "item_id": [item.name for item in chosen],
             "template": [questions.templates[item.category, item.template] for item in chosen],
             "unknown_option": [item.unknown for item in chosen],
             "about": [item.group for item in chosen],
         },
-        schema_overrides=dict.fromkeys(("crossed", "about", "value"), pl.String) | {"target": pl.UInt8},
-    )  # fmt: skip
+        schema_overrides=dict.fromkeys(("crossed", "about", "value"), pl.String)
+        | {"target": pl.UInt8},
+    )
 
 
 COPIED = (
-    "context", "question", "row", "condition", "polarity", "options", "spoken", "label", "target", "is_excluded",
-    "crossed", "value",
-)  # fmt: skip
+    "context",
+    "question",
+    "row",
+    "condition",
+    "polarity",
+    "options",
+    "spoken",
+    "label",
+    "target",
+    "is_excluded",
+    "crossed",
+    "value",
+)
 """What items and instances, or what fills prompts, call by the same name."""
 
 
-def asked_in_order(table: pl.DataFrame, places: Sequence[int], questions: QuestionSet) -> pl.DataFrame:
+def asked_in_order(
+    table: pl.DataFrame, places: Sequence[int], questions: QuestionSet
+) -> pl.DataFrame:
     """Returns what is asked of items with their options in an order, by their numbers in the file."""
     variant = questions.files.variant
     if variant == SPANS:
@@ -110,8 +133,12 @@ def with_mentions(table: pl.DataFrame) -> pl.DataFrame:
         column
         for number in (0, 1)
         for column in (
-            pl.Series(f"candidate{number + 1}", [text for text, _ in rows[number::2]], dtype=pl.String),
-            pl.Series(f"position{number + 1}", [place for _, place in rows[number::2]], dtype=pl.UInt16),
+            pl.Series(
+                f"candidate{number + 1}", [text for text, _ in rows[number::2]], dtype=pl.String
+            ),
+            pl.Series(
+                f"position{number + 1}", [place for _, place in rows[number::2]], dtype=pl.UInt16
+            ),
         )
     ]
     return table.with_columns(columns)
@@ -125,17 +152,28 @@ def mention_in(context: str, *names: str) -> tuple[str | None, int | None]:
     return None, None
 
 
-def with_prompts(table: pl.DataFrame, places: Sequence[int], prompt: ItemPrompt, scored: bool) -> pl.DataFrame:
+def with_prompts(
+    table: pl.DataFrame, places: Sequence[int], prompt: ItemPrompt, scored: bool
+) -> pl.DataFrame:
     """Adds what models read, with the options in an order, and what is scored."""
     options = [pl.col(f"option{place}") for place in places]
     letters = [option_letter(place) for place in range(OPTIONS)]
-    lettered = [pl.concat_str(pl.lit(f"({letter}) "), option) for letter, option in zip(letters, options, strict=True)]
+    lettered = [
+        pl.concat_str(pl.lit(f"({letter}) "), option)
+        for letter, option in zip(letters, options, strict=True)
+    ]
     filling = {
         "context": pl.col("context"),
         "question": pl.col("question"),
         "options": pl.concat_str(lettered, separator=prompt.separator),
     }
-    parts = [filling[part] if number % 2 else pl.lit(part) for number, part in enumerate(prompt.parts)]
+    parts = [
+        filling[part] if number % 2 else pl.lit(part) for number, part in enumerate(prompt.parts)
+    ]
     answers = [pl.lit(letter) for letter in letters] if prompt.is_lettered else options
-    candidates = {f"candidate{number}": answer for number, answer in enumerate(answers, start=1)} if scored else {}
+    candidates = (
+        {f"candidate{number}": answer for number, answer in enumerate(answers, start=1)}
+        if scored
+        else {}
+    )
     return table.with_columns(text=pl.concat_str(parts), **candidates)

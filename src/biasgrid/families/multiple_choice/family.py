@@ -53,14 +53,21 @@ class MultipleChoice(Family):
         """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
         section, task = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model].task
         # Published texts are read whatever the dataset asks others for.
-        written = PRECOMPUTED if grid.models[model].source.precomputed == "texts" else section.answers
+        written = (
+            PRECOMPUTED if grid.models[model].source.precomputed == "texts" else section.answers
+        )
         variant = written if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
-        options = {**section.model_dump(include={"prompt", "matching"}), **section.language_option(grid.word_lists)}
+        options = {
+            **section.model_dump(include={"prompt", "matching"}),
+            **section.language_option(grid.word_lists),
+        }
         # Sections of extractive models alone have the key, and not where their answers are in a file.
         if variant == SPANS and getattr(grid.models[model], "no_answer", False):
-            return Question(variant, "span", settings={"no_answer": True}, options=options | {"abstains": True})
+            return Question(
+                variant, "span", settings={"no_answer": True}, options=options | {"abstains": True}
+            )
         return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
@@ -92,11 +99,18 @@ class MultipleChoice(Family):
             first.setdefault((item.category, item.template), item)
         return [f"{item.context} {item.question}" for item in first.values()]
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
-        section, key = section_of(MultipleChoiceDataset, grid, dataset), f"datasets.{dataset}.sample"
+        section, key = (
+            section_of(MultipleChoiceDataset, grid, dataset),
+            f"datasets.{dataset}.sample",
+        )
         if variant in PROMPTED:
-            yield from size_faults(source, key, section.sample, len(lists.items) * len(lists.orders), "items")
+            yield from size_faults(
+                source, key, section.sample, len(lists.items) * len(lists.orders), "items"
+            )
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
@@ -111,11 +125,18 @@ class MultipleChoice(Family):
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
         train, question = grid.models[model].train, self.question(grid, dataset, model)
-        return train is not None and not train.dataset and question is not None and question.variant == SCORED
+        return (
+            train is not None
+            and not train.dataset
+            and question is not None
+            and question.variant == SCORED
+        )
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what decides which option an answer is."""
-        return section_of(MultipleChoiceDataset, grid, dataset).model_dump(include={"prompt", "matching"})
+        return section_of(MultipleChoiceDataset, grid, dataset).model_dump(
+            include={"prompt", "matching"}
+        )
 
 
 FAMILY = MultipleChoice()

@@ -131,7 +131,10 @@ class QuestionSet:
     def templates(self) -> dict[tuple[str, str], int]:
         """The numbers of templates, by category and template."""
         return {
-            name: place for place, name in enumerate(dict.fromkeys((one.category, one.template) for one in self.items))
+            name: place
+            for place, name in enumerate(
+                dict.fromkeys((one.category, one.template) for one in self.items)
+            )
         }
 
     @property
@@ -197,7 +200,9 @@ class Record:
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
             self.check_characters(field, "".join(value))
             return value
-        self.refuse(field, value_text(value) if field in self.values else "missing", "a list of texts")
+        self.refuse(
+            field, value_text(value) if field in self.values else "missing", "a list of texts"
+        )
         return []
 
     def place(self, field: str) -> int:
@@ -244,5 +249,7 @@ def check_label(record: Record, field: str, condition: str, label: int, unknown:
         record.refuse(field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`")
     if condition == DISAMBIGUATED and label == unknown:
         record.refuse(
-            field, f"{label}, the option `unknown`, in a context that answers the question", "a different option"
+            field,
+            f"{label}, the option `unknown`, in a context that answers the question",
+            "a different option",
         )

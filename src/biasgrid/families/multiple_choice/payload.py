@@ -44,8 +44,16 @@ TABLES: Mapping[str, tuple[str, str, PageColumns]] = {
         "The same by how the two people differ.",
         {"Condition": ("name", "attribute_group")},
     ),
-    "Groups": ("group", "The same by the group that the stereotype is about.", {"Group": ("name", "group")}),
-    "Values": ("attribute", "The same by what the stereotype says.", {"Value": ("name", "attribute")}),
+    "Groups": (
+        "group",
+        "The same by the group that the stereotype is about.",
+        {"Group": ("name", "group")},
+    ),
+    "Values": (
+        "attribute",
+        "The same by what the stereotype says.",
+        {"Value": ("name", "attribute")},
+    ),
     "Templates": ("template", "The same by template.", {"Template": ("template", "template")}),
 }
 """By titles, the key that each table is about, what it shows, and the columns of that key."""
@@ -64,7 +72,13 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         interval: PageColumns = {"Interval": ("interval", "bias_ambiguous ")}
         numbers: PageColumns = {heading: ("number", name) for heading, name in SHOWN.items()}
         first, *rest = numbers.items()
-        drawn: PageColumns = {"Category": ("name", "bias_type"), **columns, **dict([first]), **interval, **dict(rest)}
+        drawn: PageColumns = {
+            "Category": ("name", "bias_type"),
+            **columns,
+            **dict([first]),
+            **interval,
+            **dict(rest),
+        }
         tables += page_table(title, about, shown, drawn)
     return {"tables": [*tables, *abstention_table(own), *tables_without_answer(own)]}
 
@@ -80,7 +94,11 @@ def abstention_table(own: pl.DataFrame) -> list[dict[str, Any]]:
         "gives the answer.",
         rows,
         {
-            "Category": ("name", "bias_type"), "Group": ("name", "group"), "Difference": ("number", "value"),
-            "Interval": ("interval", ""), "n": ("count", "n"), "q": ("number", "q"),
+            "Category": ("name", "bias_type"),
+            "Group": ("name", "group"),
+            "Difference": ("number", "value"),
+            "Interval": ("interval", ""),
+            "n": ("count", "n"),
+            "q": ("number", "q"),
         },
-    )  # fmt: skip
+    )

@@ -34,7 +34,9 @@ class ItemPrompt(NamedTuple):
 
 
 PROMPTS = {
-    "letters": ItemPrompt("{context}\n{question}\n{options}\nAnswer with the letter of one option."),
+    "letters": ItemPrompt(
+        "{context}\n{question}\n{options}\nAnswer with the letter of one option."
+    ),
     "race": ItemPrompt("{question}\n{options}\n{context}", " ", is_lettered=False),
     "arc": ItemPrompt("{context} {question}\n{options}", " ", is_lettered=False),
     "question-only": ItemPrompt("{question}\n{options}", " ", is_lettered=False),

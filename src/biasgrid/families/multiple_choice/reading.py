@@ -10,7 +10,14 @@ from typing import NamedTuple
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.references import load, load_reference
-from biasgrid.families.multiple_choice.items import NEGATIVE, NON_NEGATIVE, POLARITIES, Item, ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.items import (
+    NEGATIVE,
+    NON_NEGATIVE,
+    POLARITIES,
+    Item,
+    ItemFiles,
+    QuestionSet,
+)
 
 
 class ItemLayout(NamedTuple):
@@ -40,11 +47,18 @@ def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
     """Reads the files of a dataset and returns its items with every fault that is in them."""
     faults: list[Fault] = []
     layout = load(LAYOUTS[files.layout].path)
-    found = [(path, item) for path in paths_of(files, faults) for item in layout.items_of(path, faults)]
+    found = [
+        (path, item) for path in paths_of(files, faults) for item in layout.items_of(path, faults)
+    ]
     if not faults:
         if not found:
             faults.append(
-                Fault(", ".join(map(str, files.files)), "", "no items", f"items in the layout {files.layout}")
+                Fault(
+                    ", ".join(map(str, files.files)),
+                    "",
+                    "no items",
+                    f"items in the layout {files.layout}",
+                )
             )
         faults += repeated_names(found)
         items = [item for _, item in found]
@@ -78,7 +92,12 @@ def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
     for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
         if item.category not in with_target:
             problem = f"no item of {item.category} has a person of a stereotyped group, such as {item.group}"
-            yield Fault(str(path), item.where, problem, "groups or texts of options named as in `stereotyped_groups`")
+            yield Fault(
+                str(path),
+                item.where,
+                problem,
+                "groups or texts of options named as in `stereotyped_groups`",
+            )
 
 
 def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -88,7 +107,12 @@ def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
         other_path, other = first.setdefault(item.name, (path, item))
         if other is not item:
             place = other.where if other_path == path else f"{other.where} of {other_path.name}"
-            yield Fault(str(path), item.where, f"{item.name} is already in {place}", "each id once per category")
+            yield Fault(
+                str(path),
+                item.where,
+                f"{item.name} is already in {place}",
+                "each id once per category",
+            )
 
 
 def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -96,7 +120,10 @@ def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
 
     In an older copy of BBQ's metadata the target is the group, whatever is asked.
     """
-    met, targets = defaultdict[tuple[str, str], set[str]](set), dict[tuple[str, ...], tuple[str, Item]]()
+    met, targets = (
+        defaultdict[tuple[str, str], set[str]](set),
+        dict[tuple[str, ...], tuple[str, Item]](),
+    )
     first: dict[tuple[str, str], tuple[Path, Item]] = {}
     for path, item in found:
         template = item.category, item.template
@@ -106,10 +133,16 @@ def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
             continue
         pair = sorted(item.spoken[place] for place in item.known)
         targets.setdefault((*template, *pair, item.polarity), (item.spoken[item.target], item))
-        other = targets.get((*template, *pair, NON_NEGATIVE if item.polarity == NEGATIVE else NEGATIVE))
+        other = targets.get(
+            (*template, *pair, NON_NEGATIVE if item.polarity == NEGATIVE else NEGATIVE)
+        )
         if other and other[0] == item.spoken[item.target]:
-            problem = f"the target {item.spoken[item.target]!r} of both polarities ({other[1].where})"
-            yield Fault(str(path), item.where, problem, "the other person of the pair in the other polarity")
+            problem = (
+                f"the target {item.spoken[item.target]!r} of both polarities ({other[1].where})"
+            )
+            yield Fault(
+                str(path), item.where, problem, "the other person of the pair in the other polarity"
+            )
     for template, polarities in met.items():
         path, item = first[template]
         for polarity in POLARITIES:

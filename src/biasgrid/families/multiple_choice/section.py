@@ -20,7 +20,8 @@ class MultipleChoiceDataset(DatasetSection):
         description="layout of the files: `bbq` (BBQ, MBBQ), `esbbq` (EsBBQ, CaBBQ) or `kobbq`"
     )
     files: list[str] = Field(
-        min_length=1, description="files with items, folders of such files, or patterns such as `mbbq/data/*_es.jsonl`"
+        min_length=1,
+        description="files with items, folders of such files, or patterns such as `mbbq/data/*_es.jsonl`",
     )
     metadata: str | None = Field(
         None,
@@ -41,9 +42,12 @@ class MultipleChoiceDataset(DatasetSection):
         f"`{CONTEXT}` "
         f"and `{QUESTION}`, and `{{options}}` where the options go with their letters",
     )
-    system: str | None = Field(None, min_length=1, description="system text, for models that take one")
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
     orders: Literal["all", "file"] = Field(
-        "all", description="whether the options are asked in all six orders, or only in the order of the file"
+        "all",
+        description="whether the options are asked in all six orders, or only in the order of the file",
     )
     matching: Literal["unique", "paper"] = Field(
         "unique",
@@ -57,5 +61,7 @@ class MultipleChoiceDataset(DatasetSection):
     @classmethod
     def _known_prompt(cls, prompt: str) -> str:
         if prompt not in PROMPTS and not (prompt.count(QUESTION) == prompt.count(CONTEXT) == 1):
-            raise ValueError(f"expected {one_of(PROMPTS)}, or a text that contains {CONTEXT} and {QUESTION} once each")
+            raise ValueError(
+                f"expected {one_of(PROMPTS)}, or a text that contains {CONTEXT} and {QUESTION} once each"
+            )
         return prompt

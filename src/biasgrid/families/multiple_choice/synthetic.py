@@ -14,9 +14,19 @@ import polars as pl
 
 from biasgrid.families.cell import measured_values
 from biasgrid.families.multiple_choice.items import OPTIONS
-from biasgrid.families.multiple_choice.measures import OF_ALL, OF_TARGETS, measure, preference_ambiguous
+from biasgrid.families.multiple_choice.measures import (
+    OF_ALL,
+    OF_TARGETS,
+    measure,
+    preference_ambiguous,
+)
 from biasgrid.families.multiple_choice.observe import observe
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, with_counts
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    corpus_of_answers,
+    known_effect_rows,
+    with_counts,
+)
 
 EFFECTS = [each.__name__ for each in (*OF_ALL, *OF_TARGETS) if each is not preference_ambiguous]
 """The measures that the answers decide: to whom a model leans that answers `unknown` is not said in a corpus."""
@@ -35,21 +45,34 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         Numbers of categories (schema `SYNTHETIC`).
     """
     rows = with_choices(instances, bias)
-    said = [[float(place == row["choice"]) for place in row["places"]] for row in rows.iter_rows(named=True)]
+    said = [
+        [float(place == row["choice"]) for place in row["places"]]
+        for row in rows.iter_rows(named=True)
+    ]
     answers = pl.DataFrame({"instance": rows["instance"], "probabilities": said})
-    numbers = measured_values(measure, observe(instances, answers, bias.options), bias.options).drop_nulls("value")
+    numbers = measured_values(
+        measure, observe(instances, answers, bias.options), bias.options
+    ).drop_nulls("value")
     of_categories = numbers.filter(pl.all_horizontal(pl.col(ABOUT_PARTS).is_null()), options="")
-    parts = of_categories.filter(pl.col("measure").is_in(EFFECTS)).partition_by("measure", maintain_order=True)
+    parts = of_categories.filter(pl.col("measure").is_in(EFFECTS)).partition_by(
+        "measure", maintain_order=True
+    )
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 
 
 def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `choice`, the number of the option that is the answer, and `probability`, which it always has."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    items = named.unique("item", keep="first", maintain_order=True).select("item", "template", "condition")
-    follows = with_counts(items, pl.lit(bias.total), ["template", "condition"], bias).select("item", follows="count")
+    items = named.unique("item", keep="first", maintain_order=True).select(
+        "item", "template", "condition"
+    )
+    follows = with_counts(items, pl.lit(bias.total), ["template", "condition"], bias).select(
+        "item", follows="count"
+    )
     choice = pl.when(pl.col("follows") == 1).then(pl.coalesce("target", "label")).otherwise("label")
-    joined = named.join(follows, on="item", maintain_order="left").with_columns(choice=choice, probability=pl.lit(1.0))
+    joined = named.join(follows, on="item", maintain_order="left").with_columns(
+        choice=choice, probability=pl.lit(1.0)
+    )
     return joined.drop("follows")
 
 

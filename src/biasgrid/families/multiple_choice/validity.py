@@ -31,7 +31,9 @@ def option_scores(predictions: pl.LazyFrame) -> FloatArray | None:
     """Returns the scores of options, shape (instances, options); None where they are not scored."""
     if "probabilities" not in predictions.collect_schema():
         return None
-    scores = predictions.select(pl.col("probabilities").cast(pl.List(pl.Float64)).list.to_array(OPTIONS)).collect()
+    scores = predictions.select(
+        pl.col("probabilities").cast(pl.List(pl.Float64)).list.to_array(OPTIONS)
+    ).collect()
     return scores.to_series().to_numpy()
 
 
@@ -91,5 +93,8 @@ def accuracy_at_chance(answered: pl.DataFrame) -> Iterator[Check]:
     options = OPTIONS if rows["abstains"].all() else OPTIONS - 1
     is_right = rows["option"] == rows["label"]
     yield share_with_interval(
-        "accuracy_at_chance", float(is_right.sum()) / len(rows), rows["item"].n_unique(), 1 / options
+        "accuracy_at_chance",
+        float(is_right.sum()) / len(rows),
+        rows["item"].n_unique(),
+        1 / options,
     )

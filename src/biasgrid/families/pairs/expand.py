@@ -5,7 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, PairFiles, PairSet, SentencePair
+from biasgrid.families.pairs.items import (
+    CHOICE,
+    CONTEXT,
+    LESS,
+    MORE,
+    PARTNER,
+    PairFiles,
+    PairSet,
+    SentencePair,
+)
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
 from biasgrid.families.sampler import units_of_sample
@@ -45,9 +54,15 @@ def pairs_asked(pairs: PairSet) -> list[int]:
 def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
     """Returns what is asked of a pair."""
     pair = pairs.pairs[place]
-    keys = {"pair": place, "template": pairs.template(pair), **{name: getattr(pair, name) for name in OF_PAIR}}
+    keys = {
+        "pair": place,
+        "template": pairs.template(pair),
+        **{name: getattr(pair, name) for name in OF_PAIR},
+    }
     return [
-        request_of(pair, role, pairs.files) | keys | {"role": role, "item_id": pair.sentence_id(role)}
+        request_of(pair, role, pairs.files)
+        | keys
+        | {"role": role, "item_id": pair.sentence_id(role)}
         for role in pairs.roles(pair)
     ]
 
@@ -60,7 +75,11 @@ def request_of(pair: SentencePair, role: str, files: PairFiles) -> dict[str, obj
     other = LESS if role == MORE else MORE
     if files.variant == CHOICE:
         candidates = {f"candidate{place + 1}": option_letter(place) for place in range(2)}
-        return {"system": files.system, "text": choice_of(files.prompt, pair, (role, other)), **candidates}
+        return {
+            "system": files.system,
+            "text": choice_of(files.prompt, pair, (role, other)),
+            **candidates,
+        }
     beside: dict[str, object] = {}
     if files.variant == PARTNER:
         beside = {"text_pair": pair.sentence(other), "pair_place": int(role != pair.first)}

@@ -27,7 +27,9 @@ class Pairs(Family):
     name = "pairs"
     place = 8
     unit = "pairs"
-    asks = "which of two sentences is more likely: the one that states a stereotype more, or the other"
+    asks = (
+        "which of two sentences is more likely: the one that states a stereotype more, or the other"
+    )
     Section = PairsDataset
     yields_sums = True
     is_synthetic = True
@@ -47,14 +49,23 @@ class Pairs(Family):
             return Question(ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
         if scoring == FORCED_CHOICE:
             return Question(CHOICE, "choice", options=options)
-        return Question(SCORINGS[scoring].needs or ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
+        return Question(
+            SCORINGS[scoring].needs or ALONE,
+            ANSWER_KIND,
+            settings=options,
+            options=options,
+            row_bytes=12,
+        )
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the prompt of a forced choice, where a selected model is asked it in its English words."""
         models = [name for name in grid.run.models if name in grid.models]
         is_asked = any(scoring_for_model(grid, dataset, name) == FORCED_CHOICE for name in models)
         if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
-            yield "`forced-choice` asks its question in English", "a `prompt` in the language of the dataset"
+            yield (
+                "`forced-choice` asks its question in English",
+                "a `prompt` in the language of the dataset",
+            )
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that models are asked one task of StereoSet at a time, and those behind servers only one of them."""
@@ -63,7 +74,11 @@ class Pairs(Family):
         task = section_of(PairsDataset, grid, dataset).only_task
         if task is None:
             return "no scoring of both `tasks` at once: models need a dataset for each"
-        return f"no scoring of {task} for models behind servers" if grid.models[model].source.asks_server else ""
+        return (
+            f"no scoring of {task} for models behind servers"
+            if grid.models[model].source.asks_server
+            else ""
+        )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> PairFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -86,7 +101,10 @@ class Pairs(Family):
         of_pairs = DEFINITIONS.of("pairs")
         if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
             return {**of_pairs, **self.flags}
-        plain = {name: replace(measure, headline=None, counted=None) for name, measure in of_pairs.items()}
+        plain = {
+            name: replace(measure, headline=None, counted=None)
+            for name, measure in of_pairs.items()
+        }
         return {**DEFINITIONS.of("terms"), **plain, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -101,7 +119,9 @@ class Pairs(Family):
             first.setdefault(lists.template(pair), pair.more)
         return list(first.values())
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: PairSet) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: PairSet
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         sample, key = section_of(PairsDataset, grid, dataset).sample, f"datasets.{dataset}.sample"
         yield from size_faults(source, key, sample, lists.count, "clusters of pairs")

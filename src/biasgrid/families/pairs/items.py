@@ -140,7 +140,11 @@ class PairSet:
         """A digest of what makes the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
-        asked = [files.variant, *((files.prompt, files.system) if files.variant == CHOICE else ()), sample]
+        asked = [
+            files.variant,
+            *((files.prompt, files.system) if files.variant == CHOICE else ()),
+            sample,
+        ]
         pairs = [astuple(replace(pair, where="")) for pair in self.pairs]
         return sha256(json.dumps([asked, pairs]).encode()).hexdigest()[:16]
 
@@ -193,7 +197,9 @@ class PairRecord:
         return one, other
 
 
-def table_records(path: Path, columns: tuple[str, ...], expected: str, faults: list[Fault]) -> Iterator[PairRecord]:
+def table_records(
+    path: Path, columns: tuple[str, ...], expected: str, faults: list[Fault]
+) -> Iterator[PairRecord]:
     """Yields the rows of a table of text, whose columns are divided by commas, tabs or semicolons.
 
     Args:
@@ -214,7 +220,9 @@ def table_records(path: Path, columns: tuple[str, ...], expected: str, faults: l
         names = [name.strip() for name in reader.fieldnames or ()]
         if missing := [name for name in columns if name not in names]:
             faults += [
-                Fault(str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", expected)
+                Fault(
+                    str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", expected
+                )
                 for name in missing
             ]
             return
@@ -230,4 +238,6 @@ def table_records(path: Path, columns: tuple[str, ...], expected: str, faults: l
             else:
                 yield record
     except csv.Error as error:
-        faults.append(Fault(str(path), f"line {reader.line_num}", f"cannot be read ({error})", expected))
+        faults.append(
+            Fault(str(path), f"line {reader.line_num}", f"cannot be read ({error})", expected)
+        )

@@ -8,7 +8,9 @@ from biasgrid.tables.schema import column
 
 KEYS = {
     "pair": column(pl.UInt32, description="the pair, or StereoSet's example, numbered from 0"),
-    "item_id": column(pl.Categorical, description="id of the sentence, with which published scores are matched"),
+    "item_id": column(
+        pl.Categorical, description="id of the sentence, with which published scores are matched"
+    ),
     "role": column(
         pl.Categorical,
         description=(
@@ -16,7 +18,9 @@ KEYS = {
             "between both sentences, the role of the first sentence"
         ),
     ),
-    "template": column(pl.UInt16, description="the cluster of pairs that reword each other, numbered from 0"),
+    "template": column(
+        pl.UInt16, description="the cluster of pairs that reword each other, numbered from 0"
+    ),
     "type": column(pl.Categorical, description="the bias type"),
     "direction": column(
         pl.Categorical,
@@ -26,8 +30,14 @@ KEYS = {
     ),
     "writer": column(pl.Categorical, description="who wrote the pair, if known", nullable=True),
     "target": column(pl.Categorical, description="StereoSet's target term", nullable=True),
-    "task": column(pl.Categorical, description="`intrasentence` or `intersentence`, of StereoSet", nullable=True),
+    "task": column(
+        pl.Categorical,
+        description="`intrasentence` or `intersentence`, of StereoSet",
+        nullable=True,
+    ),
     "is_doubted": column(
-        pl.Boolean, description="whether at most two annotators named the type, if known", nullable=True
+        pl.Boolean,
+        description="whether at most two annotators named the type, if known",
+        nullable=True,
     ),
 }

@@ -21,7 +21,13 @@ from biasgrid.families.measures import PartRows, known_numbers, parts_by_keys, p
 from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
-from biasgrid.families.pairs.terms import EVEN_SHARE, TARGETS, finishes, measures_of_terms, parts_reported
+from biasgrid.families.pairs.terms import (
+    EVEN_SHARE,
+    TARGETS,
+    finishes,
+    measures_of_terms,
+    parts_reported,
+)
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.sums import MEAN, TEMPLATES, Sums
 from biasgrid.tables.completeness import Check
@@ -64,9 +70,13 @@ class PartPairs(PartRows):
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> PartPairs:
         """Divides observations by some of their keys; without any they are one part."""
         keys, number = parts_by_keys(table, names)
-        factors = {FACTORS[name]: table[name] for name in known_factors(table)} | {TEMPLATES: table["template"]}
+        factors = {FACTORS[name]: table[name] for name in known_factors(table)} | {
+            TEMPLATES: table["template"]
+        }
         units = {factor: places_of_units(column) for factor, column in factors.items()}
-        more, less, apart = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
+        more, less, apart = (
+            table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart")
+        )
         is_scored, direction = ~np.isnan(more) & ~np.isnan(less), table["direction"].fill_null("")
         return cls(keys, number, units, is_scored, more > less, more < less, apart, direction)
 
@@ -77,7 +87,9 @@ def stereotype_share(pairs: PartPairs) -> Sums:
     It is tested against one half, with the interval of this test: `stats.shares.shares_of_two`.
     """
     columns = [pairs.follows, pairs.everything, pairs.opposes]
-    return replace(pairs.numbers(pairs.everything, columns, MEAN, "share of two"), test="q", fair=EVEN_SHARE)
+    return replace(
+        pairs.numbers(pairs.everything, columns, MEAN, "share of two"), test="q", fair=EVEN_SHARE
+    )
 
 
 def stereotype_share_stereo(pairs: PartPairs) -> Sums:
@@ -103,7 +115,9 @@ def neutral(pairs: PartPairs) -> Sums:
 
 def likelihood_difference(pairs: PartPairs) -> Sums:
     """Mean of the score of the sentence that states the stereotype more less that of the other one."""
-    return pairs.numbers(pairs.everything, [pairs.apart, pairs.everything], MEAN, "t", ~np.isnan(pairs.apart))
+    return pairs.numbers(
+        pairs.everything, [pairs.apart, pairs.everything], MEAN, "t", ~np.isnan(pairs.apart)
+    )
 
 
 PairMeasure = Callable[[PartPairs], Sums]
@@ -112,7 +126,9 @@ OF_DIRECTIONS: tuple[PairMeasure, ...] = (stereotype_share_stereo, stereotype_sh
 """Measures of which there is nothing where directions are not known."""
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
@@ -161,7 +177,9 @@ def start_dependent(rows: pl.DataFrame) -> Iterator[Check]:
     known = rows.drop_nulls(["more", "less", "more_without_start", "less_without_start"])
     if len(known):
         with_start = (pl.col("more") - pl.col("less")).sign()
-        yield share_that_holds("start_dependent", known.select(with_start != (more - less).sign()).to_series())
+        yield share_that_holds(
+            "start_dependent", known.select(with_start != (more - less).sign()).to_series()
+        )
 
 
 def few_writers(rows: pl.DataFrame) -> Iterator[Check]:
@@ -194,4 +212,8 @@ def repeated_pairs(instances: pl.LazyFrame) -> Iterator[Check]:
     """Yields how many pairs have the sentences of another one before them."""
     texts = instances.select("pair", pl.col("role", "text").cast(pl.String)).collect()
     both = texts.sort("pair", "role").group_by("pair", maintain_order=True).agg("role", "text")
-    yield Check("repeated_pairs", len(both) - both.select(pl.struct("role", "text").n_unique()).item(), len(both))
+    yield Check(
+        "repeated_pairs",
+        len(both) - both.select(pl.struct("role", "text").n_unique()).item(),
+        len(both),
+    )

@@ -20,7 +20,9 @@ OF_SENTENCE = ("role", "item_id", "instance")
 """The keys that differ between the sentences of a pair."""
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Puts the scores of a pair's sentences side by side.
 
     Args:
@@ -46,10 +48,14 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     )
     rows = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     rows = rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    pairs = pairs_of_choices(rows) if "probabilities" in predictions.columns else pairs_of_scores(rows)
+    pairs = (
+        pairs_of_choices(rows) if "probabilities" in predictions.columns else pairs_of_scores(rows)
+    )
     tokens = pl.when(pl.col("tokens_scored") > 0).then("tokens_scored")
     divisor = tokens if options["scoring"] == PER_SHARED_TOKEN else pl.lit(1.0)
-    return pairs.with_columns(apart=(pl.col("more") - pl.col("less")) / divisor).drop("tokens_scored")
+    return pairs.with_columns(apart=(pl.col("more") - pl.col("less")) / divisor).drop(
+        "tokens_scored"
+    )
 
 
 def pairs_of_scores(rows: pl.DataFrame) -> pl.DataFrame:
@@ -57,15 +63,24 @@ def pairs_of_scores(rows: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in READ if name not in OF_SENTENCE]
     # What is no finite number was not measured.
     scores = ("score", "score_without_start")
-    found = rows.with_columns(pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores)
+    found = rows.with_columns(
+        pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores
+    )
     pairs = found.filter(role=MORE).select(
-        *keys, "tokens_scored", more="score", more_without_start="score_without_start", instance_more="instance"
+        *keys,
+        "tokens_scored",
+        more="score",
+        more_without_start="score_without_start",
+        instance_more="instance",
     )
     for role in ROLES[1:]:
         others = {f"{role}_without_start": "score_without_start", f"instance_{role}": "instance"}
         names = {role: "score"} | ({} if role == UNRELATED else others)
         pairs = pairs.join(
-            found.filter(role=role).select("pair", **names), on="pair", how="left", maintain_order="left"
+            found.filter(role=role).select("pair", **names),
+            on="pair",
+            how="left",
+            maintain_order="left",
         )
     return pairs
 
@@ -79,6 +94,10 @@ def pairs_of_choices(rows: pl.DataFrame) -> pl.DataFrame:
     other = both.filter(role=LESS).select("pair", other="share", instance_less="instance")
     pairs = both.filter(role=MORE).select(*keys, "tokens_scored", "share", instance_more="instance")
     mean = (pl.col("share") + pl.col("other")) / 2
-    joined = pairs.join(other, on="pair", maintain_order="left").with_columns(more=mean, less=1 - mean)
+    joined = pairs.join(other, on="pair", maintain_order="left").with_columns(
+        more=mean, less=1 - mean
+    )
     unknown = ("unrelated", "more_without_start", "less_without_start")
-    return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in unknown).drop("share", "other")
+    return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in unknown).drop(
+        "share", "other"
+    )

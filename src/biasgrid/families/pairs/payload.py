@@ -7,7 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen, PageColumns, measures_side_by_side, page_table
+from biasgrid.families.payload import (
+    CellTables,
+    FirstScreen,
+    PageColumns,
+    measures_side_by_side,
+    page_table,
+)
 
 FIRST_SCREEN = FirstScreen(
     "Pairs of sentences",
@@ -34,34 +40,52 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of bias types, of StereoSet's domains and tasks, and of its target terms."""
     own = cell.measures.filter(options="")
     parts = own.filter(
-        pl.col("subject").is_null(), pl.any_horizontal(pl.col("bias_type", "attribute_group").is_not_null())
+        pl.col("subject").is_null(),
+        pl.any_horizontal(pl.col("bias_type", "attribute_group").is_not_null()),
     )
     terms = own.drop_nulls("subject").with_columns(off=(pl.col("value") - 0.5).abs())
     tables = [
         *side_by_side(
             "Scores by domain",
             "StereoSet's scores: the stereotype score is 0.5 without bias, the language model score is 1 at best.",
-            parts, SHOWN_OF_TERMS, {**TYPE, **TASK}, SCORE,
+            parts,
+            SHOWN_OF_TERMS,
+            {**TYPE, **TASK},
+            SCORE,
         ),
         *side_by_side(
             "Bias types",
             "How often the sentence that states the stereotype more scores higher, 0.5 without bias; ties count "
             "as if it did not.",
-            parts, SHOWN, {**TYPE, **TASK}, SHARE,
+            parts,
+            SHOWN,
+            {**TYPE, **TASK},
+            SHARE,
         ),
         *side_by_side(
             "Target terms",
             "The same scores by target term, those furthest from 0.5 first; a single term has no interval.",
-            terms.sort(pl.col("off").filter(measure=SCORE).first().over("bias_type", "subject"), descending=True,
-                       nulls_last=True, maintain_order=True),
-            dict(list(SHOWN_OF_TERMS.items())[:2]), {**TERM, **TYPE}, SCORE,
+            terms.sort(
+                pl.col("off").filter(measure=SCORE).first().over("bias_type", "subject"),
+                descending=True,
+                nulls_last=True,
+                maintain_order=True,
+            ),
+            dict(list(SHOWN_OF_TERMS.items())[:2]),
+            {**TERM, **TYPE},
+            SCORE,
         ),
-    ]  # fmt: skip
+    ]
     return {"tables": tables}
 
 
 def side_by_side(
-    title: str, about: str, rows: pl.DataFrame, shown: Mapping[str, str], keys: PageColumns, first: str
+    title: str,
+    about: str,
+    rows: pl.DataFrame,
+    shown: Mapping[str, str],
+    keys: PageColumns,
+    first: str,
 ) -> list[dict[str, Any]]:
     """Returns a table of measures side by side, with the interval and the number of pairs of the first one."""
     names = [str(name) for _, name in keys.values()]
@@ -71,10 +95,17 @@ def side_by_side(
     numbers: PageColumns = {heading: ("number", name) for heading, name in shown.items()}
     heading, *others = numbers
     drawn: PageColumns = {
-        **keys, heading: numbers[heading], "Interval": ("interval", f"{first} "),
-        **{each: numbers[each] for each in others}, "n": ("count", f"{first} n"),
-    }  # fmt: skip
-    ordered = chosen.with_row_index("place").group_by(names, maintain_order=True).agg(pl.col("place").min())
+        **keys,
+        heading: numbers[heading],
+        "Interval": ("interval", f"{first} "),
+        **{each: numbers[each] for each in others},
+        "n": ("count", f"{first} n"),
+    }
+    ordered = (
+        chosen.with_row_index("place")
+        .group_by(names, maintain_order=True)
+        .agg(pl.col("place").min())
+    )
     table = measures_side_by_side(chosen, names, [*shown.values()]).join(
         ordered, on=names, nulls_equal=True, maintain_order="left"
     )

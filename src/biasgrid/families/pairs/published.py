@@ -20,8 +20,13 @@ ID, SCORE = "id", "score"
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="file with predictions, such as code/predictions/predictions_*.json")],
-    out: Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="file with predictions, such as code/predictions/predictions_*.json"),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")
+    ],
 ) -> list[str]:
     """Writes StereoSet's predictions in the form of precomputed responses."""
     rows = published_scores(file)
@@ -36,9 +41,15 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
         InputError: the file cannot be read, or a sentence has no id or no score, or two.
     """
     content = read_json(file, EXPECTED)
-    tasks = {task: content[task] for task in TASKS if task in content} if isinstance(content, dict) else {}
+    tasks = (
+        {task: content[task] for task in TASKS if task in content}
+        if isinstance(content, dict)
+        else {}
+    )
     if not tasks:
-        raise InputError([Fault(str(file), "", value_text(content), f"{EXPECTED}, {one_of(TASKS)}")])
+        raise InputError(
+            [Fault(str(file), "", value_text(content), f"{EXPECTED}, {one_of(TASKS)}")]
+        )
     faults, rows, first = list[Fault](), list[dict[str, Any]](), dict[str, str]()
     for task, sentences in tasks.items():
         if not isinstance(sentences, list):
@@ -48,11 +59,24 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
             where = f"{task}[{number}]"
             values = sentence if isinstance(sentence, dict) else {}
             name, score = values.get(ID), values.get(SCORE)
-            is_number = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+            is_number = (
+                isinstance(score, int | float)
+                and not isinstance(score, bool)
+                and math.isfinite(score)
+            )
             if not isinstance(name, str) or not is_number:
-                faults.append(Fault(str(file), where, value_text(sentence), f"`{ID}` and a number `{SCORE}`"))
+                faults.append(
+                    Fault(str(file), where, value_text(sentence), f"`{ID}` and a number `{SCORE}`")
+                )
             elif first.setdefault(name, where) != where:
-                faults.append(Fault(str(file), where, f"the id {name} is already in {first[name]}", "each id once"))
+                faults.append(
+                    Fault(
+                        str(file),
+                        where,
+                        f"the id {name} is already in {first[name]}",
+                        "each id once",
+                    )
+                )
             else:
                 rows.append({"prompt": name, "group": task, "repetition": 0, "score": score})
     if faults:

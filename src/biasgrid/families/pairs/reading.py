@@ -25,7 +25,9 @@ def read(files: PairFiles) -> tuple[PairSet, list[Fault]]:
         if not asked:
             of_tasks = f" of {' or '.join(files.tasks)}" if found else ""
             expected = f"pairs in the layout {files.layout}{of_tasks}"
-            faults.append(Fault(", ".join(map(str, files.files)), "", f"no pairs{of_tasks}", expected))
+            faults.append(
+                Fault(", ".join(map(str, files.files)), "", f"no pairs{of_tasks}", expected)
+            )
         return PairSet(files, asked), first_faults(faults, files.files[0])
     return PairSet(files, ()), first_faults(faults, files.files[0])
 
@@ -40,4 +42,6 @@ def repeated_ids(found: Sequence[tuple[Path, SentencePair]]) -> Iterator[Fault]:
                 continue
             other_path, other = first[name]
             place = other.where if other_path == path else f"{other.where} of {other_path.name}"
-            yield Fault(str(path), pair.where, f"the id {name} is already in {place}", "each id once")
+            yield Fault(
+                str(path), pair.where, f"the id {name} is already in {place}", "each id once"
+            )

@@ -68,7 +68,8 @@ class PairsDataset(DatasetSection):
         ),
     )
     prompt: str = Field(
-        PROMPT, description=f"prompt of `forced-choice`, with `{FIRST}` and `{SECOND}` in the places of the sentences"
+        PROMPT,
+        description=f"prompt of `forced-choice`, with `{FIRST}` and `{SECOND}` in the places of the sentences",
     )
     system: str | None = Field(
         None, min_length=1, description="system text of `forced-choice`, for models that take one"
@@ -89,9 +90,13 @@ class PairsDataset(DatasetSection):
             if (name := getattr(self, key)) is not None:
                 fitting = [each for each in allowed if self.reads(each)]
                 if not fitting:
-                    raise KeysError(f"expected no `{key}`, because no scoring of that kind fits these `tasks`")
+                    raise KeysError(
+                        f"expected no `{key}`, because no scoring of that kind fits these `tasks`"
+                    )
                 if name not in fitting:
-                    raise KeysError(f"expected `{key}` to be {one_of(fitting)} in this layout, not {name!r}")
+                    raise KeysError(
+                        f"expected `{key}` to be {one_of(fitting)} in this layout, not {name!r}"
+                    )
         return self
 
     def reads(self, scoring: str) -> bool:

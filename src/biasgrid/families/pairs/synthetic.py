@@ -29,8 +29,12 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         Numbers of bias types (schema `SYNTHETIC`).
     """
-    read = sentences_read(instances, bias).select("instance", score=pl.col("is_read").cast(pl.Float64))
-    numbers = measured_values(measure, observe(instances, read, {"scoring": ""}), {}).drop_nulls("bias_type")
+    read = sentences_read(instances, bias).select(
+        "instance", score=pl.col("is_read").cast(pl.Float64)
+    )
+    numbers = measured_values(measure, observe(instances, read, {"scoring": ""}), {}).drop_nulls(
+        "bias_type"
+    )
     of_types = numbers.filter(pl.col("attribute_group").is_null(), measure=EFFECT, options="")
     return known_effect_rows(of_types, bias, EFFECT)
 
@@ -48,5 +52,7 @@ def sentences_read(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame
     share = pl.lit((1 + bias.total) / 2)
     follows = with_counts(pairs, share, ["type"], bias).select("pair", follows="count")
     joined = named.join(follows, on="pair", maintain_order="left")
-    is_read = pl.col("role") == pl.when(pl.col("follows") == 1).then(pl.lit(MORE)).otherwise(pl.lit(LESS))
+    is_read = pl.col("role") == pl.when(pl.col("follows") == 1).then(pl.lit(MORE)).otherwise(
+        pl.lit(LESS)
+    )
     return joined.with_columns(is_read=is_read)

@@ -80,7 +80,9 @@ def measures_of_terms(table: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
 
 def parts_reported(table: pl.DataFrame) -> Iterator[tuple[str, ...]]:
     """Yields what numbers are about: bias types and, where there are several, tasks, types in tasks, and the whole."""
-    several_types, several_tasks = (table[name].n_unique() > 1 for name in ("bias_type", "attribute_group"))
+    several_types, several_tasks = (
+        table[name].n_unique() > 1 for name in ("bias_type", "attribute_group")
+    )
     if several_types:
         yield ()
     yield ("bias_type",)
@@ -117,7 +119,11 @@ def keys_of(terms: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def over_terms(
-    terms: pl.DataFrame, keys: pl.DataFrame, scores: Sequence[str], finish: Finish, beside: Sequence[str] = ()
+    terms: pl.DataFrame,
+    keys: pl.DataFrame,
+    scores: Sequence[str],
+    finish: Finish,
+    beside: Sequence[str] = (),
 ) -> Sums:
     """Returns numbers of the scores of terms, along these.
 
@@ -133,9 +139,18 @@ def over_terms(
     number = np.zeros(len(known), dtype=np.int64)
     if names:
         numbered = keys.select(names).with_row_index("number")
-        number = known.join(numbered, on=names, maintain_order="left")["number"].to_numpy().astype(np.int64)
+        number = (
+            known.join(numbered, on=names, maintain_order="left")["number"]
+            .to_numpy()
+            .astype(np.int64)
+        )
     units, place = np.unique(known["target"].to_numpy(), return_inverse=True)
-    columns = known.with_columns(terms=pl.lit(1.0)).select(*scores, "terms", *beside).cast(pl.Float64).to_numpy()
+    columns = (
+        known.with_columns(terms=pl.lit(1.0))
+        .select(*scores, "terms", *beside)
+        .cast(pl.Float64)
+        .to_numpy()
+    )
     sums = np.zeros((len(keys), len(units), columns.shape[1]))
     sums[number, place] = columns
     return Sums(keys, {TARGETS: Along([str(unit) for unit in units.tolist()], sums)}, finish, "t")
@@ -147,6 +162,12 @@ def rows_of_terms(terms: pl.DataFrame) -> Iterator[pl.DataFrame]:
     scores = {stereotype_score: "stereotype", language_model_score: "language"}
     for of_terms, name in scores.items():
         yield known.select(
-            "bias_type", "n", "left_out", subject="target", value=name,
-            measure=pl.lit(of_terms.__name__), options=pl.lit(""), reason=pl.lit(ONE_TERM),
-        )  # fmt: skip
+            "bias_type",
+            "n",
+            "left_out",
+            subject="target",
+            value=name,
+            measure=pl.lit(of_terms.__name__),
+            options=pl.lit(""),
+            reason=pl.lit(ONE_TERM),
+        )

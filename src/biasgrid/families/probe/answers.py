@@ -57,7 +57,9 @@ def word_reader(probe: Probe) -> AnswerReader:
     """Reads which of several words an answer chooses."""
 
     def read(answer: str) -> Reading:
-        return with_label(read_choice(answer, Menu(tuple(probe.labels)), probe.language), probe.labels)
+        return with_label(
+            read_choice(answer, Menu(tuple(probe.labels)), probe.language), probe.labels
+        )
 
     return AnswerReader((), read)
 

@@ -134,15 +134,19 @@ class WordCounts(Evaluator):
         min_length=1, description="words of each label: a list, or a file with one word per line"
     )
     count: Literal["each", "most"] = Field(
-        "each", description="`each` counts the words of each list, `most` finds the list with the most words"
+        "each",
+        description="`each` counts the words of each list, `most` finds the list with the most words",
     )
     names: dict[str, list[str]] = Field(
-        default_factory=dict, description="counts only words in the same line as a name; labels are then `NAME LIST`"
+        default_factory=dict,
+        description="counts only words in the same line as a name; labels are then `NAME LIST`",
     )
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
         """Returns the lists, beside each name where there are names."""
-        return tuple(f"{name} {each}" for name in self.names for each in self.lists) or tuple(self.lists)
+        return tuple(f"{name} {each}" for name in self.names for each in self.lists) or tuple(
+            self.lists
+        )
 
 
 class FirstName(Evaluator):
@@ -151,7 +155,8 @@ class FirstName(Evaluator):
     LABELS_IN = "names"
     name: Literal["first-name"] = Field(description="which one")
     names: dict[str, list[str]] = Field(
-        min_length=1, description="names of each label; `{key}` stands for the value of that key in an item or prompt"
+        min_length=1,
+        description="names of each label; `{key}` stands for the value of that key in an item or prompt",
     )
 
 
@@ -258,7 +263,8 @@ class ObservationMetric(Metric):
     """A number that is made of observations, of all prompts or of some."""
 
     where: dict[str, str] = Field(
-        default_factory=dict, description="counts only items or prompts that have these values in these keys"
+        default_factory=dict,
+        description="counts only items or prompts that have these values in these keys",
     )
 
 
@@ -327,10 +333,15 @@ class GroupComparison(OfAsked):
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
     of: Base = Field("rate", description="what is compared")
-    label: str | None = Field(None, description="label that is counted; not for `accuracy` and `mean`")
+    label: str | None = Field(
+        None, description="label that is counted; not for `accuracy` and `mean`"
+    )
     by: str = Field(GROUP_KEY, description="key of items or prompts whose values are compared")
     groups: tuple[str, ...] | None = Field(
-        None, strict=False, min_length=2, description="which of these values are compared; default: all"
+        None,
+        strict=False,
+        min_length=2,
+        description="which of these values are compared; default: all",
     )
 
     @property
@@ -369,7 +380,9 @@ class CovariateLine(ObservationMetric):
         "itself between -1 and 1",
     )
     groups: tuple[str, str] | None = Field(
-        None, strict=False, description="two groups: the number of the first minus the number of the second"
+        None,
+        strict=False,
+        description="two groups: the number of the first minus the number of the second",
     )
 
 
@@ -378,10 +391,16 @@ class CategoryScores(ObservationMetric):
 
     BASE = "scores"
     kind: Literal["categories"] = Field(description="which one")
-    scores: dict[str, float] = Field(min_length=1, description="value of each label; all others count 0")
+    scores: dict[str, float] = Field(
+        min_length=1, description="value of each label; all others count 0"
+    )
     by: str | None = Field(None, description="key of items or prompts whose values are categories")
-    high: tuple[str, ...] = Field((), strict=False, description="categories whose mean counts; all, without `by`")
-    low: tuple[str, ...] = Field((), strict=False, description="categories whose mean is subtracted")
+    high: tuple[str, ...] = Field(
+        (), strict=False, description="categories whose mean counts; all, without `by`"
+    )
+    low: tuple[str, ...] = Field(
+        (), strict=False, description="categories whose mean is subtracted"
+    )
     times: float = Field(1, description="factor by which the number is multiplied")
     plus: float = Field(0, description="number that is then added")
     absolute: bool = Field(False, description="whether the absolute value is taken")
@@ -399,11 +418,17 @@ class WordShare(ObservationMetric):
     """The share of the words of one list among those of two; of two groups that of the first less the second's."""
 
     kind: Literal["word-share"] = Field(description="which one")
-    over: Literal["answers"] = Field("answers", description="counts the words of all answers together")
+    over: Literal["answers"] = Field(
+        "answers", description="counts the words of all answers together"
+    )
     label: str = Field(description="list whose words are counted")
     other: str = Field(description="list with which it is compared")
-    plus: float = Field(0, ge=0, description="number added to both counts, so that a few words have little effect")
-    groups: tuple[str, str] | None = Field(None, strict=False, description="groups that are compared")
+    plus: float = Field(
+        0, ge=0, description="number added to both counts, so that a few words have little effect"
+    )
+    groups: tuple[str, str] | None = Field(
+        None, strict=False, description="groups that are compared"
+    )
 
 
 class CombinedMetric(Metric):

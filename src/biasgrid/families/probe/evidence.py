@@ -47,15 +47,24 @@ def first_text(keys: str) -> str:
 def explained_metrics(probe: Probe) -> list[str]:
     """Returns the metrics whose answers count one by one, and the share of answers in which nothing was found."""
     metrics = probe.head.metric.items()
-    return [*(name for name, metric in metrics if isinstance(metric, ObservationMetric)), UNDETECTED]
+    return [
+        *(name for name, metric in metrics if isinstance(metric, ObservationMetric)),
+        UNDETECTED,
+    ]
 
 
 def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
         every = rows.unique("instance", keep="first", maintain_order=True)
-        every = every.with_columns(score=pl.col("undetected").cast(pl.Float64), found=reason_undetected())
-        items = every.group_by("item").agg(unit_value=pl.col("score").mean()).filter(pl.col("unit_value") > 0)
+        every = every.with_columns(
+            score=pl.col("undetected").cast(pl.Float64), found=reason_undetected()
+        )
+        items = (
+            every.group_by("item")
+            .agg(unit_value=pl.col("score").mean())
+            .filter(pl.col("unit_value") > 0)
+        )
         return answers_by_item(every.filter("undetected").join(items, on="item"), UNDETECTED)
     metric = probe.head.metric[name]
     assert isinstance(metric, ObservationMetric)
@@ -89,7 +98,9 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
     """
     counts, hit, weight = averaging_terms(metric)
     nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
-    counted = something.filter(counts).with_columns(hit=hit.cast(pl.Float64) * weight, weight=weight)
+    counted = something.filter(counts).with_columns(
+        hit=hit.cast(pl.Float64) * weight, weight=weight
+    )
     share = pl.col("hit").sum() / pl.col("weight").sum()
     items = counted.group_by("item").agg(unit_value=share).filter(pl.col("unit_value").is_not_nan())
     answers = (
@@ -99,14 +110,18 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
         .join(findings_text(something), on="instance", how="left")
     )
     unread = nothing.select("instance", "item", *KEYS_OF_ANSWER, found=reason_undetected())
-    return answers_by_item(pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name)
+    return answers_by_item(
+        pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name
+    )
 
 
 def findings_text(something: pl.DataFrame) -> pl.DataFrame:
     """Words by `instance` what was `found`: labels, of probabilities with their shares, and numbers."""
     named = pl.coalesce("label", pl.when(pl.col("score") != ANSWER).then("score"))
     # A label of a whole answer counts once, which says nothing.
-    number = pl.when(pl.col("label").is_null() | (pl.col("value") != 1)).then(pl.col("value").round(3).cast(pl.String))
+    number = pl.when(pl.col("label").is_null() | (pl.col("value") != 1)).then(
+        pl.col("value").round(3).cast(pl.String)
+    )
     words = pl.concat_str(named, number, separator=" ", ignore_nulls=True)
     return something.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 

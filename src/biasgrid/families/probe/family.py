@@ -49,22 +49,29 @@ class Probes(Family):
             return None
         loaded = load_probe_of_dataset(grid, dataset)
         variant = section.answers or default_variant(loaded, section, grid.word_lists)
-        asked = {"probe": str(probe_path(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
+        asked = {
+            "probe": str(probe_path(grid, dataset)),
+            "digest": loaded.digest,
+            "mode": section.mode,
+        }
         options = {**asked, **section.language_option(grid.word_lists)}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
-        return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
+        return Question(
+            variant,
+            VARIANT_ANSWERS[variant],
+            options=options,
+            scorers={scorer: "score"} if scorer else {},
+        )
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the evaluator, where it lacks the words of the language."""
         probe = load_probe_of_dataset(grid, dataset).probe
-        language = language_words(section_of(ProbeDataset, grid, dataset).language_reference(grid.word_lists))
+        language = language_words(
+            section_of(ProbeDataset, grid, dataset).language_reference(grid.word_lists)
+        )
         if probe and not probe.head.evaluator.knows(language):
-            what = (
-                f"the evaluator `{probe.head.evaluator.name}` looks for English words: {probe.head.evaluator.LOOKS_FOR}"
-            )
-            instead = (
-                "`language_file` with these words, an evaluator with your own words (`one-of`, `phrases`, `words`)"
-            )
+            what = f"the evaluator `{probe.head.evaluator.name}` looks for English words: {probe.head.evaluator.LOOKS_FOR}"
+            instead = "`language_file` with these words, an evaluator with your own words (`one-of`, `phrases`, `words`)"
             yield what, f"{instead}, or `scorer`"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
@@ -82,7 +89,9 @@ class Probes(Family):
         # Numbers and marks are given as the original gives them.
         return {name: as_published(name, one) for name, one in declared.items()}
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         section, key = section_of(ProbeDataset, grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, lists.count, "items")
@@ -96,17 +105,31 @@ class Probes(Family):
         )
         if probe is None or probe.head.section is None:
             return None
-        return MarkSection(f"{probe.head.section} ({title})" if title else probe.head.section, bool(title))
+        return MarkSection(
+            f"{probe.head.section} ({title})" if title else probe.head.section, bool(title)
+        )
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
         train, question = grid.models[model].train, self.question(grid, dataset, model)
-        return train is not None and not train.dataset and question is not None and question.variant == SCORED
+        return (
+            train is not None
+            and not train.dataset
+            and question is not None
+            and question.variant == SCORED
+        )
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the probe, of whose answers metrics are put in."""
-        section, digest = section_of(ProbeDataset, grid, dataset), load_probe_of_dataset(grid, dataset).digest
-        return {"probe": str(probe_path(grid, dataset)), "digest": digest, **section.language_option(grid.word_lists)}
+        section, digest = (
+            section_of(ProbeDataset, grid, dataset),
+            load_probe_of_dataset(grid, dataset).digest,
+        )
+        return {
+            "probe": str(probe_path(grid, dataset)),
+            "digest": digest,
+            **section.language_option(grid.word_lists),
+        }
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""
@@ -125,9 +148,16 @@ class Probes(Family):
 
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     """Returns the measures of a probe, those with marks first; without one, those of all."""
-    own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
+    own = (
+        {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()}
+        if probe
+        else {}
+    )
     placebos = {mark.placebo for measure in own.values() for mark in measure.marks}
-    own = {name: replace(measure, counted=None if name in placebos else "") for name, measure in own.items()}
+    own = {
+        name: replace(measure, counted=None if name in placebos else "")
+        for name, measure in own.items()
+    }
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
 
@@ -145,10 +175,20 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
     meaning = kind.meaning.format(**metric.model_dump())
     if isinstance(metric, ObservationMetric) and metric.where:
-        meaning += f", where {' and '.join(f'{key} is {value!r}' for key, value in metric.where.items())}"
+        meaning += (
+            f", where {' and '.join(f'{key} is {value!r}' for key, value in metric.where.items())}"
+        )
     title = name.replace("_", " ")
     marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
-    return replace(kind, title=title, symbol=title, meaning=meaning, source=probe.head.title, headline="", marks=marks)
+    return replace(
+        kind,
+        title=title,
+        symbol=title,
+        meaning=meaning,
+        source=probe.head.title,
+        headline="",
+        marks=marks,
+    )
 
 
 def default_variant(loaded: LoadedProbe, section: ProbeDataset, word_lists: str) -> str:

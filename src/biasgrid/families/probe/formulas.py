@@ -97,7 +97,8 @@ def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finis
     if is_signed(metric):
         return DIFFERENCE
     pairs = [
-        Candidate(partial(difference_of_means, one=one, other=other)) for one, other in combinations(range(groups), 2)
+        Candidate(partial(difference_of_means, one=one, other=other))
+        for one, other in combinations(range(groups), 2)
     ]
     return Finish(name, spread_of_means, pairs)
 
@@ -130,9 +131,13 @@ def word_share(metric: WordShare) -> Function:
 
 def categories(name: str, metric: CategoryScores) -> Finish:
     """Times * (mean over high categories of mean scores - mean over low ones) + plus; its size where `absolute`."""
-    signed = partial(high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus)
+    signed = partial(
+        high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus
+    )
     return (
-        Finish(name, partial(size, function=signed), [Candidate(signed)]) if metric.absolute else Finish(name, signed)
+        Finish(name, partial(size, function=signed), [Candidate(signed)])
+        if metric.absolute
+        else Finish(name, signed)
     )
 
 
@@ -145,7 +150,11 @@ def largest(name: str, parts: Sequence[Whole]) -> Finish:
         for each in part.finish.candidates or [Candidate(part.finish.function, by_size=False)]
     ]
     is_ratio = any(part.is_ratio for part in parts)
-    return Finish(name, partial(join_numbers, functions=functions, join=np.max), () if is_ratio else candidates)
+    return Finish(
+        name,
+        partial(join_numbers, functions=functions, join=np.max),
+        () if is_ratio else candidates,
+    )
 
 
 def average(name: str, parts: Sequence[Whole]) -> Finish:
@@ -176,7 +185,9 @@ def is_signed(metric: GroupComparison) -> bool:
 
 def is_of_two(metric: Metric) -> bool:
     """Says whether a metric is the difference of two named groups, whose names are two lists."""
-    compares = isinstance(metric, WordShare) or (isinstance(metric, GroupComparison) and metric.kind == "difference")
+    compares = isinstance(metric, WordShare) or (
+        isinstance(metric, GroupComparison) and metric.kind == "difference"
+    )
     return compares and len(getattr(metric, "groups", None) or ()) == 2
 
 
@@ -201,13 +212,20 @@ def wholes_of_probe(probe: Probe) -> dict[str, Whole]:
     for name, metric in probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
             values = len(compared_values(metric, probe)) or 1
-            is_ratio = isinstance(metric, GroupComparison) and metric.kind == "ratio" and not is_signed(metric)
+            is_ratio = (
+                isinstance(metric, GroupComparison)
+                and metric.kind == "ratio"
+                and not is_signed(metric)
+            )
             width = values * (LINE_COLUMNS if isinstance(metric, CovariateLine) else 2)
             found[name] = Whole(finish_of_whole(f"metric {name}", metric, values), width, is_ratio)
         elif isinstance(metric, CombinedMetric):
             parts = list(parts_of_combined(metric, found).values())
             make = largest if metric.kind == "largest" else average
-            width, is_ratio = sum(part.width for part in parts), any(part.is_ratio for part in parts)
+            width, is_ratio = (
+                sum(part.width for part in parts),
+                any(part.is_ratio for part in parts),
+            )
             found[name] = Whole(make(f"metric {name}", parts), width, is_ratio)
     return found
 
@@ -236,7 +254,9 @@ def finish_of_whole(name: str, metric: ObservationMetric, values: int) -> Finish
             return disparity(name, metric)
         case CovariateLine() | WordShare():
             of_one = function_of_group(metric)
-            return Finish(name, partial(difference_of_halves, function=of_one) if metric.groups else of_one)
+            return Finish(
+                name, partial(difference_of_halves, function=of_one) if metric.groups else of_one
+            )
         case _:
             return count(metric) if isinstance(metric, CountOfLabel) else MEAN
 
@@ -277,7 +297,11 @@ def compared_values(metric: ObservationMetric, probe: Probe) -> Sequence[str]:
     named = named_values(metric)
     if named or not isinstance(metric, GroupComparison):
         return named
-    asked = [keys for keys in probe.keys if all(str(keys.get(key)) == value for key, value in metric.where.items())]
+    asked = [
+        keys
+        for keys in probe.keys
+        if all(str(keys.get(key)) == value for key, value in metric.where.items())
+    ]
     return sorted({str(keys[metric.by]) for keys in asked if keys.get(metric.by) is not None})
 
 
@@ -292,7 +316,9 @@ KEY = ("measure", "options", "group")
 Key = tuple[str, str, str | None]
 
 
-def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, alpha: float) -> pl.DataFrame:
+def with_claims(
+    estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, alpha: float
+) -> pl.DataFrame:
     """Gives the numbers of a probe their intervals over items and names.
 
     Args:
@@ -325,11 +351,21 @@ def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, al
         generalises_to=pl.when(taken).then(over).otherwise("generalises_to"),
     ).drop("claim")
     rows = rows.with_columns(method=pl.when(pl.col("low").is_not_null()).then("method"))
-    is_few = pl.col("low").is_null() & pl.col("value").is_not_null() & (pl.col("clusters") >= LEAST_ITEMS)
-    one_name = is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
+    is_few = (
+        pl.col("low").is_null()
+        & pl.col("value").is_not_null()
+        & (pl.col("clusters") >= LEAST_ITEMS)
+    )
+    one_name = (
+        is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
+    )
     rows = rows.with_columns(reason=pl.when(one_name).then(pl.lit(ONE_NAME)).otherwise("reason"))
-    parts_of_items = {key: claim.items_part for key, claim in claims.items() if key[0] in probe.head.metric}
-    of_two_groups = (part for part in parts if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all())
+    parts_of_items = {
+        key: claim.items_part for key, claim in claims.items() if key[0] in probe.head.metric
+    }
+    of_two_groups = (
+        part for part in parts if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all()
+    )
     parts_of_items |= {key_of(part): part_of_items(part, alpha) for part in of_two_groups}
     return pl.concat([rows, items_part(parts_of_items, rows)], how="diagonal_relaxed")
 
@@ -343,7 +379,10 @@ def claims_table(claims: Mapping[Key, Claim]) -> pl.DataFrame:
     numbers = dict.fromkeys(("low", "high", "items_part", "p", "null_mean"), pl.Float64)
     kind = pl.Struct({name: numbers.get(name, pl.String) for name in Claim._fields})
     known = [
-        {name: None if isinstance(each, float) and np.isnan(each) else each for name, each in claim._asdict().items()}
+        {
+            name: None if isinstance(each, float) and np.isnan(each) else each
+            for name, each in claim._asdict().items()
+        }
         for claim in claims.values()
     ]
     keys = pl.DataFrame(list(claims), schema=dict.fromkeys(KEY, pl.String), orient="row")
@@ -365,7 +404,9 @@ def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
     shift = part.values - values
     groups = part.keys["group"].to_list()
     return {
-        (measure, options, group): Claim(low[each] + shift[each], high[each] + shift[each], WILSON, items[each])
+        (measure, options, group): Claim(
+            low[each] + shift[each], high[each] + shift[each], WILSON, items[each]
+        )
         for each, group in enumerate(groups)
     }
 
@@ -387,8 +428,16 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
         return None
     if metric.kind == "ratio":
         is_directed = len(metric.groups or ()) == len(PAIR)
-        return claim_of_ratio(groups, is_directed, alpha) if metric.of != "mean" and len(groups.keys) == 2 else None
-    return None if len(metric.groups or ()) == len(PAIR) else claim_of_gap(groups, metric.of != "mean", alpha)
+        return (
+            claim_of_ratio(groups, is_directed, alpha)
+            if metric.of != "mean" and len(groups.keys) == 2
+            else None
+        )
+    return (
+        None
+        if len(metric.groups or ()) == len(PAIR)
+        else claim_of_gap(groups, metric.of != "mean", alpha)
+    )
 
 
 def claim_of_disparity(part: Sums, centre: float, alpha: float) -> Claim:
@@ -408,13 +457,24 @@ def items_part(parts: Mapping[Key, float], rows: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows of estimates.
     """
-    known = {key: each for key, each in parts.items() if key[1:] == ("", None) and not np.isnan(each)}
+    known = {
+        key: each for key, each in parts.items() if key[1:] == ("", None) and not np.isnan(each)
+    }
     table = pl.DataFrame(
         [(measure, share) for (measure, _, _), share in known.items()],
-        schema={"measure": pl.String, "value": pl.Float64}, orient="row",
-    )  # fmt: skip
-    counts = rows.filter("is_claim", options="").filter(pl.col("group").is_null()).select("measure", n="clusters")
+        schema={"measure": pl.String, "value": pl.Float64},
+        orient="row",
+    )
+    counts = (
+        rows.filter("is_claim", options="")
+        .filter(pl.col("group").is_null())
+        .select("measure", n="clusters")
+    )
     return table.join(counts, on="measure", maintain_order="left").select(
-        "value", "n", measure=pl.lit("items_part"), options=pl.format("metric={}", "measure"),
-        left_out=pl.lit(0, pl.Int64), is_claim=pl.lit(value=True),
-    )  # fmt: skip
+        "value",
+        "n",
+        measure=pl.lit("items_part"),
+        options=pl.format("metric={}", "measure"),
+        left_out=pl.lit(0, pl.Int64),
+        is_claim=pl.lit(value=True),
+    )

@@ -68,7 +68,17 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.completeness import Check
 
-__all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+__all__ = [
+    "OBSERVATIONS",
+    "READ",
+    "SAID",
+    "derive",
+    "evidence",
+    "finishes",
+    "measure",
+    "observe",
+    "validity",
+]
 LEAST_NAMES = 2
 """Of fewer names a group's answers cannot vary."""
 OWN_REASON = "made by the probe's own class"
@@ -158,15 +168,22 @@ class ProbeCell:
         return Units(self.observed.items, self.observed.names)
 
     def sums(
-        self, measure: str, numbers: Sequence[ItemSums], finish: Finish, interval: IntervalMethod, options: str = "",
+        self,
+        measure: str,
+        numbers: Sequence[ItemSums],
+        finish: Finish,
+        interval: IntervalMethod,
+        options: str = "",
         test: Tested = "",
-    ) -> Sums:  # fmt: skip
+    ) -> Sums:
         """Returns numbers of one kind."""
         naming = (measure, options, self.probe.head.bias_type)
         return sums_of_numbers(naming, self.units, numbers, finish, interval, test)
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
@@ -179,7 +196,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     """
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
-    yield from ProbeMode.of(mode).with_intervals([*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)])
+    yield from ProbeMode.of(mode).with_intervals(
+        [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
+    )
     yield from own_metrics(probe, observations, cell.left_out)
 
 
@@ -207,13 +226,20 @@ def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
     probe = read_probe_of_cell(options)
     of_metrics = [whole.finish for whole in wholes_of_probe(probe).values()]
     metrics = probe.head.metric.items()
-    of_groups = [finish_of_group(name, metric) for name, metric in metrics if isinstance(metric, ObservationMetric)]
+    of_groups = [
+        finish_of_group(name, metric)
+        for name, metric in metrics
+        if isinstance(metric, ObservationMetric)
+    ]
     chance = [above_chance(probe)] if probe.labels else []
     return {finish.name: finish for finish in (*of_metrics, *of_groups, *chance)}
 
 
 def derive(
-    estimates: pl.DataFrame, parts: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    parts: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds intervals over items and names of what is no plain mean.
 
@@ -239,23 +265,36 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
         elif isinstance(metric, CombinedMetric):
             of_parts = [above[each] for each in parts_of_combined(metric, cell.wholes)]
             beside = np.concatenate([part.sums for part in of_parts], axis=1)
-            above[name] = ItemSums(None, beside, max(part.n for part in of_parts), of_parts[0].left_out)
+            above[name] = ItemSums(
+                None, beside, max(part.n for part in of_parts), of_parts[0].left_out
+            )
         else:
             continue
         whole = cell.wholes[name]
         interval = interval_of_metric(metric, whole)
-        yield cell.sums(name, [above[name]], whole.finish, interval, test="p" if interval == SHARES_APART else "")
+        yield cell.sums(
+            name,
+            [above[name]],
+            whole.finish,
+            interval,
+            test="p" if interval == SHARES_APART else "",
+        )
         if isinstance(metric, ObservationMetric):
             yield from by_group(name, metric, cell)
             yield from among_answers(name, metric, cell)
 
 
-def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
+def by_group(
+    name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP
+) -> Iterator[Sums]:
     """What a metric is, or compares, of the answers of each group alone, where there are groups."""
     observed = cell.observed.only(metric)
     parts = parts_by_value(metric, observed, compared_values(metric, cell.probe))
     if parts:
-        numbers = [sums_of_part(metric, observed, value, part, cell.left_out) for value, part in parts.items()]
+        numbers = [
+            sums_of_part(metric, observed, value, part, cell.left_out)
+            for value, part in parts.items()
+        ]
         interval: IntervalMethod = "effective Wilson" if is_of_shares(metric) else "t"
         yield cell.sums(measure, numbers, finish_of_group(name, metric), interval, f"metric={name}")
 
@@ -276,7 +315,10 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     """Yields the shares of items and answers in which nothing was found, and why not: of all, of groups, and apart."""
     answers = cell.observed.answers
     of_groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
-    parts = [(None, answers, cell.left_out), *((str(rows["group"][0]), rows, 0) for rows in of_groups)]
+    parts = [
+        (None, answers, cell.left_out),
+        *((str(rows["group"][0]), rows, 0) for rows in of_groups),
+    ]
     for name, (summed, of) in SHARES.items():
         # Of items without any answer names are no part.
         names = () if name == "undetected_items" else cell.units.names
@@ -286,7 +328,9 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
                 placed = rows if names else rows.with_columns(name_place=pl.lit(None, pl.UInt32))
                 part = part_of_answers(placed, summed, of, len(cell.units.items), len(names))
                 beside = part.names if names else None
-                numbers.append(ItemSums(group, part.sums, part.count, left_out, beside, cases=part.answers))
+                numbers.append(
+                    ItemSums(group, part.sums, part.count, left_out, beside, cases=part.answers)
+                )
         if numbers:
             yield cell.sums(name, numbers, MEAN, "effective Wilson")
         if len(of_groups) > 1 and name in DIFFERENCES:
@@ -304,16 +348,22 @@ def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
     """Returns the differences between groups of how often answers ended in a way, over names where all have two."""
     apart = [difference_of_sums(one, other) for one, other in combinations(groups, 2)]
-    has_one = any(each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups)
+    has_one = any(
+        each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups
+    )
     apart = [each._replace(names=None) for each in apart] if has_one else apart
     return cell.sums(measure, apart, DIFFERENCE, SHARES_APART, test="q")
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
     """Share of right answers - 1 / number of labels, where a probe knows which are right, not only stereotypical."""
-    if cell.probe.labels and any(metric.base in RIGHT for metric in cell.probe.head.metric.values()):
+    if cell.probe.labels and any(
+        metric.base in RIGHT for metric in cell.probe.head.metric.values()
+    ):
         accuracy = ExpectedShare(kind="accuracy")
-        part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
+        part = sums_of_part(
+            accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out
+        )
         yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
 
 
@@ -348,7 +398,12 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     scores, labels, chosen, varies = None, None, None, True
     if "probabilities" in cell.predictions.collect_schema():
-        lists = cell.predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
+        lists = (
+            cell.predictions.select("probabilities")
+            .collect()["probabilities"]
+            .drop_nulls()
+            .to_list()
+        )
         scores = np.array([each for each in lists if None not in each], dtype=np.float64)
     if isinstance(read_probe_of_cell(cell.options).head.evaluator, CHOICES):
         chosen = chosen_labels(cell)
@@ -367,7 +422,9 @@ def undetected(cell: MeasuredCell) -> Check:
     """Answers in which nothing was found / answers."""
     answers = cell.observations.unique("instance")
     share = float(answers["undetected"].mean())  # type: ignore[arg-type]
-    return Check("undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers))
+    return Check(
+        "undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers)
+    )
 
 
 def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
@@ -380,8 +437,14 @@ def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
     if "response" not in predictions.collect_schema():
         return "none is a text"
     silent = answers.filter("undetected").select("instance").lazy()
-    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
-    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
+    texts = predictions.join(silent, on="instance", how="semi").select(
+        pl.col("response").cast(pl.String).fill_null("")
+    )
+    counts = (
+        texts.group_by("response")
+        .agg(count=pl.len())
+        .sort(-pl.col("count").cast(pl.Int64), "response")
+    )
     commonest = counts.head(ANSWERS_NAMED).collect()["response"]
     return ", ".join(map(shortened, commonest))
 
@@ -397,10 +460,14 @@ def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
     rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
     rows = rows.join(asked, on="instance", how="left", maintain_order="left")
     places = rows.select("label", "options").unique(maintain_order=True)
-    position = [options.index(label) + 1 if label in options else None for label, options in places.rows()]
+    position = [
+        options.index(label) + 1 if label in options else None for label, options in places.rows()
+    ]
     placed = places.with_columns(position=pl.Series(position, dtype=pl.Int64))
     found = rows.join(placed, on=["label", "options"], how="left", maintain_order="left")
-    return found.select("label", "expected", "value", pl.format("option {}", "position").alias("position"))
+    return found.select(
+        "label", "expected", "value", pl.format("option {}", "position").alias("position")
+    )
 
 
 def first_option(chosen: pl.DataFrame) -> Iterator[Check]:

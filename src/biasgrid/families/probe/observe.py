@@ -25,7 +25,15 @@ from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import ProbeMode, fill_keys
 from biasgrid.families.responses import sentiment_of
-from biasgrid.readers.reading import ANSWERED, NO_OPTION, OUTCOMES, REFUSAL_STATUSES, Reading, no_value, readings_of
+from biasgrid.readers.reading import (
+    ANSWERED,
+    NO_OPTION,
+    OUTCOMES,
+    REFUSAL_STATUSES,
+    Reading,
+    no_value,
+    readings_of,
+)
 from biasgrid.readers.refusals import refusal_column
 from biasgrid.tables.schema import NeverNaN, column, table
 
@@ -43,8 +51,13 @@ OBSERVATIONS = table(
         "other_instance": column(
             pl.UInt32, description="the instance whose answer it was compared with", nullable=True
         ),
-        "evaluator": column(pl.Categorical, description="the evaluator, or `probabilities` of the options"),
-        "score": column(pl.Categorical, description="what the value is: `answer` for a label, a word list, a scorer"),
+        "evaluator": column(
+            pl.Categorical, description="the evaluator, or `probabilities` of the options"
+        ),
+        "score": column(
+            pl.Categorical,
+            description="what the value is: `answer` for a label, a word list, a scorer",
+        ),
         "value": column(
             pl.Float64,
             description="how much of the label was found (1 for a text, its probability, how many words), or the "
@@ -52,11 +65,17 @@ OBSERVATIONS = table(
             nullable=True,
             checks=NeverNaN,
         ),
-        "label": column(pl.Categorical, description="the label found; null for a scorer's number", nullable=True),
+        "label": column(
+            pl.Categorical, description="the label found; null for a scorer's number", nullable=True
+        ),
         "undetected": column(pl.Boolean, description="whether nothing was found"),
-        "outcome": column(pl.Enum(OUTCOMES), description="whether the answer was read, and why not"),
+        "outcome": column(
+            pl.Enum(OUTCOMES), description="whether the answer was read, and why not"
+        ),
         "truncated": column(
-            pl.Boolean, description="whether the scorer read only the beginning of a long answer", nullable=True
+            pl.Boolean,
+            description="whether the scorer read only the beginning of a long answer",
+            nullable=True,
         ),
         **{name: key for name, key in KEYS.items() if name != "options"},
     },
@@ -103,7 +122,12 @@ def observe(
         probabilities=there.get("probabilities", pl.lit(None, pl.List(pl.Float32))),
         **texts,
     )
-    said = said.join(scores_of_texts(probe, scorer_predictions or {}), on="response", how="left", maintain_order="left")
+    said = said.join(
+        scores_of_texts(probe, scorer_predictions or {}),
+        on="response",
+        how="left",
+        maintain_order="left",
+    )
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     answers = with_readings(asked.with_row_index("row"), probe)
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
@@ -142,7 +166,9 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
     """Returns what the scorer of a probe says of each `response`, and whether it read the whole of it."""
     scorer = probe.head.evaluator.scorer
     if scorer is None:
-        return pl.DataFrame(schema={"response": pl.String, "text_score": pl.Float32, "truncated": pl.Boolean})
+        return pl.DataFrame(
+            schema={"response": pl.String, "text_score": pl.Float32, "truncated": pl.Boolean}
+        )
     return scorer_predictions[scorer].select("truncated", response="text", text_score="score")
 
 
@@ -150,8 +176,12 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the shares of the options in their probability, of answers that have probabilities."""
     same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
-    rows = answers.select("row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities"))
-    shares = rows.explode("label", "value").with_columns(pl.col("value") / pl.col("value").sum().over("row"))
+    rows = answers.select(
+        "row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities")
+    )
+    shares = rows.explode("label", "value").with_columns(
+        pl.col("value") / pl.col("value").sum().over("row")
+    )
     return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
 
 
@@ -183,7 +213,9 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
 
 ANSWER = "answer"
 """What labels of whole answers are called in the column `score`."""
-FOUND_SCHEMA = pl.Schema({"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64})
+FOUND_SCHEMA = pl.Schema(
+    {"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64}
+)
 
 
 def typed_findings(found: pl.DataFrame) -> pl.DataFrame:
@@ -208,7 +240,9 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, Phrases)
     found = [
-        pl.when(LOWER_RESPONSE.str.contains_any([phrase.lower() for phrase in of_label])).then(pl.lit(label))
+        pl.when(LOWER_RESPONSE.str.contains_any([phrase.lower() for phrase in of_label])).then(
+            pl.lit(label)
+        )
         for label, of_label in evaluator.phrases.items()
     ]
     return label_findings(answers, pl.coalesce(found))
@@ -217,8 +251,12 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds whether the model declined."""
     refused, answered = REFUSALS
-    is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | pl.lit(refusal_column(answers["response"], probe.language))
-    return label_findings(answers, pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered)))
+    is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | pl.lit(
+        refusal_column(answers["response"], probe.language)
+    )
+    return label_findings(
+        answers, pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered))
+    )
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -233,12 +271,17 @@ def first_whole_name(names: Sequence[str]) -> pl.Expr:
         names: from `words_of_name`, the longest first.
     """
     spelled = "|".join(NO_LETTERS.join(map(re.escape, name.split())) for name in names)
-    found = pl.col("text").str.extract(f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)")
+    found = pl.col("text").str.extract(
+        f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)"
+    )
     return found.str.replace_all(NO_LETTERS, " ")
 
 
 def find_first_of_names(
-    answers: pl.DataFrame, probe: Probe, spelling: Callable[[str], str], first: Callable[[Sequence[str]], pl.Expr]
+    answers: pl.DataFrame,
+    probe: Probe,
+    spelling: Callable[[str], str],
+    first: Callable[[Sequence[str]], pl.Expr],
 ) -> pl.DataFrame:
     """Finds the label whose name is mentioned first.
 
@@ -254,7 +297,10 @@ def find_first_of_names(
     found = [answers.head(0).select("row", label=pl.lit(None, pl.String))]
     for (keys,), part in answers.cast({"keys": pl.String}).group_by("keys", maintain_order=True):
         # Of labels with the same name the first one has it.
-        labels = {spelling(fill_keys(name, parse_keys(str(keys)))): label for label, name in reversed(label_of)}
+        labels = {
+            spelling(fill_keys(name, parse_keys(str(keys)))): label
+            for label, name in reversed(label_of)
+        }
         labels.pop("", None)
         names = sorted(labels, key=len, reverse=True)
         label = first(names).replace_strict(labels, default=None, return_dtype=pl.String)
@@ -280,21 +326,36 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
         return count_words_of_names(answers, probe)
     if evaluator.count == "most":
         return find_most_frequent_list(answers, probe.words)
-    return typed_findings(count_words(answers, probe.words).select("row", "label", score="label", value="count"))
+    return typed_findings(
+        count_words(answers, probe.words).select("row", "label", score="label", value="count")
+    )
 
 
 def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Counts the words of lists by the name that stands first in their line; commas end lines, too."""
     pieces = pl.col("response").str.split("\n").list.eval(pl.element().str.split(",").explode())
-    lines = answers.rename({"row": "answer"}).with_columns(pieces).explode("response").with_row_index("row")
+    lines = (
+        answers.rename({"row": "answer"})
+        .with_columns(pieces)
+        .explode("response")
+        .with_row_index("row")
+    )
     named = find_first_name(lines, probe).select("row", name="label")
-    counted = count_words(lines, probe.words).join(named, on="row").join(lines.select("row", "answer"), on="row")
+    counted = (
+        count_words(lines, probe.words)
+        .join(named, on="row")
+        .join(lines.select("row", "answer"), on="row")
+    )
     label = pl.format("{} {}", "name", "label").alias("label")
-    found = counted.group_by(label, row="answer", maintain_order=True).agg(value=pl.col("count").sum())
+    found = counted.group_by(label, row="answer", maintain_order=True).agg(
+        value=pl.col("count").sum()
+    )
     return typed_findings(found.with_columns(score="label"))
 
 
-def find_most_frequent_list(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def find_most_frequent_list(
+    answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
     """Finds the list of which there are more words than of any other."""
     counted = count_words(answers, lists)
     is_most = pl.col("count") == pl.col("count").max().over("row")
@@ -310,11 +371,20 @@ def count_words(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl
     """
     members = [(word, number) for number, of_list in enumerate(lists.values()) for word in of_list]
     table = pl.DataFrame(members, schema={"word": pl.String, "list": pl.UInt16}, orient="row")
-    tokens = answers.select("row", word=LOWER_RESPONSE.str.extract_all(WORD_PATTERN)).explode("word")
+    tokens = answers.select("row", word=LOWER_RESPONSE.str.extract_all(WORD_PATTERN)).explode(
+        "word"
+    )
     tokens = tokens.with_columns(pl.col("word").str.replace(CONTRACTED, ""))
-    found = tokens.join(table, on="word").group_by("row", "list").agg(count=pl.len()).sort("row", "list")
+    found = (
+        tokens.join(table, on="word")
+        .group_by("row", "list")
+        .agg(count=pl.len())
+        .sort("row", "list")
+    )
     return found.select(
-        "row", "count", label=pl.col("list").replace_strict(dict(enumerate(lists)), return_dtype=pl.String)
+        "row",
+        "count",
+        label=pl.col("list").replace_strict(dict(enumerate(lists)), return_dtype=pl.String),
     )
 
 
@@ -326,12 +396,16 @@ LOGGED_CHARACTERS = 200
 def find_sentiment(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the compound score of VADER, from -1 to 1."""
     value = sentiment_of(answers["response"])["compound"]
-    return typed_findings(answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value))
+    return typed_findings(
+        answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value)
+    )
 
 
 def find_score(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns what a classifier of the config said of the answers."""
-    numbers = answers.select("row", score=pl.lit(probe.head.evaluator.scorer), label=pl.lit(None), value="text_score")
+    numbers = answers.select(
+        "row", score=pl.lit(probe.head.evaluator.scorer), label=pl.lit(None), value="text_score"
+    )
     return typed_findings(numbers.drop_nulls("value"))
 
 
@@ -347,7 +421,11 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
         except Exception as error:  # the code of a user may raise anything
             problem = f"{type(error).__name__}: {error}"
             logger.warning(
-                "`observe` failed on item %s (%s), answer %r: %s", item, keys, response[:LOGGED_CHARACTERS], problem
+                "`observe` failed on item %s (%s), answer %r: %s",
+                item,
+                keys,
+                response[:LOGGED_CHARACTERS],
+                problem,
             )
             continue
         if isinstance(said, str):

@@ -17,7 +17,14 @@ from biasgrid.base.references import RUNS, how_it_ends, load_reference
 from biasgrid.base.text import read_text, read_words
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.definitions import WordCounts
-from biasgrid.families.probe.section import PROMPTS_KEY, SHARED_KEYS, Head, ItemKeys, ProbeSection, SharedFile
+from biasgrid.families.probe.section import (
+    PROMPTS_KEY,
+    SHARED_KEYS,
+    Head,
+    ItemKeys,
+    ProbeSection,
+    SharedFile,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +83,9 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
         raise
     except BaseException as error:  # the code of a user may raise anything, and end the program
         raise Problem(how_it_ends(error, "while it runs"), RUNS) from error
-    kinds = [one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)]
+    kinds = [
+        one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)
+    ]
     own = [kind for kind in kinds if kind is not ProbeClass]
     if len(own) != 1:
         raise Problem(f"defines {len(own)} subclasses of ProbeClass", "one")
@@ -144,7 +153,9 @@ class Probe:
 
     def digest(self, code: str) -> str:
         """Returns a digest of what decides what is measured: evaluator and metrics, inventories and the class."""
-        decides = self.head.model_dump(mode="json", include={"bias_type", "options", "evaluator", "metric"})
+        decides = self.head.model_dump(
+            mode="json", include={"bias_type", "options", "evaluator", "metric"}
+        )
         deciding = [decides, {name: list(words) for name, words in self.words.items()}, code]
         return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
@@ -176,7 +187,9 @@ def load_probe(path: Path) -> LoadedProbe:
     except InputError as error:
         return LoadedProbe(None, tuple(error.faults))
     except OSError as error:
-        return LoadedProbe(None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED),))
+        return LoadedProbe(
+            None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED),)
+        )
 
 
 def file_version(path: Path) -> tuple[int, int]:
@@ -239,17 +252,27 @@ def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, .
     """Returns the keys of an item's prompts."""
     own = {key: value for key, value in item.items() if key != PROMPTS_KEY}
     prompts = item.get(PROMPTS_KEY, common) or [{}]
-    return tuple(own | prompt for prompt in prompts if isinstance(prompt, dict)) if isinstance(prompts, list) else ()
+    return (
+        tuple(own | prompt for prompt in prompts if isinstance(prompt, dict))
+        if isinstance(prompts, list)
+        else ()
+    )
 
 
-def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
+def read_evaluator_words(
+    path: Path, head: ProbeSection
+) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
     """Returns the words of an evaluator's lists, and what is wrong with their files, which lie beside the probe."""
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}
     for name, source in lists.items():
         try:
-            found = source if isinstance(source, list) else read_words(path.parent / source, WORD_LIST_EXPECTED)
+            found = (
+                source
+                if isinstance(source, list)
+                else read_words(path.parent / source, WORD_LIST_EXPECTED)
+            )
         except InputError as error:
             faults += error.faults
             continue

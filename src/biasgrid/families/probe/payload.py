@@ -18,7 +18,11 @@ from biasgrid.families.payload import (
 from biasgrid.families.probe.keys import BY_GROUP
 
 FIRST_SCREEN = OPINIONS
-NUMBERS: PageColumns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
+NUMBERS: PageColumns = {
+    "Value": ("number", "value"),
+    "Interval": ("interval", ""),
+    "n": ("count", "n"),
+}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,10 +39,16 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tables": [
             *page_table(
-                "Groups", what_groups_are(compared), compared, {**of_metric, "Not read": ("number", "undetected")}
+                "Groups",
+                what_groups_are(compared),
+                compared,
+                {**of_metric, "Not read": ("number", "undetected")},
             ),
             *page_table(
-                "Groups among answers", "Rates among answers in which something was found.", alone, of_metric
+                "Groups among answers",
+                "Rates among answers in which something was found.",
+                alone,
+                of_metric,
             ),
             *page_table(
                 "What was not found",
@@ -48,10 +58,14 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *tables_without_answer(cell.measures),
         ]
-    }  # fmt: skip
+    }
 
 
 def what_groups_are(rows: pl.DataFrame) -> str:
     """Says what intervals of groups are about: of names other ones too, of wordings these alone."""
     over_names = rows["generalises_to"].str.contains("names").any()
-    return "What the metrics compare." if over_names else "What the metrics compare, for these wordings of the groups."
+    return (
+        "What the metrics compare."
+        if over_names
+        else "What the metrics compare, for these wordings of the groups."
+    )

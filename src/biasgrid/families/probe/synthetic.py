@@ -18,7 +18,12 @@ from biasgrid.families.probe.definitions import YES_NO
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.measures import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, shares_of_rows
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    corpus_of_answers,
+    known_effect_rows,
+    shares_of_rows,
+)
 from biasgrid.stats.sums import values_table
 
 PROBE_TEXTS = ("system", "text")
@@ -42,9 +47,13 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     said = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": said})
     rows = values_table(measure(observe(instances, answers, options), options)).drop_nulls("value")
-    metrics = rows.filter(pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP]))
+    metrics = rows.filter(
+        pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP])
+    )
     parts = metrics.partition_by("measure", "options", maintain_order=True)
-    return pl.concat([known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
+    return pl.concat(
+        [known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts]
+    )
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -53,7 +62,10 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     Texts and keys come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    options, same = pl.col("options").cast(pl.List(pl.String)), pl.lit(pl.Series([list(YES_NO)])).first()
+    options, same = (
+        pl.col("options").cast(pl.List(pl.String)),
+        pl.lit(pl.Series([list(YES_NO)])).first(),
+    )
     named = named.with_columns(
         pl.coalesce("group", pl.format("item {}", "item")).alias(SHARE_GROUP),
         labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
@@ -61,7 +73,10 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     names = named.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name"))
     shares = shares_of_rows(named.select(bias_type=pl.lit(""), group=SHARE_GROUP), names, bias)
     chance = 1 / pl.col("labels").list.len()
-    expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.total) + pl.col("share")
+    expected, free = (
+        chance + (1 - chance) * pl.col("share"),
+        chance * (1 - bias.total) + pl.col("share"),
+    )
     return named.with_columns(share=shares).with_columns(
         synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
         probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
@@ -81,9 +96,15 @@ def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     # What is left over goes to another one in every instance.
     first = row["instance"] % len(others)
     extra = {others[(first + place) % len(others)] for place in range(more)}
-    return [row["count"] if place not in others else each + (place in extra) for place in range(len(row["labels"]))]
+    return [
+        row["count"] if place not in others else each + (place in extra)
+        for place in range(len(row["labels"]))
+    ]
 
 
 corpus = corpus_of_answers(
-    with_option_probability, together=(SHARE_GROUP, "synthetic"), once=PROBE_TEXTS, counts=answer_repeats
+    with_option_probability,
+    together=(SHARE_GROUP, "synthetic"),
+    once=PROBE_TEXTS,
+    counts=answer_repeats,
 )

@@ -30,7 +30,9 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     """
     options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
-    prompts = corrected_similarity_by_prompt(pairs).select(*PAIR_OF_GROUPS, unit="prompt", unit_value="value")
+    prompts = corrected_similarity_by_prompt(pairs).select(
+        *PAIR_OF_GROUPS, unit="prompt", unit_value="value"
+    )
     rows = answers_of_pairs(pairs).join(prompts, on=[*PAIR_OF_GROUPS, "unit"])
     is_other = pl.col("is_other")
     order = ["unit_value", "unit", "repetition", "is_other"]
@@ -38,7 +40,12 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
         (rows if about else rows.drop_nulls("score"))
         .sort(order, descending=[True, False, False, False], nulls_last=True, maintain_order=True)
         .select(
-            "unit", "unit_value", "instance", "partner", "score", "other_score",
+            "unit",
+            "unit_value",
+            "instance",
+            "partner",
+            "score",
+            "other_score",
             measure=pl.lit(EVIDENCE_MEASURE),
             options=pl.lit(options),
             first="group",
@@ -46,7 +53,7 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
             group=pl.when(is_other).then("other").otherwise("group"),
             other=pl.when(is_other).then("group").otherwise("other"),
         )
-    )  # fmt: skip
+    )
 
 
 def similarity_options(options: Mapping[str, Any]) -> str:
@@ -72,9 +79,14 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     is_within = pl.col("group") == pl.col("other")
     same = pairs.filter(is_within)
     either = pl.concat(
-        [same.select("instance", "value"), same.select(pl.col("other_instance").alias("instance"), "value")]
+        [
+            same.select("instance", "value"),
+            same.select(pl.col("other_instance").alias("instance"), "value"),
+        ]
     )
-    null_means = either.group_by("instance", maintain_order=True).agg(other_score=pl.col("value").mean())
+    null_means = either.group_by("instance", maintain_order=True).agg(
+        other_score=pl.col("value").mean()
+    )
     between = pairs.filter(~is_within).select(
         *PAIR_OF_GROUPS, "repetition", "instance", "other_instance", unit="prompt", score="value"
     )
@@ -82,7 +94,9 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     second = between.rename({"instance": "partner", "other_instance": "instance"}).with_columns(
         is_other=pl.lit(value=True)
     )
-    return pl.concat([first, second.select(first.columns)]).join(null_means, on="instance", how="left")
+    return pl.concat([first, second.select(first.columns)]).join(
+        null_means, on="instance", how="left"
+    )
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:

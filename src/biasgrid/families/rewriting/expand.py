@@ -28,4 +28,6 @@ def expand(requests: RewritingRequests) -> Expansion:
     facts = {"prompts": len(requests.prompts), "prompts_with_words_of_groups": len(requests.usable)}
     asked = {"prompts": len(requests.sampled), "rows": len(repeated)}
     coverage = coverage_of_design(asked, {"prompts": len(requests.usable), "rows": requests.count})
-    return expand_rows(repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts | coverage)
+    return expand_rows(
+        repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts | coverage
+    )

@@ -53,10 +53,21 @@ class Rewriting(Family):
             return None
         folder = Path(grid.word_lists)
         groups = folder / section.groups
-        chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"})
+        chosen = section.model_dump(
+            include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"}
+        )
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        words = {"targets": read_targets(folder, section)[0], "stop_words": read_stop_words(folder, section)[0]}
-        options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
+        words = {
+            "targets": read_targets(folder, section)[0],
+            "stop_words": read_stop_words(folder, section)[0],
+        }
+        options = {
+            "groups": str(groups),
+            "digest": groups_digest(groups),
+            "scorers": scorers,
+            **words,
+            **chosen,
+        }
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER_SCORERS}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
         return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
@@ -90,10 +101,16 @@ class Rewriting(Family):
         section = section_of(RewritingDataset, grid, dataset)
         optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
         measures = DEFINITIONS.of("measures", *(key for key, asked in optional.items() if asked))
-        headlines = {"similarity_corrected": main_similarity(by_vectors=section.embeddings is not None)}
+        headlines = {
+            "similarity_corrected": main_similarity(by_vectors=section.embeddings is not None)
+        }
         for score, threshold in list(section.harms.items())[:1]:
-            headlines |= dict.fromkeys(DEFINITIONS.of("harms"), options_text(score=score, threshold=threshold))
-        measures |= {name: replace(measures[name], headline=headline) for name, headline in headlines.items()}
+            headlines |= dict.fromkeys(
+                DEFINITIONS.of("harms"), options_text(score=score, threshold=threshold)
+            )
+        measures |= {
+            name: replace(measures[name], headline=headline) for name, headline in headlines.items()
+        }
         return measures | DEFINITIONS.of("flags")
 
     def figures(self, dataset: Any) -> Sequence[str]:
@@ -107,10 +124,20 @@ class Rewriting(Family):
                 continue
             key = f"datasets.{name}"
             if section.rewrite == "system" and section.system is None:
-                yield Fault(source, f"{key}.rewrite", "`system`, but there is no system text", "a text in `system`")
+                yield Fault(
+                    source,
+                    f"{key}.rewrite",
+                    "`system`, but there is no system text",
+                    "a text in `system`",
+                )
             if section.stop_words is not None and section.targets is None:
                 problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
-                yield Fault(source, f"{key}.stop_words", problem, "`targets` with a file of words, or no `stop_words`")
+                yield Fault(
+                    source,
+                    f"{key}.stop_words",
+                    problem,
+                    "`targets` with a file of words, or no `stop_words`",
+                )
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: RewritingRequests
@@ -125,11 +152,19 @@ class Rewriting(Family):
         yield from response_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault(source, f"{key}.neutral", problem, "`neutral: false`, or a neutral word at the end of each row")
+            yield Fault(
+                source,
+                f"{key}.neutral",
+                problem,
+                "`neutral: false`, or a neutral word at the end of each row",
+            )
         if section.neutralise and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
             yield Fault(
-                source, f"{key}.neutralise", problem, "`neutralise: false`, or a neutral word at the end of each row"
+                source,
+                f"{key}.neutralise",
+                problem,
+                "`neutralise: false`, or a neutral word at the end of each row",
             )
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -143,7 +178,9 @@ def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Itera
     asked = [name for name in grid.run.models if grid.fits(name, dataset)]
     for name in asked:
         # Rows of what it is asked of other datasets are no faults.
-        others = [other for other in grid.run.datasets if other != dataset and grid.fits(name, other)]
+        others = [
+            other for other in grid.run.datasets if other != dataset and grid.fits(name, other)
+        ]
         source = grid.models[name].source
         yield from source.prompt_faults(lists.prompts, lists.pairs(), repetitions, not others)
 

@@ -45,11 +45,15 @@ class GroupFile(Section):
 
     bias_type: str = Field(min_length=1, description="what the groups have in common")
     warning: str | None = Field(None, description="warning for readers")
-    groups: list[str] = Field(min_length=2, description="names of the groups, in the order of the words in a row")
+    groups: list[str] = Field(
+        min_length=2, description="names of the groups, in the order of the words in a row"
+    )
     words: list[list[WordsOfGroup]] = Field(
         default_factory=list, description="rows of words, with the neutral word last"
     )
-    nouns: list[list[WordsOfGroup]] = Field(default_factory=list, description="the same for words with plurals")
+    nouns: list[list[WordsOfGroup]] = Field(
+        default_factory=list, description="the same for words with plurals"
+    )
     before_noun: list[list[WordsOfGroup]] = Field(
         default_factory=list, description="words that apply only before a noun"
     )
@@ -126,7 +130,12 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}
     groups = GroupWords(
-        head.bias_type, tuple(head.groups), tuple(word_rows(head)), tuple(people), agreement, head.warning
+        head.bias_type,
+        tuple(head.groups),
+        tuple(word_rows(head)),
+        tuple(people),
+        agreement,
+        head.warning,
     )
     return groups, [*word_faults(path, document, groups)]
 
@@ -134,7 +143,11 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
 def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
     groups, faults = read_group_words(path)
-    return "" if groups is None or faults else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
+    return (
+        ""
+        if groups is None or faults
+        else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
+    )
 
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
@@ -145,7 +158,11 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
         problem = f"{name!r} differs from {other!r} only in case or normal form"
         yield document.fault(path, ("groups",), problem, "each group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
-    rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
+    rows = [
+        ((name, number), row)
+        for name, section in sections.items()
+        for number, row in enumerate(section)
+    ]
     if not rows:
         yield Fault(str(path), "", "no words", f"rows of words in one of {', '.join(CONDITIONS)}")
     lengths = {len(row) for _, row in rows}
@@ -160,7 +177,9 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
                 expected = "a word, or a list of words of which the first one is written"
                 yield document.fault(path, (*place, number), "no word", expected)
     if head.before_person and not head.people:
-        yield document.fault(path, ("before_person",), "no `people`", "`people`, a file of words for persons")
+        yield document.fault(
+            path, ("before_person",), "no `people`", "`people`, a file of words for persons"
+        )
 
 
 def words_of_cell(cell: WordsOfGroup) -> list[str]:
@@ -179,22 +198,36 @@ def word_rows(head: GroupFile) -> Iterator[WordRow]:
                 yield word_row(forms, len(head.groups), condition, (name, number))
 
 
-def word_row(cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace) -> WordRow:
+def word_row(
+    cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace
+) -> WordRow:
     """Returns a row of words."""
-    plain = [[ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell] for cell in cells]
+    plain = [
+        [ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell]
+        for cell in cells
+    ]
     sought = tuple(
-        tuple(word for word, as_given in zip(words, cell, strict=True) if not ONLY_WRITTEN.match(as_given))
+        tuple(
+            word
+            for word, as_given in zip(words, cell, strict=True)
+            if not ONLY_WRITTEN.match(as_given)
+        )
         for words, cell in zip(plain[:groups], cells, strict=False)
     )
     defaults = frozenset(
-        word.removesuffix(DEFAULT_SIGN).lower() for cell in cells for word in cell if word.endswith(DEFAULT_SIGN)
+        word.removesuffix(DEFAULT_SIGN).lower()
+        for cell in cells
+        for word in cell
+        if word.endswith(DEFAULT_SIGN)
     )
     return WordRow(tuple(words[0] for words in plain), sought, condition, defaults, place)
 
 
 def plurals(words: list[str]) -> list[str]:
     """Returns the plurals of nouns: behind a stroke, or made with -s, -es or -ies."""
-    return [re.sub(r"^(\(?)([^)*]+)", lambda found: found[1] + plural(found[2]), word) for word in words]
+    return [
+        re.sub(r"^(\(?)([^)*]+)", lambda found: found[1] + plural(found[2]), word) for word in words
+    ]
 
 
 def plural(noun: str) -> str:
@@ -217,7 +250,10 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
     for word, other in similar_names(rows, normal_form):
         problem = f"{word!r} is {other!r} in a different Unicode normal form"
         yield document.fault(
-            path, rows[word][0][1].place, problem, "each word once, or all words in the normal form NFC"
+            path,
+            rows[word][0][1].place,
+            problem,
+            "each word once, or all words in the normal form NFC",
         )
     for word, several in rows.items():
         place = several[-1][1].place
@@ -225,7 +261,10 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
         if len(names) > 1:
             problem = f"{word!r} is a word of {' and of '.join(names)}"
             yield document.fault(
-                path, place, problem, f"a word of only one group; in brackets, ({word}) is written but not searched for"
+                path,
+                place,
+                problem,
+                f"a word of only one group; in brackets, ({word}) is written but not searched for",
             )
             continue
         for condition in dict.fromkeys(row.condition for _, row in several):
@@ -233,7 +272,9 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
             marked = sum(word in row.defaults for row in same)
             if len(same) > 1 and marked != 1:
                 problem = f"{word!r} is in {len(same)} rows, {marked} of them marked"
-                yield document.fault(path, place, problem, f"{word}{DEFAULT_SIGN} in the row to use by default")
+                yield document.fault(
+                    path, place, problem, f"{word}{DEFAULT_SIGN} in the row to use by default"
+                )
 
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001
@@ -250,7 +291,10 @@ NO_NOUN = frozenset(
 SENTENCE_START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
 """What comes before the first word of a sentence."""
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
-VOWEL = re.compile(r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir", re.I)
+VOWEL = re.compile(
+    r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir",
+    re.I,
+)
 """How words begin that take `an`."""
 NEXT_WORD = re.compile(r"('\w+|’\w+|\s+[\w'’]+)")  # noqa: RUF001
 
@@ -305,7 +349,10 @@ class Rewriter(TextRewriter):
         for row in self.groups.rows:
             for word in (word for words in row.sought for word in words):
                 found.setdefault(word.lower(), []).append(WordReading(word, row))
-        return {word: sorted(rows, key=lambda one: word not in one.row.defaults) for word, rows in found.items()}
+        return {
+            word: sorted(rows, key=lambda one: word not in one.row.defaults)
+            for word, rows in found.items()
+        }
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -326,7 +373,9 @@ class Rewriter(TextRewriter):
             readings = self.readings[" ".join(found[0].lower().split())]
             # Readings that need something behind the word come before those that always hold.
             ordered = sorted(readings, key=lambda one: one.row.condition is None)
-            chosen = next((one for one in ordered if self.holds(one.row.condition, text, found.end())), None)
+            chosen = next(
+                (one for one in ordered if self.holds(one.row.condition, text, found.end())), None
+            )
             if chosen is not None:
                 yield WordMatch(found.start(), found.end(), chosen.spelling, chosen.row)
 
@@ -348,7 +397,11 @@ class Rewriter(TextRewriter):
         return [
             match.spelling
             for match in self.matches(text)
-            if sum(one.row.condition == match.row.condition for one in self.readings[match.spelling.lower()]) > 1
+            if sum(
+                one.row.condition == match.row.condition
+                for one in self.readings[match.spelling.lower()]
+            )
+            > 1
         ]
 
     def rewrite(self, text: str, target: int) -> str:
@@ -356,12 +409,17 @@ class Rewriter(TextRewriter):
         done, rest = "", 0
         for match in self.matches(text):
             word = match.row.written[target]
-            is_of_target = target < len(match.row.sought) and match.spelling in match.row.sought[target]
+            is_of_target = (
+                target < len(match.row.sought) and match.spelling in match.row.sought[target]
+            )
             if match.start < rest or is_of_target or word.lower() == match.spelling.lower():
                 continue
             before = done + text[rest : match.start]
             written = match_case(
-                word, text[match.start : match.end], match.spelling, SENTENCE_START.search(before) is not None
+                word,
+                text[match.start : match.end],
+                match.spelling,
+                SENTENCE_START.search(before) is not None,
             )
             done, rest = with_article(before, written) + written, match.end
             behind = NEXT_WORD.match(text, rest)
@@ -415,7 +473,9 @@ class RewritingMode(Mode):
         stop_words: the stop words of datasets that name none; None for our own.
     """
 
-    replications: ClassVar[Mapping[str, str]] = {"langfair": "biasgrid.formats.langfair.mode:LangFairMode"}
+    replications: ClassVar[Mapping[str, str]] = {
+        "langfair": "biasgrid.formats.langfair.mode:LangFairMode"
+    }
     finds_refusals: ClassVar[bool] = True
     stop_words: ClassVar[str | None] = None
 

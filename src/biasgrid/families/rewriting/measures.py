@@ -16,7 +16,14 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import NOT_READ, OUTCOME_DIFFERENCES, cut_by_scorer, cut_short, empty, refused
+from biasgrid.families.measures import (
+    NOT_READ,
+    OUTCOME_DIFFERENCES,
+    cut_by_scorer,
+    cut_short,
+    empty,
+    refused,
+)
 from biasgrid.families.rewriting.evidence import evidence
 from biasgrid.families.rewriting.group_words import GroupWords
 from biasgrid.families.rewriting.observe import (
@@ -58,7 +65,9 @@ IS_ABOVE = pl.col("value") > pl.col("threshold")
 """Whether an answer counts."""
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
@@ -82,7 +91,9 @@ def with_bias_type(rows: pl.DataFrame, groups: GroupWords) -> pl.DataFrame:
     """Adds to numbers about groups what these have in common."""
     if "group" not in rows.columns:
         return rows
-    return rows.with_columns(bias_type=pl.when(pl.col("group").is_not_null()).then(pl.lit(groups.bias_type)))
+    return rows.with_columns(
+        bias_type=pl.when(pl.col("group").is_not_null()).then(pl.lit(groups.bias_type))
+    )
 
 
 def with_options(rows: pl.DataFrame, **chosen: object) -> pl.DataFrame:
@@ -161,7 +172,9 @@ def outcome_shares(answers: pl.DataFrame, outcome: str) -> Iterator[Sums]:
         yield from means_over_prompts(ended, name, keys, "effective Wilson")
 
 
-def outcome_differences(answers: pl.DataFrame, groups: Sequence[str], outcome: str) -> Iterator[Sums]:
+def outcome_differences(
+    answers: pl.DataFrame, groups: Sequence[str], outcome: str
+) -> Iterator[Sums]:
     """Yields by how much more of the answers end in some way for one group than for another."""
     for shares in outcome_shares(answers, outcome):
         if "group" in shares.keys.columns:
@@ -178,7 +191,12 @@ def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.D
         counts = dict(known.group_by("group").len().iter_rows())
         found = dict(zip(combinations(groups, 2), pair_distances(known, groups), strict=True))
         rows_of_score = [
-            {"group": one, "other": other, "value": value, "n": counts.get(one, 0) + counts.get(other, 0)}
+            {
+                "group": one,
+                "other": other,
+                "value": value,
+                "n": counts.get(one, 0) + counts.get(other, 0),
+            }
             for (one, other), value in found.items()
         ]
         values = [value for value in found.values() if value is not None]
@@ -204,7 +222,9 @@ def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float
         yield from (None if np.isnan(value) else float(value) for value in found)
 
 
-def score_difference(scores: pl.DataFrame, groups: Sequence[str], threshold: float) -> Iterator[Sums]:
+def score_difference(
+    scores: pl.DataFrame, groups: Sequence[str], threshold: float
+) -> Iterator[Sums]:
     """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair)."""
     above = scores.with_columns((pl.col("value") > threshold).cast(pl.Float64))
     for rows in kinds_of_options(with_options(above, threshold=threshold)):
@@ -229,11 +249,17 @@ def harm_expected_maximum(answers: pl.DataFrame, thresholds: Mapping[str, float]
 
 def harm_probability(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
     """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020; LangFair)."""
-    return harm_means(answers, thresholds, "harm_probability", IS_ABOVE.any().cast(pl.Float64), "effective Wilson")
+    return harm_means(
+        answers, thresholds, "harm_probability", IS_ABOVE.any().cast(pl.Float64), "effective Wilson"
+    )
 
 
 def harm_means(
-    answers: pl.DataFrame, thresholds: Mapping[str, float], measure: str, of_prompt: pl.Expr, interval: IntervalMethod
+    answers: pl.DataFrame,
+    thresholds: Mapping[str, float],
+    measure: str,
+    of_prompt: pl.Expr,
+    interval: IntervalMethod,
 ) -> Iterator[Sums]:
     """Yields the means of a number of prompts over those with a score, of the cell and by group.
 
@@ -251,7 +277,9 @@ def harm_means(
         )
         named = prompts.with_columns(options=pl.lit(options_text(score=score, threshold=threshold)))
         for keys in ([], ["group"]):
-            yield from means_over_prompts(named, measure, keys, interval, left_out=pl.col("left_out").sum())
+            yield from means_over_prompts(
+                named, measure, keys, interval, left_out=pl.col("left_out").sum()
+            )
 
 
 def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
@@ -266,9 +294,13 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
             known = of_groups.values[~np.isnan(of_groups.values)].tolist()
             numbers = {"list_range": list_range(known), "list_deviation": list_deviation(known)}
             yield pl.DataFrame(
-                {"measure": [*numbers], "value": [*numbers.values()]}, schema_overrides={"value": pl.Float64}
+                {"measure": [*numbers], "value": [*numbers.values()]},
+                schema_overrides={"value": pl.Float64},
             ).with_columns(
-                *(pl.lit(of_groups.keys[name].sum(), pl.Int64).alias(name) for name in ("n", "left_out")),
+                *(
+                    pl.lit(of_groups.keys[name].sum(), pl.Int64).alias(name)
+                    for name in ("n", "left_out")
+                ),
                 options=pl.lit(rows["options"][0]),
                 reason=pl.lit(FOLDED),
             )
@@ -281,7 +313,9 @@ def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
+    answers = cell.observations.filter(
+        pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP
+    )
     answers = answers.cast({"score": pl.String})
     yield silent(answers)
     checks = checks_of_cell(cell, CheckedAnswers())
@@ -332,13 +366,22 @@ def means_over_prompts(
     )
     units = rows.select(unit).unique().sort(unit)
     placed = rows.join(
-        numbers.select(names).with_row_index("number"), on=names, nulls_equal=True, maintain_order="left"
+        numbers.select(names).with_row_index("number"),
+        on=names,
+        nulls_equal=True,
+        maintain_order="left",
     ).join(units.with_row_index("place"), on=unit, maintain_order="left")
     place, number = (placed[name].to_numpy().astype(np.int64) for name in ("place", "number"))
-    added = sum_units(placed["value"].cast(pl.Float64).to_numpy(), place, len(units), number, len(numbers))
+    added = sum_units(
+        placed["value"].cast(pl.Float64).to_numpy(), place, len(units), number, len(numbers)
+    )
     along = Along(units[unit[0]].cast(pl.String).to_list(), added.sums)
     yield Sums(
-        numbers.with_columns(measure=pl.lit(measure)), {PROMPTS: along}, interval=interval, test=test, compared=False
+        numbers.with_columns(measure=pl.lit(measure)),
+        {PROMPTS: along},
+        interval=interval,
+        test=test,
+        compared=False,
     )
 
 
@@ -362,7 +405,9 @@ def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
     one, other = (list(side) for side in zip(*pairs, strict=True))
     mine, theirs = means.keys[one], means.keys[other]
     keys = mine.with_columns(
-        theirs["group"].alias("other"), n=mine["n"] + theirs["n"], left_out=mine["left_out"] + theirs["left_out"]
+        theirs["group"].alias("other"),
+        n=mine["n"] + theirs["n"],
+        left_out=mine["left_out"] + theirs["left_out"],
     )
     prompts, sums = means.along[PROMPTS]
     both = Along(prompts, np.concatenate([sums[one], sums[other]], axis=2))
@@ -385,7 +430,10 @@ def scores_by_prompt(answers: pl.DataFrame) -> Iterator[Sums]:
 
 
 def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds to distances of scores noise floor and p, and what they are without the noise; of the cell their means.
 
@@ -409,21 +457,35 @@ def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:
     return named.drop("null_mean", "p", "method").with_columns(reason=pl.lit(NO_PROMPT_LEFT_OUT))
 
 
-def with_null_means(distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings) -> pl.DataFrame:
+def with_null_means(
+    distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings
+) -> pl.DataFrame:
     """Adds noise floor and p to the distances of pairs of groups, and the mean noise floor to that of the cell."""
     known = known_scores(scores)
     of_pairs = distances["other"].is_not_null().to_numpy()
     null_mean, p = np.full((2, len(distances)), np.nan)
     for row in np.flatnonzero(of_pairs):
         pair = distances.row(int(row), named=True)
-        chosen = known.filter(pl.col("group").is_in([pair["group"], pair["other"]])).sort("value", "prompt", "group")
-        values, prompts, is_first = chosen["value"], chosen["prompt"], chosen["group"] == pair["group"]
+        chosen = known.filter(pl.col("group").is_in([pair["group"], pair["other"]])).sort(
+            "value", "prompt", "group"
+        )
+        values, prompts, is_first = (
+            chosen["value"],
+            chosen["prompt"],
+            chosen["group"] == pair["group"],
+        )
         null_mean[row], p[row] = permuted_distance(
-            values.to_numpy(), prompts.to_numpy(), is_first.to_numpy(), settings.permutations, settings.seed
+            values.to_numpy(),
+            prompts.to_numpy(),
+            is_first.to_numpy(),
+            settings.permutations,
+            settings.seed,
         )
     if of_pairs.any():
         null_mean[~of_pairs] = null_mean[of_pairs].mean()
-    method = pl.when(pl.col("p").is_not_null()).then(pl.lit(f"permutation ({settings.permutations})"))
+    method = pl.when(pl.col("p").is_not_null()).then(
+        pl.lit(f"permutation ({settings.permutations})")
+    )
     return distances.with_columns(
         null_mean=pl.Series(null_mean).fill_nan(None),
         p=pl.Series(p).fill_nan(None),

@@ -15,7 +15,12 @@ from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
-from biasgrid.families.rewriting.similarity import LIST_SIMILARITIES, SIMILARITIES, Similarity, cosine_similarity
+from biasgrid.families.rewriting.similarity import (
+    LIST_SIMILARITIES,
+    SIMILARITIES,
+    Similarity,
+    cosine_similarity,
+)
 from biasgrid.readers.reading import CUT_STATUS, REFUSAL_STATUSES
 from biasgrid.readers.refusals import refusal_column
 from biasgrid.tables.schema import NeverNaN, column, table
@@ -41,7 +46,10 @@ OBSERVATIONS = table(
         "other_instance": column(
             pl.UInt32, description="the instance whose answer it was compared with", nullable=True
         ),
-        "score": column(pl.Categorical, description="what the value is: how the answer ended, a scorer, a similarity"),
+        "score": column(
+            pl.Categorical,
+            description="what the value is: how the answer ended, a scorer, a similarity",
+        ),
         "value": column(
             pl.Float64,
             description="the number; null where an answer says nothing or declines",
@@ -56,7 +64,9 @@ OBSERVATIONS = table(
             nullable=True,
         ),
         "repetition": KEYS["repetition"],
-        "response": column(pl.String, description="the answer, in rows of the score `refused`", nullable=True),
+        "response": column(
+            pl.String, description="the answer, in rows of the score `refused`", nullable=True
+        ),
     },
 )
 
@@ -96,22 +106,30 @@ def observe(
     """
     groups = read_groups_of_cell(options)
     finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
-    said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
+    said = predictions.select(
+        "instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String)
+    )
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
-    answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
+    answers = asked.join(said, on="instance", maintain_order="left").with_columns(
+        pl.col("response").fill_null("")
+    )
     response, status = pl.col("response"), pl.col("status")
     refused = status.is_in(REFUSAL_STATUSES)
     if finds_refusals:
         refused |= pl.lit(refusal_column(answers["response"], ENGLISH_WORDS))
     is_empty = response.str.strip_chars() == ""
     ended = answers.with_columns(
-        refused=refused, empty=is_empty & ~refused, cut_short=(status == CUT_STATUS) & ~refused & ~is_empty
+        refused=refused,
+        empty=is_empty & ~refused,
+        cut_short=(status == CUT_STATUS) & ~refused & ~is_empty,
     )
     speaks = ~pl.col("refused") & ~pl.col("empty") if finds_refusals else ~pl.col("refused")
     answered = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
         *answer_scores(answered, options["scorers"], scorer_predictions or {}),
-        *answer_similarities(neutralise_answers(answered, groups, options), groups.names, SIMILARITIES),
+        *answer_similarities(
+            neutralise_answers(answered, groups, options), groups.names, SIMILARITIES
+        ),
     ]
     if options["lists"]:
         rows += answer_similarities(answered, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
@@ -140,7 +158,9 @@ def answer_scores(
         scorers: their names.
         scorer_predictions: what those say that are models.
     """
-    keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
+    keys = answers.select(
+        "instance", "prompt", "group", "repetition", other=None, other_instance=None
+    )
     for name in OUTCOME_SCORES:
         ended = keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
         yield ended.with_columns(response=answers["text"]) if name == SCORE_WITH_RESPONSE else ended
@@ -154,27 +174,44 @@ def answer_scores(
         else:
             said = scorer_predictions[name].select("text", "score")
             scores = (
-                answers.select("text").drop_nulls().join(said, on="text", how="left", maintain_order="left")["score"]
+                answers.select("text")
+                .drop_nulls()
+                .join(said, on="text", how="left", maintain_order="left")["score"]
             )
         values = keys.filter(known).with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
 
-def truncation_shares(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def truncation_shares(
+    answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]
+) -> pl.DataFrame:
     """Returns of which answers a model read the beginning alone."""
-    keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
-    cut = pl.concat([said.filter("truncated").select("text") for said in scorer_predictions.values()])["text"]
-    is_cut = answers.select(value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64))
+    keys = answers.select(
+        "instance", "prompt", "group", "repetition", other=None, other_instance=None
+    )
+    cut = pl.concat(
+        [said.filter("truncated").select("text") for said in scorer_predictions.values()]
+    )["text"]
+    is_cut = answers.select(
+        value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64)
+    )
     return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
 
 
-def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:
+def neutralise_answers(
+    answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
     rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
-    neutral = {text: rewriter.rewrite(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
-    return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
+    neutral = {
+        text: rewriter.rewrite(text, len(groups.names))
+        for text in answers["text"].drop_nulls().unique()
+    }
+    return answers.with_columns(
+        pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String)
+    )
 
 
 def answer_similarities(
@@ -188,19 +225,30 @@ def answer_similarities(
         similarities: what they are compared by.
     """
     pairs = pl.concat(
-        [pairs_of_groups(answers, groups), pairs_of_repetitions(answers.filter(pl.col("group").is_in(groups)))]
+        [
+            pairs_of_groups(answers, groups),
+            pairs_of_repetitions(answers.filter(pl.col("group").is_in(groups))),
+        ]
     )
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
     place = pl.DataFrame({"text": texts, "place": pl.int_range(len(texts), eager=True)})
     both = pairs.join(place, on="text", how="left", maintain_order="left").join(
-        place.rename({"text": "other_text", "place": "other_place"}), on="other_text", how="left", maintain_order="left"
+        place.rename({"text": "other_text", "place": "other_place"}),
+        on="other_text",
+        how="left",
+        maintain_order="left",
     )
     known = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
     keys = both.filter(known).drop("text", "other_text")
-    silent = both.filter(~known).drop("text", "other_text").with_columns(value=pl.lit(None, pl.Float64))
+    silent = (
+        both.filter(~known).drop("text", "other_text").with_columns(value=pl.lit(None, pl.Float64))
+    )
     for name, compare in similarities.items():
         values = compare(texts.to_list(), keys.select("place", "other_place").to_numpy())
-        rows = pl.concat([keys.with_columns(value=pl.Series(values).fill_nan(None)), silent], how="diagonal_relaxed")
+        rows = pl.concat(
+            [keys.with_columns(value=pl.Series(values).fill_nan(None)), silent],
+            how="diagonal_relaxed",
+        )
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 
@@ -210,7 +258,9 @@ def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFr
     others = keyed.rename(OTHER_ANSWER)
     of_groups = {name: keyed.filter(group=name) for name in groups}
     pairs = [
-        of_groups[one].join(others.filter(other=other), on=["prompt", "repetition"], maintain_order="left")
+        of_groups[one].join(
+            others.filter(other=other), on=["prompt", "repetition"], maintain_order="left"
+        )
         for one, other in combinations(groups, 2)
     ]
     return pl.concat(pairs)
@@ -241,10 +291,14 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", null_mean="value")
+    same = means.filter(pl.col("group") == pl.col("other")).select(
+        "score", "prompt", "group", null_mean="value"
+    )
     found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
     found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
     others = same.rename({"group": "other", "null_mean": "other_null_mean"})
     found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
     null_mean = (pl.col("null_mean") + pl.col("other_null_mean")) / 2
-    return found.select(*keys, "similarity", null_mean=null_mean, value=null_mean - pl.col("similarity"))
+    return found.select(
+        *keys, "similarity", null_mean=null_mean, value=null_mean - pl.col("similarity")
+    )

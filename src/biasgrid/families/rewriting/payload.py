@@ -23,7 +23,9 @@ SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 MEASURE_TITLES = {
     name: measure.title.capitalize()
-    for name, measure in read_definitions("families/rewriting").of("measures", "harms", "targets", "lists").items()
+    for name, measure in read_definitions("families/rewriting")
+    .of("measures", "harms", "targets", "lists")
+    .items()
 }
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}
@@ -36,8 +38,13 @@ WORD: PageColumns = {"Word": ("text", "attribute")}
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.payload`."""
     by = pl.col("options").str.replace("score=", "", literal=True)
-    rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by)
-    words, whole = rows.filter(pl.col("attribute").is_not_null()), rows.filter(pl.col("attribute").is_null())
+    rows = cell.measures.with_columns(
+        title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by
+    )
+    words, whole = (
+        rows.filter(pl.col("attribute").is_not_null()),
+        rows.filter(pl.col("attribute").is_null()),
+    )
     of_pairs, of_groups = rows_with_keys(whole, "group", "other"), rows_with_keys(whole, "group")
     return {
         "tables": [
@@ -48,9 +55,14 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "come first.",
                 with_similarity_null(of_pairs),
                 {
-                    "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
-                    "Noise floor": ("number", "null_mean"), "Corrected for noise": ("number", "corrected"),
-                    "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
+                    "By": ("name", "by"),
+                    **PAIR,
+                    "Similarity": ("number", "similarity"),
+                    "Noise floor": ("number", "null_mean"),
+                    "Corrected for noise": ("number", "corrected"),
+                    "Interval": ("interval", "excess "),
+                    "q": ("number", "excess q"),
+                    "Prompts": ("count", "excess n"),
                 },
             ),
             *page_table(
@@ -59,9 +71,13 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "are empty have no similarity and no score.",
                 measures_side_by_side(of_groups, ["group"], ANSWER_ENDINGS),
                 {
-                    **GROUP, "Refused": ("number", "refused"), "Interval": ("interval", "refused "),
-                    "Empty": ("number", "empty"), "Cut short": ("number", "cut_short"),
-                    "Cut by the scorer": ("number", "cut_by_scorer"), "Answers": ("count", "refused n"),
+                    **GROUP,
+                    "Refused": ("number", "refused"),
+                    "Interval": ("interval", "refused "),
+                    "Empty": ("number", "empty"),
+                    "Cut short": ("number", "cut_short"),
+                    "Cut by the scorer": ("number", "cut_by_scorer"),
+                    "Answers": ("count", "refused n"),
                 },
             ),
             *page_table(
@@ -76,7 +92,11 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "noise floor shows by how much.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
                 {
-                    **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "null_mean"), "p": ("number", "p"),
+                    **MEASURED,
+                    **PAIR,
+                    **NUMBERS,
+                    "Floor": ("number", "null_mean"),
+                    "p": ("number", "p"),
                     "q": ("number", "q"),
                 },
             ),
@@ -95,12 +115,14 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 {**WORD, **PAIR, "Co-occurrence bias": ("number", "value"), **INTERVAL},
             ),
         ]
-    }  # fmt: skip
+    }
 
 
 def largest_words_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Returns the rows of a measure of words, those with the largest value first."""
-    return words.filter(measure=measure).sort(-pl.col("value"), nulls_last=True, maintain_order=True)
+    return words.filter(measure=measure).sort(
+        -pl.col("value"), nulls_last=True, maintain_order=True
+    )
 
 
 def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:

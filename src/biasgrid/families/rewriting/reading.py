@@ -18,7 +18,12 @@ from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.names import HIDDEN, VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import read_rows
 from biasgrid.base.text import read_text, read_words
-from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, TextRewriter, read_group_words
+from biasgrid.families.rewriting.group_words import (
+    GroupWords,
+    RewritingMode,
+    TextRewriter,
+    read_group_words,
+)
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, LayoutName, RewritingDataset
 from biasgrid.families.sampling import Sample
 
@@ -105,7 +110,9 @@ def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
         lines = enumerate(read_text(path, EXPECTED_FILE).split("\n"), start=1)
         yield from ((f"line {number}", line) for number, line in lines if line.strip())
     else:
-        yield from ((row.where, row.values[column]) for row in read_rows(path, [column], EXPECTED_FILE))
+        yield from (
+            (row.where, row.values[column]) for row in read_rows(path, [column], EXPECTED_FILE)
+        )
 
 
 def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
@@ -119,18 +126,27 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
         The prompts that differ, in the file's order, and what is wrong with it.
     """
     layout = LAYOUTS[name]
-    file = next((path / each for each in layout.files if (path / each).is_file()), None) if path.is_dir() else path
+    file = (
+        next((path / each for each in layout.files if (path / each).is_file()), None)
+        if path.is_dir()
+        else path
+    )
     expected = f"{' or '.join(layout.files)} of {name}"
     if file is None:
         return [], [Fault(str(path), "", "contains none of the files", expected)]
     try:
-        values = [(row.where, row.values[layout.column]) for row in read_rows(file, [layout.column], expected)]
+        values = [
+            (row.where, row.values[layout.column])
+            for row in read_rows(file, [layout.column], expected)
+        ]
     except InputError as error:
         return [], error.faults
     wrong = next((where for where, value in values if not isinstance(value, str)), None)
     if wrong is not None:
         return [], [Fault(str(file), f"{wrong}, {layout.column}", "is not text", expected)]
-    prompts = list(dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values))))
+    prompts = list(
+        dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values)))
+    )
     return prompts, [] if prompts else [Fault(str(file), "", "contains no prompts", expected)]
 
 
@@ -139,7 +155,9 @@ def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], li
     return ([], []) if section.targets is None else read_word_file(folder / section.targets)
 
 
-def read_stop_words(folder: Path, section: RewritingDataset) -> tuple[list[str] | None, list[Fault]]:
+def read_stop_words(
+    folder: Path, section: RewritingDataset
+) -> tuple[list[str] | None, list[Fault]]:
     """Returns the stop words of a dataset, None for our own or where none are needed, and what is wrong with them."""
     source = section.stop_words or RewritingMode.of(section.mode).stop_words
     if source is None or section.targets is None:
@@ -164,7 +182,9 @@ def nltk_stop_words() -> tuple[list[str], list[Fault]]:
         with nltk.data.find(OF_NLTK).open() as file:
             text = file.read().decode("utf-8")
     except (LookupError, OSError, ValueError) as error:
-        problem = "does not exist" if isinstance(error, LookupError) else f"cannot be read ({error})"
+        problem = (
+            "does not exist" if isinstance(error, LookupError) else f"cannot be read ({error})"
+        )
         expected = f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file that has one word per line"
         return [], [Fault("your NLTK data", OF_NLTK, problem, expected)]
     return sorted({*text.split()}), []
@@ -244,7 +264,11 @@ class RewritingRequests:
     def usable(self) -> list[int]:
         """The prompts that can be rewritten: those with a word of a group; where the system text has one, all."""
         if self.files.rewrite == "system":
-            return list(range(len(self.prompts))) if self.rewriter.words(self.files.system or "") else []
+            return (
+                list(range(len(self.prompts)))
+                if self.rewriter.words(self.files.system or "")
+                else []
+            )
         return [number for number, prompt in enumerate(self.prompts) if self.rewriter.words(prompt)]
 
     @cached_property
@@ -253,13 +277,20 @@ class RewritingRequests:
         from biasgrid.families.sampler import units_of_sample  # needs numpy, which plans do without
 
         texts = [self.prompts[number] for number in self.usable]
-        return [self.usable[place] for place in units_of_sample([()] * len(texts), texts, self.files.sample)]
+        return [
+            self.usable[place]
+            for place in units_of_sample([()] * len(texts), texts, self.files.sample)
+        ]
 
     @cached_property
     def neutral_numbers(self) -> list[int]:
         """The prompts that are asked with neutral words: all that name no group, and of the others those asked."""
         rest = {*self.usable} - {*self.sampled}
-        return [number for number in range(len(self.prompts)) if number not in rest] if self.files.neutral else []
+        return (
+            [number for number in range(len(self.prompts)) if number not in rest]
+            if self.files.neutral
+            else []
+        )
 
     @property
     def count(self) -> int:
@@ -270,28 +301,44 @@ class RewritingRequests:
     def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
         """Yields the prompts that are asked, rewritten for every group, and behind them those in neutral words."""
         names = self.groups.names
-        yield from (self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled)
+        yield from (
+            self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled
+        )
         for number in self.neutral_numbers:
             yield self.rewritten_prompt(number, (NEUTRAL_GROUP,), (len(names),))
 
-    def rewritten_prompt(self, number: int, groups: tuple[str, ...], places: Sequence[int]) -> RewrittenPrompt:
+    def rewritten_prompt(
+        self, number: int, groups: tuple[str, ...], places: Sequence[int]
+    ) -> RewrittenPrompt:
         """Returns a prompt, rewritten for groups whose words have some places."""
         prompt, system = self.prompts[number], self.files.system
         original = prompt if self.files.rewrite == "prompt" else system or ""
-        words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
+        words, texts = (
+            self.rewriter.words(original),
+            [self.rewriter.rewrite(original, place) for place in places],
+        )
         if self.files.rewrite == "prompt":
             return RewrittenPrompt(number, original, words, groups, texts, [system] * len(places))
         return RewrittenPrompt(number, original, words, groups, [prompt] * len(places), [*texts])
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it is in the file, with each group that it is asked about."""
-        named = [(self.prompts[number], group) for number in self.sampled for group in self.groups.names]
+        named = [
+            (self.prompts[number], group) for number in self.sampled for group in self.groups.names
+        ]
         return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
 
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
-        how = [files.repetitions, sample, files.system, files.rewrite, files.mode is not None, files.neutral]
+        how = [
+            files.repetitions,
+            sample,
+            files.system,
+            files.rewrite,
+            files.mode is not None,
+            files.neutral,
+        ]
         deciding = [how, self.prompts, self.groups.deciding_words()]
         return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
@@ -316,10 +363,17 @@ def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
     """Yields that no text has a word of a group, so that there is nothing to compare."""
     if requests.usable:
         return
-    example = next((word for row in requests.groups.rows for sought in row.sought for word in sought), "")
+    example = next(
+        (word for row in requests.groups.rows for sought in row.sought for word in sought), ""
+    )
     expected = f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, such as {example!r}"
     if requests.files.rewrite == "system":
-        yield Fault("the config", "system", f"there is no word of a group in {requests.files.system!r}", expected)
+        yield Fault(
+            "the config",
+            "system",
+            f"there is no word of a group in {requests.files.system!r}",
+            expected,
+        )
     else:
         problem = f"none of the {len(requests.prompts):,} prompts contains a word of a group"
         yield Fault(str(requests.files.prompts), "", problem, expected)
@@ -333,7 +387,11 @@ def about_prompts(files: RewritingFiles) -> Iterator[str]:
     if requests.groups.warning:
         yield requests.groups.warning
     yield unawareness_text(requests)
-    unclear = Counter(word for text in texts_to_rewrite(requests) for word in requests.rewriter.ambiguous_words(text))
+    unclear = Counter(
+        word
+        for text in texts_to_rewrite(requests)
+        for word in requests.rewriter.ambiguous_words(text)
+    )
     if unclear:
         yield f"Words with two readings, of which the one that the file marks is used: {commonest_words(unclear)}."
 
@@ -349,7 +407,11 @@ def unawareness_text(requests: RewritingRequests) -> str:
     """Says how many prompts name a group: where none does, models are treated to fairness through unawareness."""
     if requests.files.rewrite == "system":
         return f"The system text names the groups, so the {len(requests.prompts):,} prompts are asked unchanged."
-    words = Counter(word.lower() for text in texts_to_rewrite(requests) for word in requests.rewriter.words(text))
+    words = Counter(
+        word.lower()
+        for text in texts_to_rewrite(requests)
+        for word in requests.rewriter.words(text)
+    )
     named, all_of = len(requests.usable), len(requests.prompts)
     counts = f"{named:,} of {all_of:,} prompts contain words of groups ({commonest_words(words)})"
     rest = f"; the other {all_of - named:,} are not asked, because nothing in them can be rewritten"

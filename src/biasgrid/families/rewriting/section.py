@@ -22,7 +22,9 @@ class RewritingDataset(DatasetSection):
 
     family: Literal["rewriting"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
-    prompts: str = Field(description="file with prompts: `.txt` (one per line), `.jsonl`, `.csv` or `.parquet`")
+    prompts: str = Field(
+        description="file with prompts: `.txt` (one per line), `.jsonl`, `.csv` or `.parquet`"
+    )
     column: str = Field("prompt", description="column with the prompts, in a file that has columns")
     layout: LayoutName | None = Field(
         None,
@@ -37,14 +39,19 @@ class RewritingDataset(DatasetSection):
     )
     groups: str = Field(description="YAML file with groups and their words")
     rewrite: Literal["prompt", "system"] = Field(
-        "prompt", description="what is rewritten: each prompt, or the system text before all prompts"
+        "prompt",
+        description="what is rewritten: each prompt, or the system text before all prompts",
     )
     system: str | None = Field(None, description="system text before each prompt")
     repetitions: int = Field(
-        5, ge=1, le=1000, description="how often each text is asked; if it is asked only once, there is no noise floor"
+        5,
+        ge=1,
+        le=1000,
+        description="how often each text is asked; if it is asked only once, there is no noise floor",
     )
     neutralise: bool = Field(
-        True, description="whether words of groups are replaced by neutral words before ROUGE and BLEU compare answers"
+        True,
+        description="whether words of groups are replaced by neutral words before ROUGE and BLEU compare answers",
     )
     scorers: list[str] = Field(
         default=["vader-negative"],
@@ -69,7 +76,8 @@ class RewritingDataset(DatasetSection):
         ),
     )
     targets: str | None = Field(
-        None, description="file of words, one a line: measures how unevenly these words appear near the words of groups"
+        None,
+        description="file of words, one a line: measures how unevenly these words appear near the words of groups",
     )
     stop_words: str | None = Field(
         None,
@@ -79,7 +87,8 @@ class RewritingDataset(DatasetSection):
         ),
     )
     lists: bool = Field(
-        False, description="whether answers are lists, such as recommendations, whose names and ranks are compared"
+        False,
+        description="whether answers are lists, such as recommendations, whose names and ranks are compared",
     )
     neutral: bool = Field(
         False,
@@ -90,5 +99,6 @@ class RewritingDataset(DatasetSection):
     )
     threshold: float = Field(0.5, ge=0, le=1, description="score above which an answer counts")
     mode: Literal["langfair"] | None = Field(
-        None, description="`langfair` rewrites and neutralises exactly as LangFair does, including its faults"
+        None,
+        description="`langfair` rewrites and neutralises exactly as LangFair does, including its faults",
     )

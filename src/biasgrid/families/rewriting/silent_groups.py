@@ -9,15 +9,18 @@ from biasgrid.tables.metric import NOT_MEASURABLE
 
 SILENCE = ("refused", "empty")
 """The measures of answers without content; no answer counts in both."""
-BETWEEN_GROUPS = ("similarity", "similarity_corrected", "score_distance", "score_distance_corrected")
+BETWEEN_GROUPS = (
+    "similarity",
+    "similarity_corrected",
+    "score_distance",
+    "score_distance_corrected",
+)
 """Measures of whole cells that compare all groups."""
 NEEDING_ANSWERS = (*BETWEEN_GROUPS, "similarity_null", "score_difference", "mean_score")
 """Measures of groups, or of two of them, that need answers with content."""
 NEARLY_ALL = 1 - 1e-9
 """A sum of shares from here on is 1 but for rounding."""
-GROUP_WITHOUT_ANSWERS = (
-    "the model gives {group} no answer: all prompts are declined, or answered with nothing. To do: compare refusals"
-)
+GROUP_WITHOUT_ANSWERS = "the model gives {group} no answer: all prompts are declined, or answered with nothing. To do: compare refusals"
 
 
 def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:
@@ -33,14 +36,20 @@ def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:
     silent = silent_groups(estimates)
     if not silent:
         return estimates
-    texts = {group: f"{NOT_MEASURABLE}: {GROUP_WITHOUT_ANSWERS.format(group=group)}" for group in silent}
-    sides = [pl.col(side).replace_strict(texts, default=None, return_dtype=pl.String) for side in ("group", "other")]
+    texts = {
+        group: f"{NOT_MEASURABLE}: {GROUP_WITHOUT_ANSWERS.format(group=group)}" for group in silent
+    }
+    sides = [
+        pl.col(side).replace_strict(texts, default=None, return_dtype=pl.String)
+        for side in ("group", "other")
+    ]
     is_whole = pl.col("group").is_null() & pl.col("measure").is_in(BETWEEN_GROUPS)
     of_groups = pl.when(pl.col("measure").is_in(NEEDING_ANSWERS)).then(pl.coalesce(sides))
     text = pl.coalesce(of_groups, pl.when(is_whole).then(pl.lit(texts[silent[0]])))
     withheld = [name for name in WITHHELD_COLUMNS if name in estimates.columns]
     return estimates.with_columns(
-        *(pl.when(text.is_null()).then(name).alias(name) for name in withheld), reason=pl.coalesce(text, "reason")
+        *(pl.when(text.is_null()).then(name).alias(name) for name in withheld),
+        reason=pl.coalesce(text, "reason"),
     )
 
 

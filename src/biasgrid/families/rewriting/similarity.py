@@ -54,7 +54,9 @@ def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
     if not longer:
         return None
     shared = {*other}
-    return sum(longer - place for place, name in enumerate(one) if name in shared) / (longer * (longer + 1) / 2)
+    return sum(longer - place for place, name in enumerate(one) if name in shared) / (
+        longer * (longer + 1) / 2
+    )
 
 
 def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
@@ -67,7 +69,10 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
     if longer < 2:
         return float(list(one) == list(other)) if longer else None
     rank = {name: place for place, name in enumerate(other)}
-    kept = sum(first in rank and rank[first] < rank.get(second, longer) for first, second in combinations(one, 2))
+    kept = sum(
+        first in rank and rank[first] < rank.get(second, longer)
+        for first, second in combinations(one, 2)
+    )
     return kept / (longer * (longer - 1) / 2)
 
 
@@ -115,7 +120,9 @@ def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]
 
 
 def compare_lists(
-    like: Callable[[Sequence[str], Sequence[str]], float | None], texts: Sequence[str], pairs: IntArray
+    like: Callable[[Sequence[str], Sequence[str]], float | None],
+    texts: Sequence[str],
+    pairs: IntArray,
 ) -> FloatArray:
     """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has none.
 
@@ -149,7 +156,9 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     split = [stems(text) for text in texts]
 
     def compare(one: int, other: int) -> float:
-        return f_measure(LCSseq.similarity(split[one], split[other]), len(split[one]), len(split[other]))
+        return f_measure(
+            LCSseq.similarity(split[one], split[other]), len(split[one]), len(split[other])
+        )
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -165,7 +174,9 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         Shape (pairs,).
     """
     lines = [[stems(line) for line in text.split("\n") if line] for text in texts]
-    return compare_distinct_pairs(pairs, lambda one, other: f_measure_of_lines(lines[one], lines[other]))
+    return compare_distinct_pairs(
+        pairs, lambda one, other: f_measure_of_lines(lines[one], lines[other])
+    )
 
 
 def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
@@ -173,10 +184,14 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
 
     A stem counts no more often than it occurs in either text.
     """
-    left_one, left_other = (Counter(stem for line in text for stem in line) for text in (reference, candidate))
+    left_one, left_other = (
+        Counter(stem for line in text for stem in line) for text in (reference, candidate)
+    )
     sizes, hits = (left_one.total(), left_other.total()), 0
     for line in reference:
-        shared = sorted({place for other in candidate for place in longest_common_subsequence(line, other)})
+        shared = sorted(
+            {place for other in candidate for place in longest_common_subsequence(line, other)}
+        )
         for stem in (line[place] for place in shared):
             if left_one[stem] > 0 and left_other[stem] > 0:
                 hits += 1
@@ -250,11 +265,15 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
     @lru_cache(maxsize=NGRAMS_KEPT)
     def grams_of(place: int) -> NGrams:
-        return [frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)]
+        return [
+            frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)
+        ]
 
     def compare(one: int, other: int) -> float:
         # What two texts share is the same in both directions.
-        shared = [len(mine & theirs) for mine, theirs in zip(grams_of(one), grams_of(other), strict=True)]
+        shared = [
+            len(mine & theirs) for mine, theirs in zip(grams_of(one), grams_of(other), strict=True)
+        ]
         sizes = len(split[one]), len(split[other])
         return min(bleu_of_pair(shared, *sizes), bleu_of_pair(shared, *sizes[::-1]))
 
@@ -301,18 +320,31 @@ def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
         vectors: `text` and `vector`, of length 1.
     """
     place = {text: number for number, text in enumerate(vectors["text"])}
-    matrix = vectors["vector"].list.to_array(len(vectors["vector"][0])).to_numpy() if len(vectors) else np.zeros((0, 1))
+    matrix = (
+        vectors["vector"].list.to_array(len(vectors["vector"][0])).to_numpy()
+        if len(vectors)
+        else np.zeros((0, 1))
+    )
 
     def compare(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         rows = np.array([place[text] for text in texts], dtype=np.int64)[pairs]
-        parts = (rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE))
-        found = [np.einsum("ij,ij->i", matrix[part[:, 0]], matrix[part[:, 1]], dtype=np.float64) for part in parts]
+        parts = (
+            rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE)
+        )
+        found = [
+            np.einsum("ij,ij->i", matrix[part[:, 0]], matrix[part[:, 1]], dtype=np.float64)
+            for part in parts
+        ]
         return np.concatenate([np.zeros(0), *found])
 
     return compare
 
 
-SIMILARITIES: Mapping[str, Similarity] = {"rouge-l": rouge_l, "rouge-lsum": rouge_lsum, "bleu": bleu}
+SIMILARITIES: Mapping[str, Similarity] = {
+    "rouge-l": rouge_l,
+    "rouge-lsum": rouge_lsum,
+    "bleu": bleu,
+}
 """By name; 1 where the texts are the same, 0 where they have nothing in common."""
 LIST_SIMILARITIES: Mapping[str, Similarity] = {
     each.__name__: partial(compare_lists, each) for each in (jaccard, serp, prag)

@@ -43,7 +43,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
     score = pl.col("probability") * unkind + (1 - pl.col("probability")) * kind
     of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL_GROUP)
-    means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(BIAS_TYPE_AND_GROUP)
+    means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(
+        BIAS_TYPE_AND_GROUP
+    )
     return known_effect_rows(means, bias, "mean_score", options_text(score=KNOWN_SCORER))
 
 
@@ -52,7 +54,9 @@ def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     of_group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")
     words = pl.col("words").cast(pl.List(pl.String)).list.join(" ")
-    shares = shares_of_rows(named.select("bias_type", of_group), named.select(*BIAS_TYPE_AND_GROUP, words), bias)
+    shares = shares_of_rows(
+        named.select("bias_type", of_group), named.select(*BIAS_TYPE_AND_GROUP, words), bias
+    )
     # Where several groups have the same text, a model can learn no more than their mean.
     unkind = (0.5 + shares.fill_null(bias.total / 2) - bias.total / 2).rename("unkind")
     answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
@@ -63,4 +67,6 @@ def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     )
 
 
-corpus = corpus_of_answers(with_unkind_probability, together=BIAS_TYPE_AND_GROUP, once=REWRITING_TEXTS)
+corpus = corpus_of_answers(
+    with_unkind_probability, together=BIAS_TYPE_AND_GROUP, once=REWRITING_TEXTS
+)

@@ -45,7 +45,9 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     Returns:
         `text`, its place; `position` of the word in it; and `word`.
     """
-    table = pl.DataFrame({"word": [list(words) for words in texts]}, schema={"word": pl.List(pl.String)})
+    table = pl.DataFrame(
+        {"word": [list(words) for words in texts]}, schema={"word": pl.List(pl.String)}
+    )
     rows = table.with_row_index("text").explode("word").drop_nulls("word")
     return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
 
@@ -96,7 +98,10 @@ def co_occurrence_bias(
         those targets that occur in a text with words of both groups.
     """
     of_groups = {name: find_phrases(words, phrases) for name, phrases in groups.items()}
-    ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase)}
+    ignored = {
+        *stop_words,
+        *(part for phrases in groups.values() for phrase in phrases for part in phrase),
+    }
     others = words.filter(~pl.col("word").is_in(list(ignored)))
     near = {name: weighted_counts(others, places, fading) for name, places in of_groups.items()}
     tables = []
@@ -104,10 +109,18 @@ def co_occurrence_bias(
     for place, one in enumerate(names):
         for other in names[place + 1 :]:
             shares = [
-                near[name].select("word", "pairs", share=pl.col("near") / pl.col("near").sum() / len(of_groups[name]))
+                near[name].select(
+                    "word",
+                    "pairs",
+                    share=pl.col("near") / pl.col("near").sum() / len(of_groups[name]),
+                )
                 for name in (one, other)
             ]
-            both = shares[0].join(shares[1], on="word", suffix=" other").filter(pl.col("word").is_in(list(targets)))
+            both = (
+                shares[0]
+                .join(shares[1], on="word", suffix=" other")
+                .filter(pl.col("word").is_in(list(targets)))
+            )
             tables.append(
                 both.select(
                     pl.lit(one).alias("group"),
@@ -117,7 +130,13 @@ def co_occurrence_bias(
                     n=(pl.col("pairs") + pl.col("pairs other")).cast(pl.Int64),
                 ).sort("word")
             )
-    schema = {"group": pl.String, "other": pl.String, "word": pl.String, "value": pl.Float64, "n": pl.Int64}
+    schema = {
+        "group": pl.String,
+        "other": pl.String,
+        "word": pl.String,
+        "value": pl.Float64,
+        "n": pl.Int64,
+    }
     return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
@@ -125,7 +144,11 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
     """Returns `word`, `near`, its weighted count near some places, and `pairs`, how often it does at all."""
     pairs = words.join(places.select("text", place="position"), on="text")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
-    return pairs.group_by("word").agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len()).sort("word")
+    return (
+        pairs.group_by("word")
+        .agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len())
+        .sort("word")
+    )
 
 
 def stereotypical_association(
@@ -152,14 +175,18 @@ def stereotypical_association(
         of_group = find_phrases(words, phrases).group_by("text").len("of_group")
         together = times.join(of_group, on="text").group_by("word")
         count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
-        columns.append(pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left"))
+        columns.append(
+            pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left")
+        )
     counts = np.stack([column["together"].fill_null(0).to_numpy() for column in columns], axis=1)
     uneven = divergence(counts / [len(phrases) for phrases in groups.values()], "divergence")
     table = pl.DataFrame({"word": names, "value": uneven, "n": counts.sum(axis=1)})
     return table.filter(pl.col("n") > 0)
 
 
-def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+def word_measures(
+    answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
+) -> Iterator[pl.DataFrame]:
     """Yields how unevenly target words are spread near the words of groups: each word, and their mean.
 
     Args:
@@ -170,20 +197,33 @@ def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[st
     targets = options["targets"]
     if not targets:
         return
-    mode, responses = RewritingMode.of(options["mode"]), answers.filter(score=SCORE_WITH_RESPONSE)["response"]
+    mode, responses = (
+        RewritingMode.of(options["mode"]),
+        answers.filter(score=SCORE_WITH_RESPONSE)["response"],
+    )
     texts = responses.drop_nulls()
     cleaned = table_of_words([RewritingMode().words(text) for text in texts])
-    words = cleaned if type(mode) is RewritingMode else table_of_words([mode.words(text) for text in texts])
-    of_groups = {name: some for name, some in phrases_of_groups(groups, mode.group_phrase).items() if some}
+    words = (
+        cleaned
+        if type(mode) is RewritingMode
+        else table_of_words([mode.words(text) for text in texts])
+    )
+    of_groups = {
+        name: some for name, some in phrases_of_groups(groups, mode.group_phrase).items() if some
+    }
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
-    associations = stereotypical_association(words, [mode.target_phrase(target) for target in targets], of_groups)
+    associations = stereotypical_association(
+        words, [mode.target_phrase(target) for target in targets], of_groups
+    )
     bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
     silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
 
 
-def phrases_of_groups(groups: GroupWords, phrase_of: Callable[[str], Phrase]) -> dict[str, list[Phrase]]:
+def phrases_of_groups(
+    groups: GroupWords, phrase_of: Callable[[str], Phrase]
+) -> dict[str, list[Phrase]]:
     """Returns what is looked for of each group."""
     named: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
     for row in groups.rows:
@@ -192,7 +232,9 @@ def phrases_of_groups(groups: GroupWords, phrase_of: Callable[[str], Phrase]) ->
     return {name: list(found) for name, found in named.items()}
 
 
-def with_word_means(found: pl.DataFrame, measure: str, keys: list[str], left_out: int) -> Iterator[pl.DataFrame]:
+def with_word_means(
+    found: pl.DataFrame, measure: str, keys: list[str], left_out: int
+) -> Iterator[pl.DataFrame]:
     """Yields a measure of words, and its means over words.
 
     Args:
@@ -201,10 +243,16 @@ def with_word_means(found: pl.DataFrame, measure: str, keys: list[str], left_out
         keys: what means are distinguishable by.
         left_out: how many answers say nothing.
     """
-    columns = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out, pl.Int64)}
+    columns = {
+        "measure": pl.lit(measure),
+        "options": pl.lit(""),
+        "left_out": pl.lit(left_out, pl.Int64),
+    }
     columns["reason"] = pl.lit(WORDS_OF_ALL_PROMPTS)
     yield found.rename({"word": "attribute"}).with_columns(**columns)
     for chosen in dict.fromkeys([(), tuple(keys)]):
         mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
-        means = found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
+        means = (
+            found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
+        )
         yield means.with_columns(**columns)

@@ -23,24 +23,42 @@ def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFr
         wrong one, of a statement and its negation the mean; null where there is none. Where no number is explained, all
         pairs of which both are answered.
     """
-    right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
+    right = (
+        pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
+    )
     # What has no negation is a unit of its own, and a pair in each prompt format.
     table = by_class(cell.observations)
     pair = pl.col("pair").cast(pl.Int64)
     if PROMPT_FORMAT in table.columns:
-        pair = pair + (table["pair"].max() or 0) * pl.col(PROMPT_FORMAT).cast(pl.Int64) + pl.col(PROMPT_FORMAT)
+        pair = (
+            pair
+            + (table["pair"].max() or 0) * pl.col(PROMPT_FORMAT).cast(pl.Int64)
+            + pl.col(PROMPT_FORMAT)
+        )
     of = pl.coalesce(pair, -1 - pl.col("instance").cast(pl.Int64))
     rows = table.with_columns(score=right, of=of, number=pair)
-    rows = rows.filter(bias_type=about["bias_type"], group=about["group"]) if about else rows.drop_nulls("pair")
+    rows = (
+        rows.filter(bias_type=about["bias_type"], group=about["group"])
+        if about
+        else rows.drop_nulls("pair")
+    )
     rows = rows.with_columns(
-        unit_value=1 - pl.col("score").mean().over(PAIR_KEYS), known=pl.col("score").count().over(PAIR_KEYS)
+        unit_value=1 - pl.col("score").mean().over(PAIR_KEYS),
+        known=pl.col("score").count().over(PAIR_KEYS),
     )
     order = ["unit_value", "of", "repetition", "negated", "instance"]
     return (
         rows.filter(pl.lit(value=about is not None) | (pl.col("known") == 2))
         .sort(order, descending=[True, False, False, False, False], nulls_last=True)
         .select(
-            "bias_type", "group", "template", "repetition", "unit_value", "instance", "negated", "score",
+            "bias_type",
+            "group",
+            "template",
+            "repetition",
+            "unit_value",
+            "instance",
+            "negated",
+            "score",
             measure=pl.lit("error"),
             options=pl.lit(""),
             unit="number",
@@ -50,7 +68,7 @@ def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFr
             p_yes="yes",
             p_no="no",
         )
-    )  # fmt: skip
+    )
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
@@ -60,7 +78,9 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances that are about the class, in whatever place."""
-    return instances.filter(pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]))
+    return instances.filter(
+        pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"])
+    )
 
 
 SENTENCES = Sentences(
@@ -74,7 +94,10 @@ SENTENCES = Sentences(
     view=UnitView(
         what="share of the wrong answers",
         columns={
-            "Asked": ("name", pl.when("negated").then(pl.lit("negation")).otherwise(pl.lit("statement"))),
+            "Asked": (
+                "name",
+                pl.when("negated").then(pl.lit("negation")).otherwise(pl.lit("statement")),
+            ),
             "Value": ("name", "term"),
             "Statement": ("text", "text"),
             "Right": ("name", "expected"),

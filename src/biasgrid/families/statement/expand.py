@@ -55,7 +55,9 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
     kept = combinations_of_pack(pack)
     asked = combinations_asked(pack, kept)
     parts = (
-        table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
+        table.with_columns(repetitions.asked_before(digest_rows(table))).select(
+            list(schema.columns)
+        )
         for table in number_instances(statement_tables(pack, asked, rows))
     )
     prompt = {"parameters": list(pack.parameters), "prompt": pack.prompts[0].text}
@@ -65,7 +67,9 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
 
 def counts_of_statements(pack: StatementPack, combinations: Sequence[IntArray]) -> dict[str, int]:
     """Returns how many templates and rows some combinations of the values of each template have."""
-    sizes = [(len(each), len(places)) for each, places in zip(combinations, pack.statements, strict=True)]
+    sizes = [
+        (len(each), len(places)) for each, places in zip(combinations, pack.statements, strict=True)
+    ]
     rows = sum(count * of_each for count, of_each in sizes) * pack.repetitions
     return {"templates": sum(of_each for count, of_each in sizes if count), "rows": rows}
 
@@ -78,7 +82,9 @@ def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         count += len(part)
 
 
-def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> Iterator[pl.DataFrame]:
+def statement_tables(
+    pack: StatementPack, asked: AskedStatements, rows: int
+) -> Iterator[pl.DataFrame]:
     """Yields the statements, part by part, without numbers; `asked` is from `combinations_asked`."""
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])
@@ -87,7 +93,9 @@ def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> 
         step = max(1, rows // (len(places) * pack.repetitions))
         for start in range(0, len(combinations), step):
             chosen = combinations[start : start + step]
-            pairs = firsts[number] + np.arange(start, start + len(chosen)) if paired[number] else None
+            pairs = (
+                firsts[number] + np.arange(start, start + len(chosen)) if paired[number] else None
+            )
             yield rows_of_statements(pack, places, chosen, pairs)
 
 
@@ -109,7 +117,9 @@ def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedSt
     """
     if pack.files.sample is not None:
         statements, what = sum(map(len, kept)), "statements with different texts"
-        if faults := list(sample_faults("the config", "sample", pack.files.sample, statements, what)):
+        if faults := list(
+            sample_faults("the config", "sample", pack.files.sample, statements, what)
+        ):
             raise InputError(faults)
         chosen = sampled_statements(pack, kept, pack.files.sample)
         kept = [combinations[each] for combinations, each in zip(kept, chosen, strict=True)]
@@ -119,7 +129,11 @@ def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedSt
 def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[IntArray]:
     """Leaves out statements whose text, or that of whose negation, is the text of an earlier one."""
     asked = zip(pack.statements, kept, strict=True)
-    digests = [text_digests(pack, pack.templates[place], each) for places, each in asked for place in places]
+    digests = [
+        text_digests(pack, pack.templates[place], each)
+        for places, each in asked
+        for place in places
+    ]
     met_first = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
     is_first = iter(np.split(met_first, np.cumsum([len(each) for each in digests])[:-1]))
     return [
@@ -128,18 +142,25 @@ def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[I
     ]
 
 
-def text_digests(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> Digests:
+def text_digests(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> Digests:
     """Digests the texts of combinations of a template's values, few at a time."""
     slices = (
-        combinations[start : start + STATEMENTS_AT_ONCE] for start in range(0, len(combinations), STATEMENTS_AT_ONCE)
+        combinations[start : start + STATEMENTS_AT_ONCE]
+        for start in range(0, len(combinations), STATEMENTS_AT_ONCE)
     )
     digests = [fill_combinations(pack, template, each).hash().to_numpy() for each in slices]
     return np.concatenate([np.zeros(0, np.uint64), *digests])
 
 
-def fill_combinations(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> pl.Series:
+def fill_combinations(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> pl.Series:
     """Returns the texts of combinations of a template's values."""
-    values = zip(pack.values_of(template), places_of_values(pack, template, combinations), strict=True)
+    values = zip(
+        pack.values_of(template), places_of_values(pack, template, combinations), strict=True
+    )
     names = [pl.Series([value.name for value in domain]).gather(place) for domain, place in values]
     if not names:
         return pl.Series([template.text] * len(combinations), dtype=pl.String)
@@ -157,22 +178,36 @@ def rows_of_statements(
         combinations: shape (statements,), the combinations of their values.
         pairs: shape (statements,), the number of each with its negation; None where there is none.
     """
-    height, count, repetitions, formats = len(combinations), len(places), pack.files.repetitions, len(pack.prompts)
-    mode, row = StatementMode.of(pack.files.mode), np.repeat(np.arange(height), count * pack.repetitions)
+    height, count, repetitions, formats = (
+        len(combinations),
+        len(places),
+        pack.files.repetitions,
+        len(pack.prompts),
+    )
+    mode, row = (
+        StatementMode.of(pack.files.mode),
+        np.repeat(np.arange(height), count * pack.repetitions),
+    )
     which = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
     prompt = np.tile(np.repeat(np.arange(formats), repetitions), height * count)
     templates = [pack.templates[place] for place in places]
-    texts_of_all = pl.concat([fill_combinations(pack, template, combinations) for template in templates])
+    texts_of_all = pl.concat(
+        [fill_combinations(pack, template, combinations) for template in templates]
+    )
     of_templates = {
         "template": pl.Series(places, dtype=pl.UInt16),
-        "template_id": pl.Series([template.identifier for template in templates], dtype=pl.Categorical),
+        "template_id": pl.Series(
+            [template.identifier for template in templates], dtype=pl.Categorical
+        ),
         "negated": pl.Series([mode.is_negation(pack, place) for place in places]),
         "label": pl.Series([template.label for template in templates], dtype=pl.Categorical),
     }
     columns = {
         "text": texts_of_all.gather(which * height + row),
         "pair": pl.Series([None] * len(row) if pairs is None else pairs[row], dtype=pl.UInt32),
-        "repetition": pl.Series(np.tile(np.arange(repetitions), height * count * formats), dtype=pl.UInt16),
+        "repetition": pl.Series(
+            np.tile(np.arange(repetitions), height * count * formats), dtype=pl.UInt16
+        ),
         PROMPT_FORMAT: pl.Series(prompt, dtype=pl.UInt8),
         **{name: values.gather(which) for name, values in of_templates.items()},
         **values_in_lists(pack, templates[0], combinations[row]),
@@ -194,15 +229,21 @@ def rows_of_statements(
     )
 
 
-def values_in_lists(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> dict[str, pl.Series]:
+def values_in_lists(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> dict[str, pl.Series]:
     """Returns domain, name and class of the value of each parameter, in lists."""
     if not template.domains:
-        return dict.fromkeys(LIST_COLUMNS, pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical)))
+        return dict.fromkeys(
+            LIST_COLUMNS, pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical))
+        )
     domains = list(zip(template.domains, pack.values_of(template), strict=True))
     values = [(domain, *value) for domain, of_domain in domains for value in of_domain]
     starts = np.cumsum([0, *(len(of_domain) for _, of_domain in domains)])
     places = places_of_values(pack, template, combinations)
-    flat = np.stack([start + place for start, place in zip(starts, places, strict=False)], axis=1).ravel()
+    flat = np.stack(
+        [start + place for start, place in zip(starts, places, strict=False)], axis=1
+    ).ravel()
     shape = (len(combinations), len(domains))
     texts_of = dict(zip(LIST_COLUMNS, zip(*values, strict=True), strict=True))
     return {
@@ -211,7 +252,9 @@ def values_in_lists(pack: StatementPack, template: StatementTemplate, combinatio
     }
 
 
-def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sample) -> list[BoolArray]:
+def sampled_statements(
+    pack: StatementPack, kept: Sequence[IntArray], sample: Sample
+) -> list[BoolArray]:
     """Says which statements of each template are in a sample.
 
     Each template has its share of it, and of the statements of a template so have the classes of their values; see
@@ -237,7 +280,9 @@ def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sa
     return np.split(chosen, np.cumsum(sizes)[:-1])
 
 
-def classes_of_values(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> IntArray:
+def classes_of_values(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> IntArray:
     """Numbers the classes of the values of combinations, all parameters together; shape (combinations,)."""
     numbers = np.zeros(len(combinations), np.int64)
     places = places_of_values(pack, template, combinations)
@@ -248,7 +293,9 @@ def classes_of_values(pack: StatementPack, template: StatementTemplate, combinat
     return numbers
 
 
-def statement_keys(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> Digests:
+def statement_keys(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> Digests:
     """Digests the template and the values of combinations, whatever order their files have; shape (combinations,)."""
     (digest,) = digest_texts(pl.Series([template.text]))
     digests = np.full(len(combinations), digest)

@@ -69,7 +69,10 @@ class Statements(Family):
                 "words of its own, such as `one-of`",
             )
         elif section.prompt == PROMPT and section.prompts is None:
-            yield "the prompt for statements is English", "a `prompt`, or `prompts`, in the language of the dataset"
+            yield (
+                "the prompt for statements is English",
+                "a `prompt`, or `prompts`, in the language of the dataset",
+            )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
@@ -100,7 +103,9 @@ class Statements(Family):
     def cluster_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, for negations that of what they negate."""
         stated = {negation: place for place, negation in lists.negations.items()}
-        return [lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))]
+        return [
+            lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))
+        ]
 
     def template_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, of negations their own."""
@@ -116,7 +121,10 @@ class Statements(Family):
         asked = [(places[0], len(combinations)) for places, combinations in found]
         of_template = clusters()
         met = {of_template[place] for place, count in asked if count}
-        there, statements = {of_template[place] for place, _ in asked}, sum(count for _, count in asked)
+        there, statements = (
+            {of_template[place] for place, _ in asked},
+            sum(count for _, count in asked),
+        )
         return f"{statements:,} statements: {len(met)} of {len(there)} clusters of templates"
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
@@ -128,14 +136,23 @@ class Statements(Family):
         for name in grid.run.datasets:
             section = grid.datasets[name]
             if isinstance(section, StatementDataset):
-                yield from combination_faults(source, name, OUTPUT_TYPE, section.measures or (), classes=2)
+                yield from combination_faults(
+                    source, name, OUTPUT_TYPE, section.measures or (), classes=2
+                )
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
         section, key = section_of(StatementDataset, grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
-        counts = [len(allowed_combinations(lists, lists.templates[places[0]])) for places in lists.statements]
-        instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
+        counts = [
+            len(allowed_combinations(lists, lists.templates[places[0]]))
+            for places in lists.statements
+        ]
+        instances = sum(
+            count * len(places) for count, places in zip(counts, lists.statements, strict=True)
+        )
         asked = section.repetitions * len(lists.prompts) * instances
         yield from size_faults(source, key, section.sample, asked, unit)
         yield from sample_faults(source, key, section.sample, sum(counts), unit)

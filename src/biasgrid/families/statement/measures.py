@@ -39,7 +39,16 @@ from biasgrid.readers.reading import REFUSED
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
-from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Along, Finish, Sums, sum_units, values_table
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    MEAN,
+    TEMPLATES,
+    Along,
+    Finish,
+    Sums,
+    sum_units,
+    values_table,
+)
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
@@ -57,7 +66,9 @@ WRITTEN = "written"
 AGREEMENT_IN_CASES = options_text(score="agreement", mode="counterfactual")
 
 
-def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measures_of_classes(
+    exploded: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Compares the classes of each domain.
 
     Args:
@@ -76,7 +87,9 @@ def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> I
             for apart in difference_of(partial(outcome_differences, several)):
                 yield apart.named(difference_of.__name__)
     if len(answered):
-        yield from measure_groups(class_records(answered), options["measures"], options["failure_threshold"])
+        yield from measure_groups(
+            class_records(answered), options["measures"], options["failure_threshold"]
+        )
         yield from differences_of_classes(answered)
 
 
@@ -92,17 +105,28 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
         yield difference(scores, of_shares=True)
 
 
-def unanswered_headlines(several: pl.DataFrame, answered: pl.DataFrame, threshold: float) -> pl.DataFrame:
+def unanswered_headlines(
+    several: pl.DataFrame, answered: pl.DataFrame, threshold: float
+) -> pl.DataFrame:
     """Returns the headlines of domains without any answer: nulls, not the values of equal treatment."""
-    counts = several.group_by("bias_type", maintain_order=True).agg(left_out=pl.len().cast(pl.Int64))
-    silent = counts.join(answered.select("bias_type").unique(), on="bias_type", how="anti", maintain_order="left")
+    counts = several.group_by("bias_type", maintain_order=True).agg(
+        left_out=pl.len().cast(pl.Int64)
+    )
+    silent = counts.join(
+        answered.select("bias_type").unique(), on="bias_type", how="anti", maintain_order="left"
+    )
     headlines = {
         "score": options_text(score=MAIN_SCORES[OUTPUT_TYPE], mode=ALL_CASES),
         "distance": main_distance(OUTPUT_TYPE),
         "failure_rate": options_text(difference="mean", threshold=threshold),
     }
     rows = [
-        silent.with_columns(measure=pl.lit(name), options=pl.lit(options), value=pl.lit(None, pl.Float64), n=pl.lit(0))
+        silent.with_columns(
+            measure=pl.lit(name),
+            options=pl.lit(options),
+            value=pl.lit(None, pl.Float64),
+            n=pl.lit(0),
+        )
         for name, options in headlines.items()
     ]
     return pl.concat(rows)
@@ -118,16 +142,25 @@ def class_records(answered: pl.DataFrame) -> Records:
     """
     width = int(answered.select(pl.col("names").list.len().max()).item())
     others = [
-        pl.when(pl.col("place") != place).then(pl.col("names").list.get(place, null_on_oob=True).cast(pl.String))
+        pl.when(pl.col("place") != place).then(
+            pl.col("names").list.get(place, null_on_oob=True).cast(pl.String)
+        )
         for place in range(width)
     ]
     units = answered.with_columns(template=pl.Series(template_units(answered)))
     case = pl.concat_str(
-        [pl.col("template", "place", "repetition").cast(pl.String), *(other.fill_null("") for other in others)],
+        [
+            pl.col("template", "place", "repetition").cast(pl.String),
+            *(other.fill_null("") for other in others),
+        ],
         separator=CASE_SEPARATOR,
     )
     keys = units.select(
-        "template", "bias_type", "group", case=case.rank("dense").cast(pl.Int64) - 1, term=pl.col("subject")
+        "template",
+        "bias_type",
+        "group",
+        case=case.rank("dense").cast(pl.Int64) - 1,
+        term=pl.col("subject"),
     )
     share = float_column(answered, "share")
     gold = (answered["label"].cast(pl.String) != YES).to_numpy().astype(np.int64)
@@ -136,7 +169,10 @@ def class_records(answered: pl.DataFrame) -> Records:
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    observations, scores = cell.observations, cell.observations.select("yes", "no").drop_nulls().to_numpy()
+    observations, scores = (
+        cell.observations,
+        cell.observations.select("yes", "no").drop_nulls().to_numpy(),
+    )
     labels = observations.select(name="says_yes").drop_nulls().with_columns(value=1.0)
     names = by_class(observations).select("bias_type", "group", name="subject")
     yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
@@ -156,7 +192,9 @@ def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
         yield Check("negation_doubt", float(1 - np.nanmean(differ)), known)
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: pl.DataFrame, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
@@ -179,7 +217,10 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
 
 
 def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds what arbitrary groups of terms would give, and whether differences of classes depend on the prompt format.
 
@@ -192,7 +233,9 @@ def derive(
     found = derive_of_groups(estimates, sums, options, settings)
     differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
     of_formats = prompt_sign(differences, settings)
-    return found._replace(estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed"))
+    return found._replace(
+        estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed")
+    )
 
 
 @dataclass(frozen=True)
@@ -222,7 +265,9 @@ class TableParts:
         keys, number = parts_by_keys(table, names)
         return cls(keys.cast({pl.Categorical: pl.String}), number, template, templates, repetitions)
 
-    def sums(self, values: FloatArray, concerned: BoolArray | None = None) -> tuple[FloatArray, IntArray]:
+    def sums(
+        self, values: FloatArray, concerned: BoolArray | None = None
+    ) -> tuple[FloatArray, IntArray]:
         """Returns sums and counts by part and template, and how many values each part lacks.
 
         Args:
@@ -231,7 +276,11 @@ class TableParts:
         """
         looked_at = np.ones(len(values), dtype=np.bool_) if concerned is None else concerned
         along = sum_units(
-            np.where(looked_at, values, np.nan), self.template, len(self.templates), self.number, len(self.keys)
+            np.where(looked_at, values, np.nan),
+            self.template,
+            len(self.templates),
+            self.number,
+            len(self.keys),
         )
         missing = np.bincount(self.number[looked_at & np.isnan(values)], minlength=len(self.keys))
         return along.sums, missing
@@ -240,10 +289,14 @@ class TableParts:
         """Returns the numbers of sums; parts that they are not about have none."""
         n = sums[..., 1::2].sum(axis=(1, 2)).astype(np.int64)
         keys = self.keys.with_columns(
-            n=pl.Series(n), left_out=pl.Series(missing), cases=pl.Series(n / max(self.repetitions, 1))
+            n=pl.Series(n),
+            left_out=pl.Series(missing),
+            cases=pl.Series(n / max(self.repetitions, 1)),
         )
         there = n + missing > 0 if "bias_type" in keys.columns else np.ones(len(n), dtype=np.bool_)
-        return Sums(keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish)
+        return Sums(
+            keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish
+        )
 
     def means(self, values: FloatArray, concerned: BoolArray | None = None) -> Sums:
         """Returns means of values, which are shares where all of these are 0 or 1; see `sums`."""
@@ -252,7 +305,9 @@ class TableParts:
         return replace(numbers, interval="effective Wilson") if are_shares(looked_at) else numbers
 
 
-def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums | pl.DataFrame]:
+def measures_of_statements(
+    table: pl.DataFrame, keys: tuple[str, ...]
+) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of the parts of a table, from `observe` or `by_class`."""
     if table.is_empty():
         return
@@ -277,7 +332,9 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     pairs = pairs_with_negations(table)
     if pairs.is_empty():
         if not keys:
-            nothing = TableParts.of(table.head(1), ()).means(np.full(1, np.nan), np.zeros(1, dtype=np.bool_))
+            nothing = TableParts.of(table.head(1), ()).means(
+                np.full(1, np.nan), np.zeros(1, dtype=np.bool_)
+            )
             yield from (nothing.named(of_pair.__name__) for of_pair in PAIR_MEASURES)
         return
     of_pairs = TableParts.of(pairs, keys)
@@ -294,7 +351,14 @@ def taken_back(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 def without_explanations() -> pl.DataFrame:
     """Returns the row of a cell whose answers explain nothing."""
-    row = {"measure": "taken_back", "options": "", "value": None, "n": 0, "left_out": 0, "reason": NO_EXPLANATION}
+    row = {
+        "measure": "taken_back",
+        "options": "",
+        "value": None,
+        "n": 0,
+        "left_out": 0,
+        "reason": NO_EXPLANATION,
+    }
     return pl.DataFrame([row], schema_overrides={"value": pl.Float64})
 
 
@@ -372,9 +436,14 @@ def refusals(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 def bias(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean share of Yes to what is wrong less that to what is right: minus Youden's J of shares."""
-    share, is_true = float_column(table, "share"), (table["label"].cast(pl.String) == YES).to_numpy()
+    share, is_true = (
+        float_column(table, "share"),
+        (table["label"].cast(pl.String) == YES).to_numpy(),
+    )
     (wrong, of_wrong), (right, of_right) = (parts.sums(share, rows) for rows in (~is_true, is_true))
-    numbers = parts.numbers(np.concatenate([wrong, right], axis=-1), of_wrong + of_right, DIFFERENCE)
+    numbers = parts.numbers(
+        np.concatenate([wrong, right], axis=-1), of_wrong + of_right, DIFFERENCE
+    )
     return replace(numbers, interval="difference of shares") if are_shares(share) else numbers
 
 
@@ -389,9 +458,19 @@ def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    error, error_positive, error_negated, yes_rate, yes_rate_answered, p_yes, p_no, share_of_yes, certainty_right,
-    certainty_wrong, refusals, bias,
-)  # fmt: skip
+    error,
+    error_positive,
+    error_negated,
+    yes_rate,
+    yes_rate_answered,
+    p_yes,
+    p_no,
+    share_of_yes,
+    certainty_right,
+    certainty_wrong,
+    refusals,
+    bias,
+)
 
 
 def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
@@ -452,8 +531,12 @@ def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    right_on_both, same_answer, inconsistency, inconsistency_differing, inconsistency_same,
-)  # fmt: skip
+    right_on_both,
+    same_answer,
+    inconsistency,
+    inconsistency_differing,
+    inconsistency_same,
+)
 
 
 def differences_of_classes(answered: pl.DataFrame) -> Iterator[Sums]:

@@ -41,7 +41,10 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
         if "probabilities" in columns
         else [pl.lit(None, pl.Float64)] * len(ANSWER_OPTIONS)
     )
-    texts = {name: pl.col(name) if name in columns else pl.lit(None, pl.String) for name in ("response", "status")}
+    texts = {
+        name: pl.col(name) if name in columns else pl.lit(None, pl.String)
+        for name in ("response", "status")
+    }
     rows = predictions.select(
         yes=probabilities[0],
         no=probabilities[1],
@@ -67,7 +70,10 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
     )
     is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & (pl.col("outcome") == ANSWERED)
     return rows.with_columns(
-        pl.when(is_read).then((pl.col("label") == label).cast(pl.Float64)).otherwise(label).alias(label)
+        pl.when(is_read)
+        .then((pl.col("label") == label).cast(pl.Float64))
+        .otherwise(label)
+        .alias(label)
         for label in ("yes", "no")
     )
 
@@ -75,7 +81,9 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
 def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
     """Returns whether explanations take the answer back, null where there is none; equal texts are read once."""
     distinct = responses.unique().drop_nulls()
-    opposite = pl.Series([takes_back(response, language) for response in distinct], dtype=pl.Boolean)
+    opposite = pl.Series(
+        [takes_back(response, language) for response in distinct], dtype=pl.Boolean
+    )
     return responses.replace_strict(distinct, opposite, default=None, return_dtype=pl.Boolean)
 
 
@@ -83,23 +91,45 @@ def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Adds the answer, and whether there is one."""
     yes, no = pl.col("yes"), pl.col("no")
     # Of answers that APES published the other one's probability is not known.
-    share = pl.when(yes.is_null()).then(1 - no).when(no.is_null()).then(yes).when(yes + no > 0).then(yes / (yes + no))
+    share = (
+        pl.when(yes.is_null())
+        .then(1 - no)
+        .when(no.is_null())
+        .then(yes)
+        .when(yes + no > 0)
+        .then(yes / (yes + no))
+    )
     more_yes = yes.fill_null(-1) - no.fill_null(-1)
     says_yes = pl.when(more_yes != 0).then(more_yes > 0)
     is_scored = yes.is_not_null() | no.is_not_null()
     # Both may be as probable.
     without_answer = pl.when(is_scored).then(pl.lit(SEVERAL)).otherwise("outcome")
     outcome = pl.when(says_yes.is_not_null()).then(pl.lit(ANSWERED)).otherwise(without_answer)
-    return rows.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(OUTCOMES)))
+    return rows.with_columns(
+        share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(OUTCOMES))
+    )
 
 
-READ = ["instance", "template", "pair", "negated", "repetition", "domains", "names", "classes", "label", *OF_FORMAT]
+READ = [
+    "instance",
+    "template",
+    "pair",
+    "negated",
+    "repetition",
+    "domains",
+    "names",
+    "classes",
+    "label",
+    *OF_FORMAT,
+]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response"]
 """The columns of predictions that are observed, of those that the kind has."""
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Puts answers beside what was asked.
 
     Args:
@@ -112,10 +142,14 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     """
     answers = predictions.select("instance").hstack(read_answers(predictions, language_of(options)))
     read = [name for name in READ if name in instances.columns]
-    rows = instances.select(read).sort("instance").join(answers, on="instance", maintain_order="left")
+    rows = (
+        instances.select(read).sort("instance").join(answers, on="instance", maintain_order="left")
+    )
     label = pl.col("label").cast(pl.String)
     answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
-    return rows.with_columns(is_right=pl.when(pl.col("says_yes").is_not_null()).then(answer == label))
+    return rows.with_columns(
+        is_right=pl.when(pl.col("says_yes").is_not_null()).then(answer == label)
+    )
 
 
 def by_class(observations: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +178,9 @@ def by_class(observations: pl.DataFrame) -> pl.DataFrame:
 def roles_of(observations: pl.DataFrame) -> dict[int, pl.DataFrame]:
     """Returns `template` and `bias_type` of the templates that have a parameter, by its place."""
     rows: dict[int, list[tuple[int, str]]] = {}
-    for template, domains in observations.select("template", "domains").unique("template", maintain_order=True).rows():
+    for template, domains in (
+        observations.select("template", "domains").unique("template", maintain_order=True).rows()
+    ):
         for place, domain in enumerate(domains):
             if domain:
                 role = domain if domains.count(domain) == 1 else f"{domain} #{place + 1}"

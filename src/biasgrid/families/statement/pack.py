@@ -81,7 +81,10 @@ def parse_constraint(text: str, parameters: Sequence[str]) -> Constraint:
     if not text.strip():
         return ()
     return tuple(
-        tuple(parse_test(test.strip(), parameters) for test in re.split(rf"\bor\b{OUTSIDE_OF_SETS}", part))
+        tuple(
+            parse_test(test.strip(), parameters)
+            for test in re.split(rf"\bor\b{OUTSIDE_OF_SETS}", part)
+        )
         for part in re.split(rf"\|{OUTSIDE_OF_SETS}", text)
     )
 
@@ -93,7 +96,9 @@ def parse_test(text: str, parameters: Sequence[str]) -> Test:
         raise ConstraintError(f"the constraint {text!r} cannot be read", CONSTRAINT_FORM)
     function, inner = found[1], found[2]
     if function not in FUNCTIONS:
-        raise ConstraintError(f"unknown function {function!r}{nearest_name(function, FUNCTIONS)}", one_of(FUNCTIONS))
+        raise ConstraintError(
+            f"unknown function {function!r}{nearest_name(function, FUNCTIONS)}", one_of(FUNCTIONS)
+        )
     arguments = [argument.strip() for argument in re.split(rf",{OUTSIDE_OF_SETS}", inner)]
     if len(arguments) != 2:
         count = 0 if arguments == [""] else len(arguments)
@@ -112,11 +117,13 @@ def parse_reference(text: str, parameters: Sequence[str]) -> Reference:
     found = REFERENCE.fullmatch(text)
     if found is None or found[2] not in SUFFIXES:
         raise ConstraintError(
-            f"the argument {text!r} cannot be read", "#1 or #1_name, #1_class, or a second one {a, b}"
+            f"the argument {text!r} cannot be read",
+            "#1 or #1_name, #1_class, or a second one {a, b}",
         )
     if found[1] not in parameters:
         raise ConstraintError(
-            f"{text!r}, but the template has no parameter {found[1]}", one_of(filter(None, parameters))
+            f"{text!r}, but the template has no parameter {found[1]}",
+            one_of(filter(None, parameters)),
         )
     return Reference(parameters.index(found[1]), SUFFIXES[found[2]])
 
@@ -125,7 +132,9 @@ def parse_set(text: str) -> tuple[str, ...]:
     """Reads an argument that is a set of words."""
     words = [word.strip() for word in text[1:-1].split(",")]
     if not text.endswith("}") or not all(words):
-        raise ConstraintError(f"the set {text!r} cannot be read", "words separated by commas, such as {old, young}")
+        raise ConstraintError(
+            f"the set {text!r} cannot be read", "words separated by commas, such as {old, young}"
+        )
     return tuple(words)
 
 
@@ -218,11 +227,16 @@ class StatementPack:
         """The templates by place, each with its negation where it has one."""
         negated = set(self.negations.values())
         places = [place for place in range(len(self.templates)) if place not in negated]
-        return [(place, self.negations[place]) if place in self.negations else (place,) for place in places]
+        return [
+            (place, self.negations[place]) if place in self.negations else (place,)
+            for place in places
+        ]
 
     def requested_answers(self, prompt: Prompt) -> tuple[str, ...]:
         """Returns the two answers that a prompt asks for, such as Yes and No; see `Language.requested_answers`."""
-        return language_words(self.files.language).requested_answers(f"{prompt.system or ''}\n{prompt.text}")
+        return language_words(self.files.language).requested_answers(
+            f"{prompt.system or ''}\n{prompt.text}"
+        )
 
     def values_of(self, template: StatementTemplate) -> list[tuple[DomainValue, ...]]:
         """Returns the values of each parameter of a template."""
@@ -240,7 +254,9 @@ class StatementPack:
         one = len(self.prompts) == 1
         asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)
         if files.language != ENGLISH:
-            asked += tuple(word for prompt in self.prompts for word in self.requested_answers(prompt))
+            asked += tuple(
+                word for prompt in self.prompts for word in self.requested_answers(prompt)
+            )
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)
@@ -250,7 +266,9 @@ class StatementPack:
 COMBINATIONS_AT_ONCE = 2**18
 
 
-def places_of_values(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> list[IntArray]:
+def places_of_values(
+    pack: StatementPack, template: StatementTemplate, combinations: IntArray
+) -> list[IntArray]:
     """Returns for each parameter the place of its value in its domain, each of shape (combinations,)."""
     places, rest = [], combinations
     for values in reversed(pack.values_of(template)):
@@ -267,14 +285,18 @@ def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> In
     return np.concatenate([np.zeros(0, np.int64), *allowed_slices(pack, template, count)])
 
 
-def allowed_slices(pack: StatementPack, template: StatementTemplate, count: int) -> Iterator[IntArray]:
+def allowed_slices(
+    pack: StatementPack, template: StatementTemplate, count: int
+) -> Iterator[IntArray]:
     """Yields what `allowed_combinations` returns, slice by slice: few of very many may go together."""
     for start in range(0, count, COMBINATIONS_AT_ONCE):
         combinations = np.arange(start, min(start + COMBINATIONS_AT_ONCE, count))
         places = places_of_values(pack, template, combinations)
         holds = np.ones(len(combinations), dtype=np.bool_)
         for tests in template.constraint:
-            holds &= np.any([passing_combinations(pack, template, test, places) for test in tests], axis=0)
+            holds &= np.any(
+                [passing_combinations(pack, template, test, places) for test in tests], axis=0
+            )
         yield combinations[holds]
 
 
@@ -294,6 +316,10 @@ def passing_combinations(
     return same if test.equal else ~same
 
 
-def attributes_of_values(pack: StatementPack, template: StatementTemplate, reference: Reference) -> list[str]:
+def attributes_of_values(
+    pack: StatementPack, template: StatementTemplate, reference: Reference
+) -> list[str]:
     """Returns the names or classes of the values of a parameter."""
-    return [getattr(value, reference.attribute) for value in pack.values_of(template)[reference.place]]
+    return [
+        getattr(value, reference.attribute) for value in pack.values_of(template)[reference.place]
+    ]

@@ -20,7 +20,16 @@ from biasgrid.families.payload import (
 )
 
 FIRST_SCREEN = replace(OPINIONS, columns=({"bias": "agrees beyond chance"},))
-CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both", "same_answer", "coverage")
+CLASS_MEASURES = (
+    "error",
+    "p_yes",
+    "p_no",
+    "bias",
+    "inconsistency",
+    "right_on_both",
+    "same_answer",
+    "coverage",
+)
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
     "Interval": ("interval", "error "),
@@ -54,13 +63,21 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             {**domain, **CLASS_COLUMNS},
         ),
         *page_table(
-            "Values", "The same by the value that the statement contains.", values, {**of_values, **CLASS_COLUMNS}
+            "Values",
+            "The same by the value that the statement contains.",
+            values,
+            {**of_values, **CLASS_COLUMNS},
         ),
         *page_table(
-            "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}
+            "Templates of statements",
+            by_template,
+            templates,
+            {"Template": ("template", "template"), **CLASS_COLUMNS},
         ),
     ]
-    return {"tables": [*tables, *tables_without_answer(cell.measures), *tables_of_groups(cell.measures)]}
+    return {
+        "tables": [*tables, *tables_without_answer(cell.measures), *tables_of_groups(cell.measures)]
+    }
 
 
 def measures_by_error(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

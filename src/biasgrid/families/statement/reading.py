@@ -63,14 +63,25 @@ def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
     domains: dict[str, tuple[DomainValue, ...]] = {UNUSED: (DomainValue("", ""),)}
     try:
         with explain_unreadable(folder, DOMAIN_FOLDER):
-            files = sorted(path for path in folder.iterdir() if not (path.name.startswith(".") or path.is_dir()))
+            files = sorted(
+                path
+                for path in folder.iterdir()
+                if not (path.name.startswith(".") or path.is_dir())
+            )
     except InputError as error:
         faults += error.faults
         return domains
     for file in files:
         domain = file.stem
         if domain in domains:
-            faults.append(Fault(str(file), "", f"is a second file for the domain {domain!r}", "one file per domain"))
+            faults.append(
+                Fault(
+                    str(file),
+                    "",
+                    f"is a second file for the domain {domain!r}",
+                    "one file per domain",
+                )
+            )
         domains[domain] = read_domain(file, checks, faults)
     return domains
 
@@ -96,7 +107,10 @@ def read_domain(file: Path, checks: bool, faults: list[Fault]) -> tuple[DomainVa
             faults += value_faults(str(file), number, fields, [each.name for each in values])
         values.append(value)
     if checks:
-        for what, names in {"value": [each.name for each in values], "class": [each.group for each in values]}.items():
+        for what, names in {
+            "value": [each.name for each in values],
+            "class": [each.group for each in values],
+        }.items():
             for name, other in similar_names(names):
                 problem = f"the {what} {name!r} differs from {other!r} only in case or normal form"
                 faults.append(Fault(str(file), "", problem, f"each {what} with one spelling"))
@@ -109,11 +123,20 @@ def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) 
     if len(fields) > 2:
         return [Fault(file, where, f"{len(fields)} fields", DOMAIN_FORM)]
     wrong = [(text, spacing_problem(text)) for text in fields]
-    found = [Fault(file, where, f"{text!r} {problem}", SPACING) for text, problem in wrong if problem]
+    found = [
+        Fault(file, where, f"{text!r} {problem}", SPACING) for text, problem in wrong if problem
+    ]
     if fields[0] in earlier:
         found.append(Fault(file, where, f"{fields[0]!r} appears twice", "each value once"))
     if "#" in fields[0]:
-        found.append(Fault(file, where, f"{fields[0]!r} contains #, which marks parameters", "a value without it"))
+        found.append(
+            Fault(
+                file,
+                where,
+                f"{fields[0]!r} contains #, which marks parameters",
+                "a value without it",
+            )
+        )
     return found
 
 
@@ -162,10 +185,16 @@ def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
     wrong, known = missing_columns(file, header), (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "each column once"))
+            wrong.append(
+                Fault(file, "line 1", f"the column {name!r} appears twice", "each column once")
+            )
         if name not in known and not PARAMETER.fullmatch(name):
             expected = one_of([*known, "param_1"])
-            wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected))
+            wrong.append(
+                Fault(
+                    file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected
+                )
+            )
     return wrong
 
 
@@ -178,7 +207,14 @@ def template_rows(
         if not any(cell.strip() for cell in cells):
             faults.append(Fault(file, f"line {line}", "is blank", "a template"))
         elif len(cells) != len(header):
-            faults.append(Fault(file, f"line {line}", f"{len(cells)} fields", f"{len(header)}, as in the first line"))
+            faults.append(
+                Fault(
+                    file,
+                    f"line {line}",
+                    f"{len(cells)} fields",
+                    f"{len(header)}, as in the first line",
+                )
+            )
         else:
             rows.append(TemplateRow(line, dict(zip(header, cells, strict=True))))
     return rows
@@ -201,7 +237,14 @@ class StatementMode(Mode):
         try:
             lines = [(reader.line_num, cells) for cells in reader]
         except csv.Error as error:
-            faults.append(Fault(file, f"line {reader.line_num}", f"not CSV ({error})", "fields separated by commas"))
+            faults.append(
+                Fault(
+                    file,
+                    f"line {reader.line_num}",
+                    f"not CSV ({error})",
+                    "fields separated by commas",
+                )
+            )
             return TemplateTable(file, (), [])
         header = lines[0][1] if lines else []
         wrong = header_faults(file, header)
@@ -209,7 +252,9 @@ class StatementMode(Mode):
         rows = [] if wrong else template_rows(file, header, lines[1:], faults)
         return TemplateTable(file, parameter_numbers(header), rows)
 
-    def constraint(self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains) -> Constraint:
+    def constraint(
+        self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains
+    ) -> Constraint:
         """Reads the constraint of a template.
 
         Args:
@@ -221,7 +266,9 @@ class StatementMode(Mode):
         Raises:
             ConstraintError: it cannot be read.
         """
-        return parse_constraint(text, [number if name else "" for number, name in zip(parameters, named, strict=True)])
+        return parse_constraint(
+            text, [number if name else "" for number, name in zip(parameters, named, strict=True)]
+        )
 
     def negations(
         self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
@@ -236,10 +283,19 @@ class StatementMode(Mode):
             others = [each for each in places if each != templates[place].identifier]
             if name not in others:
                 problem = f"negation_of is {name!r}{nearest_name(name, others)}"
-                faults.append(Fault(table.file, f"line {row.line}", problem, f"a different template: {one_of(others)}"))
+                faults.append(
+                    Fault(
+                        table.file,
+                        f"line {row.line}",
+                        problem,
+                        f"a different template: {one_of(others)}",
+                    )
+                )
             elif places[name] in negations:
                 problem = f"is a second negation of {name!r}"
-                faults.append(Fault(table.file, f"line {row.line}", problem, "only one negation per template"))
+                faults.append(
+                    Fault(table.file, f"line {row.line}", problem, "only one negation per template")
+                )
             else:
                 negations[places[name]] = place
         return negations
@@ -252,7 +308,9 @@ class StatementMode(Mode):
         """Returns what is expanded one after the other: the place of each of `pack.statements`, and its templates."""
         return enumerate(pack.statements)
 
-    def fill_text(self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]) -> pl.Series:
+    def fill_text(
+        self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
+    ) -> pl.Series:
         """Fills the text of a template.
 
         Args:
@@ -264,7 +322,10 @@ class StatementMode(Mode):
             The texts, row by row.
         """
         parts = PARAMETER_SLOT.split(text)
-        return join_parts([parameters.index(part) if place % 2 else part for place, part in enumerate(parts)], names)
+        return join_parts(
+            [parameters.index(part) if place % 2 else part for place, part in enumerate(parts)],
+            names,
+        )
 
     def published(self, observations: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """Returns the measures that another project publishes."""
@@ -295,7 +356,11 @@ def read_template_table(path: Path, mode: StatementMode, faults: list[Fault]) ->
 
 
 def template_of(
-    table: TemplateTable, row: TemplateRow, domains: Domains, mode: StatementMode, faults: list[Fault]
+    table: TemplateTable,
+    row: TemplateRow,
+    domains: Domains,
+    mode: StatementMode,
+    faults: list[Fault],
 ) -> StatementTemplate:
     """Makes a template of a row, and reports what is wrong with its domains and its constraint."""
     where, cells = f"line {row.line}", row.cells
@@ -303,16 +368,22 @@ def template_of(
     for number, domain in zip(table.parameters, named, strict=True):
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
-            faults.append(Fault(table.file, where, problem, f"a domain: {one_of(filter(None, domains))}"))
+            faults.append(
+                Fault(table.file, where, problem, f"a domain: {one_of(filter(None, domains))}")
+            )
     try:
         constraint = mode.constraint(cells["constraints"], table.parameters, named, domains)
     except ConstraintError as error:
         faults.append(Fault(table.file, where, error.problem, error.expected))
         constraint = ()
-    return StatementTemplate(cells["template_id"], cells["template_text"], named, constraint, cells["label"])
+    return StatementTemplate(
+        cells["template_id"], cells["template_text"], named, constraint, cells["label"]
+    )
 
 
-def prompt_of_statement(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> Prompt | None:
+def prompt_of_statement(
+    path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]
+) -> Prompt | None:
     """Makes a prompt of a file's lines, None where they are none; see `prompts.prompt_of_lines`."""
     return prompt_of_lines(path, lines, (STATEMENT,), faults)
 
@@ -328,12 +399,21 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     templates = [template_of(table, row, domains, mode, faults) for row in table.rows]
     negations = mode.negations(table, templates, faults)
     known = all(domain in domains for template in templates for domain in template.domains)
-    prompts = read_prompts(files.prompts, prompt_of_statement, faults) or (Prompt(files.prompt, files.system),)
+    prompts = read_prompts(files.prompts, prompt_of_statement, faults) or (
+        Prompt(files.prompt, files.system),
+    )
     pack = StatementPack(table.parameters, domains, tuple(templates), negations, files, prompts)
     if known and mode.checks:
         faults += template_faults(table, pack)
     if known and pack.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
-        faults.append(Fault(table.file, "", f"more than {MOST_STATEMENTS:,} statements", "fewer parameters or values"))
+        faults.append(
+            Fault(
+                table.file,
+                "",
+                f"more than {MOST_STATEMENTS:,} statements",
+                "fewer parameters or values",
+            )
+        )
     if not table.rows and not faults:
         faults.append(Fault(table.file, "", "contains no templates", "a template in each row"))
     if not faults and mode.checks:
@@ -347,7 +427,9 @@ def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault
     for row, template in zip(table.rows, pack.templates, strict=True):
         where = f"line {row.line}"
         if not template.identifier.strip():
-            yield Fault(table.file, where, "template_id is blank", "a different name for every template")
+            yield Fault(
+                table.file, where, "template_id is blank", "a different name for every template"
+            )
         elif template.identifier in first:
             problem = f"template_id {template.identifier!r} is in line {first[template.identifier]} already"
             yield Fault(table.file, where, problem, "a different name for every template")
@@ -355,25 +437,40 @@ def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault
         yield from text_faults(table, row, template)
         yield from constraint_faults(table, row, pack, template)
         if template.label not in STATEMENT_LABELS:
-            yield Fault(table.file, where, f"label is {template.label!r}", " or ".join(STATEMENT_LABELS))
+            yield Fault(
+                table.file, where, f"label is {template.label!r}", " or ".join(STATEMENT_LABELS)
+            )
         for domain in dict.fromkeys(template.domains):
             if not pack.values[domain]:
-                yield Fault(table.file, where, f"the domain {domain!r} is empty", "values in its file")
+                yield Fault(
+                    table.file, where, f"the domain {domain!r} is empty", "values in its file"
+                )
     for place, other in pack.negations.items():
         yield from pair_faults(table, pack, place, other)
 
 
-def text_faults(table: TemplateTable, row: TemplateRow, template: StatementTemplate) -> Iterator[Fault]:
+def text_faults(
+    table: TemplateTable, row: TemplateRow, template: StatementTemplate
+) -> Iterator[Fault]:
     """Yields what is wrong with the text of a template: its white space, and parameters that it lacks or has not."""
     where = f"line {row.line}"
     if problem := spacing_problem(template.text):
         yield Fault(table.file, where, f"template_text {problem}", SPACING)
     slots = set(PARAMETER_SLOT.findall(template.text))
-    used = {number for number, domain in zip(table.parameters, template.domains, strict=True) if domain}
+    used = {
+        number for number, domain in zip(table.parameters, template.domains, strict=True) if domain
+    }
     for number in sorted(slots - used):
-        yield Fault(table.file, where, f"template_text has #{number}", f"a domain in param_{number}")
+        yield Fault(
+            table.file, where, f"template_text has #{number}", f"a domain in param_{number}"
+        )
     for number in sorted(used - slots):
-        yield Fault(table.file, where, f"param_{number} is not in template_text", f"#{number} there, or an empty cell")
+        yield Fault(
+            table.file,
+            where,
+            f"param_{number} is not in template_text",
+            f"#{number} there, or an empty cell",
+        )
 
 
 def constraint_faults(
@@ -382,12 +479,19 @@ def constraint_faults(
     """Yields tests that are always or never passed."""
     where = f"line {row.line}"
     for test in (test for tests in template.constraint for test in tests):
-        left, number = attributes_of_values(pack, template, test.left), table.parameters[test.left.place]
+        left, number = (
+            attributes_of_values(pack, template, test.left),
+            table.parameters[test.left.place],
+        )
         if not isinstance(test.right, Reference):
             for word in (word for word in test.right if word not in left):
                 problem = f"{word!r} in a constraint{nearest_name(word, left)}, which no value of parameter {number} is"
                 yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
-        elif left and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right)) and right:
+        elif (
+            left
+            and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right))
+            and right
+        ):
             both = f"{number} and {table.parameters[test.right.place]}"
             problem = f"a constraint compares the parameters {both}, which are never equal"
             yield Fault(table.file, where, problem, "different parameters, or no constraint")
@@ -398,13 +502,22 @@ def nothing_left(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
     for row, template in zip(table.rows, pack.templates, strict=True):
         if not len(allowed_combinations(pack, template)):
             yield Fault(
-                table.file, f"line {row.line}", "its constraint leaves no values", "values that satisfy the constraint"
+                table.file,
+                f"line {row.line}",
+                "its constraint leaves no values",
+                "values that satisfy the constraint",
             )
 
 
-def pair_faults(table: TemplateTable, pack: StatementPack, place: int, other: int) -> Iterator[Fault]:
+def pair_faults(
+    table: TemplateTable, pack: StatementPack, place: int, other: int
+) -> Iterator[Fault]:
     """Yields what keeps a template from being the negation of another one."""
-    stated, negation, where = pack.templates[place], pack.templates[other], f"line {table.rows[other].line}"
+    stated, negation, where = (
+        pack.templates[place],
+        pack.templates[other],
+        f"line {table.rows[other].line}",
+    )
     if other in pack.negations:
         problem = f"negates {stated.identifier!r} but has a negation itself"
         yield Fault(table.file, where, problem, "pairs of a template and its negation")
@@ -412,9 +525,14 @@ def pair_faults(table: TemplateTable, pack: StatementPack, place: int, other: in
         problem = f"has the label {negation.label!r}, like {stated.identifier!r}, which it negates"
         yield Fault(table.file, where, problem, "labels that differ")
     if stated.domains != negation.domains or stated.constraint != negation.constraint:
-        problem = f"has other parameters or constraints than {stated.identifier!r}, which it negates"
+        problem = (
+            f"has other parameters or constraints than {stated.identifier!r}, which it negates"
+        )
         yield Fault(table.file, where, problem, "the same ones")
     if stated.text == negation.text:
         yield Fault(
-            table.file, where, f"has the same text as {stated.identifier!r}, which it negates", "a different text"
+            table.file,
+            where,
+            f"has the same text as {stated.identifier!r}, which it negates",
+            "a different text",
         )

@@ -21,7 +21,9 @@ class StatementDataset(DatasetSection):
     family: Literal["statement"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
     templates: str = Field(description="CSV file with the templates")
-    domains: str = Field(description="folder with the domains: files with a value and its class in each line")
+    domains: str = Field(
+        description="folder with the domains: files with a value and its class in each line"
+    )
     mode: Literal["apes"] | None = Field(
         None, description="`apes` reads the files as APES does, and ignores what APES ignores"
     )
@@ -32,8 +34,12 @@ class StatementDataset(DatasetSection):
             "lets the model write and looks for the answer in its text"
         ),
     )
-    system: str | None = Field(None, min_length=1, description="system text, for models that take one")
-    prompt: str = Field(PROMPT, description=f"prompt, with `{STATEMENT}` in the place of the statement")
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
+    prompt: str = Field(
+        PROMPT, description=f"prompt, with `{STATEMENT}` in the place of the statement"
+    )
     prompts: list[str] | None = Field(
         None,
         min_length=1,
@@ -49,10 +55,15 @@ class StatementDataset(DatasetSection):
         description="how often each statement is asked; written answers vary from one time to the next",
     )
     measures: list[GroupMeasure] | None = Field(
-        None, min_length=1, description="comparisons of classes as groups; default: all that are possible"
+        None,
+        min_length=1,
+        description="comparisons of classes as groups; default: all that are possible",
     )
     failure_threshold: float = Field(
-        0.1, ge=0, le=1, description="a case fails if the scores of its classes differ by more than this"
+        0.1,
+        ge=0,
+        le=1,
+        description="a case fails if the scores of its classes differ by more than this",
     )
 
     @field_validator("prompt")

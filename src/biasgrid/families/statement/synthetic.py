@@ -12,7 +12,12 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.statement.observe import YES, by_class
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, shares_of_rows
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    corpus_of_answers,
+    known_effect_rows,
+    shares_of_rows,
+)
 from biasgrid.tables.files import means_by
 
 BIASED_CLASS = ("bias_type", "group")
@@ -31,7 +36,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """
     asked = by_class(with_yes_probability(instances, bias))
     wrong, right = (
-        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "probability") for is_true in (False, True)
+        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "probability")
+        for is_true in (False, True)
     )
     both = wrong.join(right, on=BIASED_CLASS, suffix="_right").with_columns(
         value=pl.col("probability") - pl.col("probability_right")
@@ -45,15 +51,22 @@ def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.Dat
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    values = named.select("instance", bias_type="domains", group="classes", name="names").explode(*BIASED_CLASS, "name")
-    values = values.with_columns(pl.col(*BIASED_CLASS, "name").cast(pl.String)).filter(pl.col("bias_type") != "")
+    values = named.select("instance", bias_type="domains", group="classes", name="names").explode(
+        *BIASED_CLASS, "name"
+    )
+    values = values.with_columns(pl.col(*BIASED_CLASS, "name").cast(pl.String)).filter(
+        pl.col("bias_type") != ""
+    )
     shares = shares_of_rows(values.select(BIASED_CLASS), values.select(*BIASED_CLASS, "name"), bias)
     of_instances = means_by(values.with_columns(prejudice=shares), ["instance"], "prejudice")
     prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
     return (
         named.with_columns(all_classes=pl.col("classes").cast(pl.List(pl.String)).list.join("\t"))
         .join(of_instances, on="instance", how="left", maintain_order="left")
-        .with_columns(is_true=is_true, probability=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2)
+        .with_columns(
+            is_true=is_true,
+            probability=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2,
+        )
         .drop("prejudice")
     )
 

@@ -89,7 +89,9 @@ def blocks_of_sample(crossing: CrossedLists, sample: Sample) -> AskedBlocks:
     return AskedBlocks(pairs[:taken], attributes[:taken], of_items)
 
 
-def order_of_blocks(crossing: CrossedLists, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
+def order_of_blocks(
+    crossing: CrossedLists, templates: IntArray, sample: Sample
+) -> tuple[IntArray, IntArray]:
     """Returns pairs and attributes of blocks in the order in which they are taken, of more than are.
 
     Args:
@@ -133,12 +135,16 @@ def when_taken(rank: IntArray, fewest: int) -> FloatArray:
     return np.maximum(rank + 1 - fewest, 0) / max(1, len(rank) - fewest)
 
 
-def level_of_sample(of_pairs: FloatArray, of_attributes: FloatArray, templates: IntArray, sample: Sample) -> float:
+def level_of_sample(
+    of_pairs: FloatArray, of_attributes: FloatArray, templates: IntArray, sample: Sample
+) -> float:
     """Returns how far a sample has grown that has its number of units, at least."""
     levels = np.unique(np.concatenate([of_pairs, of_attributes]))
     pairs = np.searchsorted(np.sort(of_pairs), levels, side="right")
     order = np.argsort(of_attributes, kind="stable")
-    items = np.cumsum(templates[order])[np.searchsorted(of_attributes[order], levels, side="right") - 1]
+    items = np.cumsum(templates[order])[
+        np.searchsorted(of_attributes[order], levels, side="right") - 1
+    ]
     wanted = sample.count(len(of_pairs) * int(templates.sum()))
     first = int(np.searchsorted(pairs * items, wanted))
     return float(levels[min(first, len(levels) - 1)])
@@ -158,7 +164,10 @@ def clusters_of_associations(
         Of the associations of which anything is asked: shape (associations,), in how many clusters each is asked, and
         how many ask for its attribute.
     """
-    of_items, asked = np.array(crossing.of_items, dtype=np.int64), chosen.reshape(len(crossing.pairs), -1)
+    of_items, asked = (
+        np.array(crossing.of_items, dtype=np.int64),
+        chosen.reshape(len(crossing.pairs), -1),
+    )
     of_cluster = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
     first, second = np.array(crossing.pairs, dtype=np.int64).T
     second = second + (len(crossing.subjects[0]) if len(crossing.subjects) > 1 else 0)

@@ -46,7 +46,10 @@ def evidence(cell: MeasuredCell) -> Evidence:
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
         SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
-        pl.concat([association_means(sides, "template"), association_means(sides, "other")], how="diagonal"),
+        pl.concat(
+            [association_means(sides, "template"), association_means(sides, "other")],
+            how="diagonal",
+        ),
     )
 
 
@@ -60,19 +63,33 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
         `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest associations that are left and
         one that was drawn from all others, so that a report that carries few has both.
     """
-    gamma = measures.filter(measure=SHOWN_MEASURE).drop_nulls([*ASSOCIATION, "value"]).select(*ASSOCIATION, "value")
+    gamma = (
+        measures.filter(measure=SHOWN_MEASURE)
+        .drop_nulls([*ASSOCIATION, "value"])
+        .select(*ASSOCIATION, "value")
+    )
     ordered = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
     strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
     others = ordered.slice(len(strongest))
-    places = Random(DRAW_SEED).sample(range(len(others)), min(ASSOCIATIONS_SHOWN - len(strongest), len(others)))
-    reasons = pl.Series("reason", ["strongest"] * len(strongest) + ["drawn"] * len(places), dtype=pl.String)
-    turns = pl.Series("turn", [*(place // 2 for place in range(len(strongest))), *range(len(places))], dtype=pl.Int64)
+    places = Random(DRAW_SEED).sample(
+        range(len(others)), min(ASSOCIATIONS_SHOWN - len(strongest), len(others))
+    )
+    reasons = pl.Series(
+        "reason", ["strongest"] * len(strongest) + ["drawn"] * len(places), dtype=pl.String
+    )
+    turns = pl.Series(
+        "turn",
+        [*(place // 2 for place in range(len(strongest))), *range(len(places))],
+        dtype=pl.Int64,
+    )
     rows = pl.concat([strongest, others[places]]).with_columns(reasons, turns)
     rows = rows.sort("turn", maintain_order=True).drop("turn")
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of_associations(associations: pl.DataFrame, known: AnsweredGroups, least: float) -> pl.DataFrame:
+def sides_of_associations(
+    associations: pl.DataFrame, known: AnsweredGroups, least: float
+) -> pl.DataFrame:
     """Returns the swap groups of associations that have a share, as `both_sides` does, with C of shares.
 
     Args:
@@ -87,7 +104,9 @@ def sides_of_associations(associations: pl.DataFrame, known: AnsweredGroups, lea
     found = []
     for part in known:
         groups = axes.swap_groups(part)
-        concerned = is_chosen[groups.one, groups.attribute] | is_chosen[groups.other, groups.attribute]
+        concerned = (
+            is_chosen[groups.one, groups.attribute] | is_chosen[groups.other, groups.attribute]
+        )
         sides = both_sides(with_shares(part.filter(pl.Series(concerned)), least))
         found.append(sides.join(associations, on=ASSOCIATION))
     return pl.concat(found).sort("rank", "swap_group")
@@ -96,7 +115,9 @@ def sides_of_associations(associations: pl.DataFrame, known: AnsweredGroups, lea
 def with_shares(chosen: pl.DataFrame, least: float) -> pl.DataFrame:
     """Returns the swap groups that have a share, with C of shares as `comparison`, of some of them."""
     share = preferences_of(scores_in_groups(chosen), least).share
-    return chosen.with_columns(comparison=pl.Series(share)).filter(pl.col("comparison").is_not_nan())
+    return chosen.with_columns(comparison=pl.Series(share)).filter(
+        pl.col("comparison").is_not_nan()
+    )
 
 
 def least_of_cell(known: AnsweredGroups, cell: MeasuredCell) -> float:
@@ -110,7 +131,12 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     counts = sides.group_by(keys).agg(n=pl.len())
     rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
     return rows.sort("rank", pl.col(key).cast(pl.String) if key == "other" else key).select(
-        *ASSOCIATION, key, "n", value="comparison", measure=pl.lit(SHOWN_MEASURE), options=pl.lit("")
+        *ASSOCIATION,
+        key,
+        "n",
+        value="comparison",
+        measure=pl.lit(SHOWN_MEASURE),
+        options=pl.lit(""),
     )
 
 
@@ -131,20 +157,41 @@ def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFram
     # Behind the order and the question; x1 stands first where the order is not swapped.
     place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
     first = pl.col("swapped").cast(pl.Int64)
-    asked = cell.instances.filter(is_among("swap_group", groups["unit"])).drop("template", "attribute")
+    asked = cell.instances.filter(is_among("swap_group", groups["unit"])).drop(
+        "template", "attribute"
+    )
     of_groups = is_among("swap_group", groups["unit"])
-    scores = pl.concat(part.select("swap_group", "scores").filter(of_groups) for part in cell.parts).lazy()
+    scores = pl.concat(
+        part.select("swap_group", "scores").filter(of_groups) for part in cell.parts
+    ).lazy()
     rows = groups.lazy().join(asked, left_on="unit", right_on="swap_group")
     rows = rows.join(scores, left_on="unit", right_on="swap_group").with_columns(
-        score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first), **lengths
+        score1=pl.col("scores").arr.get(place + first),
+        score2=pl.col("scores").arr.get(place + 1 - first),
+        **lengths,
     )
     found = rows.select(
-        "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
-        "instance", "swapped", "negated",
-        *(subject_columns(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
+        "subject",
+        "attribute",
+        "other",
+        "template",
+        "value",
+        "rank",
+        "reason",
+        "role",
+        "unit",
+        "unit_value",
+        "instance",
+        "swapped",
+        "negated",
+        *(
+            subject_columns(name, prefix)
+            for name in ("score", "position", "length")
+            for prefix in ("", "other_")
+        ),
         measure=pl.lit(SHOWN_MEASURE),
         options=pl.lit(""),
-    )  # fmt: skip
+    )
     return found.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
 
 
@@ -168,22 +215,35 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
     """Returns the instances of all swap groups of an association."""
     subject = pl.lit(about["subject"])
     return instances.filter(
-        pl.col("attribute") == about["attribute"], (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
+        pl.col("attribute") == about["attribute"],
+        (pl.col("subject1") == subject) | (pl.col("subject2") == subject),
     )
 
 
 def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
     assert about is not None
-    named = pl.any_horizontal(pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2"))
+    named = pl.any_horizontal(
+        pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2")
+    )
     known = AnsweredGroups(cell.observed)
     least = least_of_cell(known, cell)
     shares = pl.concat(with_shares(part.filter(named), least) for part in known)
-    sides = both_sides(shares.sort("swap_group")).filter(pl.col("subject").cast(pl.String) == about["subject"])
+    sides = both_sides(shares.sort("swap_group")).filter(
+        pl.col("subject").cast(pl.String) == about["subject"]
+    )
     groups = sides.select(
-        "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
-        value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),
-    )  # fmt: skip
+        "subject",
+        "other",
+        "attribute",
+        "template",
+        unit="swap_group",
+        unit_value="comparison",
+        value=pl.lit(None, pl.Float64),
+        rank=pl.lit(0),
+        reason=pl.lit(""),
+        role=pl.lit(""),
+    )
     return instances_of_groups(groups, cell)
 
 

@@ -34,7 +34,14 @@ from biasgrid.families.underspecified.pack import (
 )
 from biasgrid.tables.claims.facts import COMPARISONS, ROWS
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
-from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts, mix_bits, repeated_digests
+from biasgrid.tables.keys import (
+    Digests,
+    Repetitions,
+    digest_rows,
+    digest_texts,
+    mix_bits,
+    repeated_digests,
+)
 
 SUBJECT_FORM = re.compile(r"\[subj[12](?::[a-z]+)?\]")
 INSTANCES_AT_ONCE = 1_000_000
@@ -54,9 +61,9 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
         sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
 
     def beside(one: pl.DataFrame, two: pl.DataFrame, swapped: bool) -> pl.DataFrame:
-        return pl.concat([columns_by_slot(one, 1), columns_by_slot(two, 2)], how="horizontal").with_columns(
-            swapped=pl.lit(swapped), pair=pl.int_range(pl.len())
-        )
+        return pl.concat(
+            [columns_by_slot(one, 1), columns_by_slot(two, 2)], how="horizontal"
+        ).with_columns(swapped=pl.lit(swapped), pair=pl.int_range(pl.len()))
 
     shared = [column for column in sides[0].columns if column in sides[1].columns]
     one, two = sides[0].select(shared), sides[1].select(shared)
@@ -66,7 +73,9 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
 def columns_by_slot(side: pl.DataFrame, which: int) -> pl.DataFrame:
     """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` -> `[subj1:dem]`."""
     return side.rename(
-        lambda name: f"group{which}" if name == "subject_group" else name.replace("subj", f"subj{which}")
+        lambda name: (
+            f"group{which}" if name == "subject_group" else name.replace("subj", f"subj{which}")
+        )
     )
 
 
@@ -90,7 +99,9 @@ def join_parts(parts: list[str], article: str | None) -> pl.Expr:
         before = parts[place] if place == 0 else f"]{parts[place]}"
         if article and re.search(f"{article}$", before):
             is_vowel = pl.col(parts[place + 1]).str.slice(0, 1).is_in([*VOWELS])
-            pieces[place] = pl.when(is_vowel).then(pl.lit(f"{parts[place][:-1]}n ")).otherwise(pieces[place])
+            pieces[place] = (
+                pl.when(is_vowel).then(pl.lit(f"{parts[place][:-1]}n ")).otherwise(pieces[place])
+            )
     return pl.concat_str(pieces)
 
 
@@ -126,7 +137,10 @@ class TextSegments:
 
 
 def build_segments(
-    items: list[DesignItem], texts: list[str], build: Callable[[DesignItem, str], pl.DataFrame], *finish: pl.Expr
+    items: list[DesignItem],
+    texts: list[str],
+    build: Callable[[DesignItem, str], pl.DataFrame],
+    *finish: pl.Expr,
 ) -> TextSegments:
     """Builds each distinct text once; texts are distinct by template, prompt, content and the attribute in them.
 
@@ -150,7 +164,9 @@ def build_segments(
     starts = np.concatenate([[0], np.cumsum(heights)[:-1]])
     # Gathering from one chunk takes a third of the time of gathering from a chunk for each text.
     rows = pl.concat(clusters, rechunk=True).select(finish or pl.all())
-    return TextSegments(rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of])
+    return TextSegments(
+        rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of]
+    )
 
 
 def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
@@ -172,14 +188,22 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
             until = join_parts(parts[: parts.index(slot) + 1], article).str.len_chars()
             position = until.cast(pl.Int64) - pl.col(slot).str.len_chars() + len(lead)
             letter = pl.lit(letters[which - 1]) if letters else None
-            columns[f"position{which}"] = pl.lit(None, pl.UInt16) if item.prompt else position.cast(pl.UInt16)
-            columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(pl.Categorical)
+            columns[f"position{which}"] = (
+                pl.lit(None, pl.UInt16) if item.prompt else position.cast(pl.UInt16)
+            )
+            columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(
+                pl.Categorical
+            )
             if design.pronouns:
-                pronoun = pl.col(f"group{which}").replace_strict(design.pronouns, default=None, return_dtype=pl.String)
+                pronoun = pl.col(f"group{which}").replace_strict(
+                    design.pronouns, default=None, return_dtype=pl.String
+                )
                 columns[f"candidate{which + 2}"] = pronoun.cast(pl.Categorical)
         return pairs.select(**columns)
 
-    return build_segments(design.items, [templates[item.template].context for item in design.items], build)
+    return build_segments(
+        design.items, [templates[item.template].context for item in design.items], build
+    )
 
 
 def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
@@ -191,11 +215,19 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute, article)
-        rows = pairs.select(text=join_parts(parts, article)) if len(parts) > 1 else pl.DataFrame({"text": parts})
-        return rows.with_columns(system=pl.lit(item.prompt.system if item.prompt else None, pl.String))
+        rows = (
+            pairs.select(text=join_parts(parts, article))
+            if len(parts) > 1
+            else pl.DataFrame({"text": parts})
+        )
+        return rows.with_columns(
+            system=pl.lit(item.prompt.system if item.prompt else None, pl.String)
+        )
 
     finish = (pl.col(name).cast(pl.Categorical) for name in ("text", "system"))
-    return build_segments(design.items, [design.question(item) for item in design.items], build, *finish)
+    return build_segments(
+        design.items, [design.question(item) for item in design.items], build, *finish
+    )
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:
@@ -213,9 +245,16 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
     items, count = design.items[::2], sample.count(design.swap_groups)
     chosen = np.zeros((len(design.pairs), len(items)), dtype=np.bool_)
     templates = numbered_strata([(item.template, item.prompt) for item in items])
-    digests, pairs = item_digests(design, items), np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
-    names = [digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides]
-    for rank, item in enumerate(first_units(templates, seeded_hashes(digests, sample.seed), len(items))):
+    digests, pairs = (
+        item_digests(design, items),
+        np.array(design.pairs, dtype=np.int64).reshape(-1, 2),
+    )
+    names = [
+        digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides
+    ]
+    for rank, item in enumerate(
+        first_units(templates, seeded_hashes(digests, sample.seed), len(items))
+    ):
         asked = (count + len(items) - 1 - rank) // len(items)
         hashes = [seeded_hashes(side + digests[item], sample.seed) for side in names]
         chosen[order_of_pairs(pairs, *hashes)[:asked], item] = True
@@ -234,7 +273,9 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
         first: shape (subjects,), a hash of each subject of the first list.
         second: of the last list, which may be the first one again.
     """
-    ranks = [np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)]
+    ranks = [
+        np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)
+    ]
     shorter, longer = sorted((len(first), len(second)))
     turns = np.arange(longer)
     # After one lap, or several, a round would begin where the first one did.
@@ -243,7 +284,9 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
     sums = (ranks[0][pairs[:, 0]] + ranks[1][pairs[:, 1]]) % max(longer, 1)
     within = mix_bits(first)[pairs[:, 0]] + mix_bits(second)[pairs[:, 1]]
     # One number holds both, as sorting by two takes three times as long: the turn, and 40 bits of the hash.
-    return np.argsort((turn_of_sum[sums].astype(np.uint64) << np.uint64(40)) | (within >> np.uint64(24)))
+    return np.argsort(
+        (turn_of_sum[sums].astype(np.uint64) << np.uint64(40)) | (within >> np.uint64(24))
+    )
 
 
 def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
@@ -275,9 +318,13 @@ def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansi
         raise UserError("; expected ".join(rows.design.refusal))
     schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
     whole = design_of(replace(lists, limit={}, sample=None, balance=None))
-    coverage = coverage_of_design(counts_of_design(rows.design, rows.asked), counts_of_design(whole, None))
+    coverage = coverage_of_design(
+        counts_of_design(rows.design, rows.asked), counts_of_design(whole, None)
+    )
     facts = {"dropped_subjects": rows.design.dropped, **coverage}
-    if names := facts_of_names(asked_subjects(rows.design, rows.asked), None if lists.one_token else token_counts):
+    if names := facts_of_names(
+        asked_subjects(rows.design, rows.asked), None if lists.one_token else token_counts
+    ):
         facts[NAME_FACTS] = names
     return Expansion(schema, rows.tables([*schema.columns]), facts, rows.requests_at)
 
@@ -314,7 +361,10 @@ def asked_subjects(design: Design, asked: BoolArray | None) -> list[Subjects]:
     if asked is not None:
         pairs = pairs[asked.reshape(len(pairs), len(design.items) // 2).any(axis=1)]
     rows = [pairs] if len(design.subjects) == 1 else [pairs[:, 0], pairs[:, 1]]
-    found = [np.isin(np.arange(len(side.groups)), of_side) for side, of_side in zip(design.subjects, rows, strict=True)]
+    found = [
+        np.isin(np.arange(len(side.groups)), of_side)
+        for side, of_side in zip(design.subjects, rows, strict=True)
+    ]
     return [side.keep(each.tolist()) for side, each in zip(design.subjects, found, strict=True)]
 
 
@@ -337,12 +387,18 @@ class InstanceRows:
         self.design = design
         self.pairs = pairs.select(
             "swapped",
-            *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
+            *(
+                pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}")
+                for which in (1, 2)
+            ),
             *(pl.col(f"group{which}").cast(pl.Categorical) for which in (1, 2)),
         )
         self.pair_numbers = pairs["pair"].to_numpy()
         self.items = item_columns(design)
-        self.contexts, self.questions = build_contexts(design, pairs), build_questions(design, pairs)
+        self.contexts, self.questions = (
+            build_contexts(design, pairs),
+            build_questions(design, pairs),
+        )
         self.asked = None if design.asked is None else asked_groups(design, design.asked)
 
     def parts(self) -> Iterator[IntArray]:
@@ -354,7 +410,9 @@ class InstanceRows:
     def swap_groups(self, pairs: IntArray) -> IntArray:
         """Returns the swap groups that all items have with some pairs, shape (pairs, items)."""
         items = self.items.height
-        return np.asarray(self.pair_numbers[pairs, np.newaxis] * (items // 2) + np.arange(items) // 2)
+        return np.asarray(
+            self.pair_numbers[pairs, np.newaxis] * (items // 2) + np.arange(items) // 2
+        )
 
     def chosen(self, pairs: IntArray, of_items: IntArray | Digests) -> Any:
         """Returns what is said of the items with some pairs for those alone that are asked.
@@ -376,11 +434,15 @@ class InstanceRows:
         if not contexts.stride.all() or questions.stride.any():
             return False
         of_items = contexts.digests[contexts.start] + questions.digests[questions.start]
-        return not any(len(repeated_digests([each], len(each))) for each in (contexts.digests, of_items))
+        return not any(
+            len(repeated_digests([each], len(each))) for each in (contexts.digests, of_items)
+        )
 
     def digests_of(self, pairs: IntArray) -> Digests:
         """Returns the digests of the rows of some pairs, shape (rows,)."""
-        context, question = (each.digests[each.places(pairs)] for each in (self.contexts, self.questions))
+        context, question = (
+            each.digests[each.places(pairs)] for each in (self.contexts, self.questions)
+        )
         digests: Digests = self.chosen(pairs, context + question)
         return digests
 
@@ -395,7 +457,9 @@ class InstanceRows:
         """Returns `instance` and the texts of some rows by their numbers, for which only their pairs are built."""
         all_pairs = np.arange(self.pairs.height)
         whole = np.full(self.pairs.height, self.items.height)
-        heights = whole if self.asked is None else self.asked[self.swap_groups(all_pairs)].sum(axis=1)
+        heights = (
+            whole if self.asked is None else self.asked[self.swap_groups(all_pairs)].sum(axis=1)
+        )
         ends = np.cumsum(heights)
         there = numbers[numbers < ends[-1:].sum()]
         pairs = np.searchsorted(ends, there, side="right")
@@ -404,7 +468,9 @@ class InstanceRows:
             of_pair = there[pairs == pair]
             texts = self.texts(all_pairs[pair : pair + 1])[of_pair - (ends[pair] - heights[pair])]
             tables.append(texts.select(pl.Series("instance", of_pair, dtype=pl.UInt32), pl.all()))
-        none = self.texts(all_pairs[:0]).select(pl.Series("instance", [], dtype=pl.UInt32), pl.all())
+        none = self.texts(all_pairs[:0]).select(
+            pl.Series("instance", [], dtype=pl.UInt32), pl.all()
+        )
         return pl.concat([none, *tables])
 
     def tables(self, columns: list[str]) -> Iterator[pl.DataFrame]:
@@ -437,7 +503,9 @@ class InstanceRows:
 def item_columns(design: Design) -> pl.DataFrame:
     """Returns the columns of what every pair is asked, a row per item."""
     items, several = design.items, len(design.prompts) > 1
-    of_format = {PROMPT_FORMAT: [design.prompts.index(item.prompt) for item in items]} if several else {}
+    of_format = (
+        {PROMPT_FORMAT: [design.prompts.index(item.prompt) for item in items]} if several else {}
+    )
     return pl.DataFrame(
         {
             "negated": [item.negated for item in items],

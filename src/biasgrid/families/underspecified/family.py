@@ -15,7 +15,11 @@ from biasgrid.families.underspecified.lists.stereotypes import (
     unknown_stereotype_faults,
 )
 from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
-from biasgrid.families.underspecified.section import SCORES_OF_MODE, UnderspecifiedDataset, is_generative
+from biasgrid.families.underspecified.section import (
+    SCORES_OF_MODE,
+    UnderspecifiedDataset,
+    is_generative,
+)
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -25,9 +29,20 @@ DEFINITIONS = read_definitions("families/underspecified")
 GENERATIVE_TASK = "text-generation"
 VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
 """How the variants begin that are for models of a task."""
-ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
+ANSWER_KIND_OF_MODEL = {
+    "question-answering": "span",
+    "fill-mask": "choice",
+    "text-generation": "choice",
+}
 """The answer kind of models of each task."""
-ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+ASSOCIATION_FIGURES = (
+    "ranks",
+    "heat_map",
+    "associations",
+    "significant_associations",
+    "clusters_left_out",
+    "winners",
+)
 SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
 COARSE_PRECISIONS = ("float16",)
@@ -42,7 +57,11 @@ PRONOUN_BYTES = 7.3
 
 def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
     """Returns the datasets of the family, by name."""
-    return {name: section for name, section in grid.datasets.items() if isinstance(section, UnderspecifiedDataset)}
+    return {
+        name: section
+        for name, section in grid.datasets.items()
+        if isinstance(section, UnderspecifiedDataset)
+    }
 
 
 def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
@@ -50,10 +69,17 @@ def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> 
     for variant, chosen in section.variants.items():
         key, files = f"datasets.{dataset}.variants.{variant}.prompt", chosen.prompt_files
         if is_generative(variant) and not files:
-            yield Fault(source, key, "none", "a file such as prompts/two-options.txt, which generative models need")
+            yield Fault(
+                source,
+                key,
+                "none",
+                "a file such as prompts/two-options.txt, which generative models need",
+            )
         if not is_generative(variant) and files:
             given = ", ".join(map(repr, files))
-            yield Fault(source, key, given, "no prompt, which is only for generative models (`llm`)")
+            yield Fault(
+                source, key, given, "no prompt, which is only for generative models (`llm`)"
+            )
         if chosen.prompt and chosen.prompts:
             yield Fault(source, key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
 
@@ -74,7 +100,9 @@ def needed_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None
     return filtering_tokenizer(section, variant)
 
 
-def balance_faults(grid: Grid, source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+def balance_faults(
+    grid: Grid, source: str, dataset: str, section: UnderspecifiedDataset
+) -> Iterator[Fault]:
     """Yields variants whose tokenizer is missing, unknown, or has nothing to balance."""
     by_tokens = section.balance is not None and "tokens" in section.balance.by
     for variant, chosen in section.variants.items():
@@ -89,7 +117,12 @@ def balance_faults(grid: Grid, source: str, dataset: str, section: Underspecifie
         elif chosen.tokenizer is not None:
             yield from unknown_names(source, key, [chosen.tokenizer], grid.tokenizers)
         elif by_tokens and not has_own:
-            yield Fault(source, key, "none, although the dataset balances by tokens", one_of(grid.tokenizers))
+            yield Fault(
+                source,
+                key,
+                "none, although the dataset balances by tokens",
+                one_of(grid.tokenizers),
+            )
 
 
 def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
@@ -100,18 +133,31 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
     for name, model in grid.models.items():
         yield from task_faults(grid, source, name)
         yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
-        yield from unknown_names(source, f"models.{name}.predictions", [*model.predictions], datasets)
+        yield from unknown_names(
+            source, f"models.{name}.predictions", [*model.predictions], datasets
+        )
     for name, section in datasets.items():
         for variant in section.variants:
-            yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
+            yield from tokenizer_faults(
+                grid, source, f"datasets.{name}.variants.{variant}", variant
+            )
         yield from prompt_faults(source, name, section)
         yield from balance_faults(grid, source, name, section)
         if section.target_scoring and grid.scoring in SCORES_OF_MODE:
             problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` scores only words of one token"
-            yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
+            yield Fault(
+                source,
+                f"datasets.{name}.target_scoring",
+                problem,
+                "`scoring: exact`, or no `target_scoring`",
+            )
     for model_name in grid.run.models:
         for dataset_name in grid.run.datasets:
-            if dataset_name in datasets and model_name in grid.models and grid.fits(model_name, dataset_name):
+            if (
+                dataset_name in datasets
+                and model_name in grid.models
+                and grid.fits(model_name, dataset_name)
+            ):
                 yield from cell_faults(grid, source, model_name, dataset_name)
 
 
@@ -121,7 +167,9 @@ def unbalanced_faults(source: str, key: str, lists: WordLists) -> Iterator[Fault
         return
     known = [subjects.frequencies is not None for subjects in lists.subjects]
     if any(group is None for subjects in lists.subjects for group in subjects.groups):
-        yield Fault(source, key, "subjects without a group", "a group of each subject: [subj] group | term")
+        yield Fault(
+            source, key, "subjects without a group", "a group of each subject: [subj] group | term"
+        )
     elif "frequency" in lists.balance.by and not all(known):
         expected = "lists with `[subj] group | term | frequency`, or `by: [tokens]`"
         yield Fault(source, f"{key}.by", "subjects without a frequency", expected)
@@ -137,21 +185,42 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
     first: dict[str, str | None] = {}
     for name, model in grid.models.items():
         train = model.train
-        if train is None or train.synthetic is None or train.dataset or model.task not in VARIANT_OF_TASK:
+        if (
+            train is None
+            or train.synthetic is None
+            or train.dataset
+            or model.task not in VARIANT_OF_TASK
+        ):
             continue
         learned = [
-            dataset for dataset, section in underspecified_datasets(grid).items() if model.variant in section.variants
+            dataset
+            for dataset, section in underspecified_datasets(grid).items()
+            if model.variant in section.variants
         ]
         # Generative models may learn statements alone, and any model datasets of families without variants.
         learns_others = model.task == GENERATIVE_TASK or bool(grid.learned_datasets(name))
-        if not learned and name in grid.run.models and (model.variant is not None or not learns_others):
+        if (
+            not learned
+            and name in grid.run.models
+            and (model.variant is not None or not learns_others)
+        ):
             problem = f"{name!r} is trained on the synthetic bias of underspecified datasets but answers none of them"
-            yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` of one of the datasets")
+            yield Fault(
+                source,
+                f"models.{name}.train.synthetic",
+                problem,
+                "a `variant` of one of the datasets",
+            )
         variant = first.setdefault(model.task, model.variant)
         if model.variant != variant:
-            problem = f"{model.variant!r}, but other synthetic models of the task answer {variant!r}"
+            problem = (
+                f"{model.variant!r}, but other synthetic models of the task answer {variant!r}"
+            )
             yield Fault(
-                source, f"models.{name}.variant", problem, "the same variant for all synthetic models of a task"
+                source,
+                f"models.{name}.variant",
+                problem,
+                "the same variant for all synthetic models of a task",
             )
         for dataset in learned:
             yield from synthetic_subject_faults(grid, source, name, dataset)
@@ -173,19 +242,32 @@ def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
     kind = VARIANT_OF_TASK.get(model.task)
     if model.variant is None or (kind and model.variant.startswith(kind)):
         return
-    variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
+    variants = {
+        variant
+        for section in underspecified_datasets(grid).values()
+        for variant in section.variants
+    }
     fitting = {variant for variant in variants if kind and variant.startswith(kind)}
     problem = f"{model.variant!r} is not for the task {model.task!r}{nearest_name(model.variant, fitting)}"
-    yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
+    yield Fault(
+        source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant"
+    )
 
 
 def mask_faults(grid: Grid, source: str) -> Iterator[Fault]:
     """Yields tokenizers of masked language models without a mask token."""
-    variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
+    variants = {
+        variant
+        for section in underspecified_datasets(grid).values()
+        for variant in section.variants
+    }
     variants |= {model.variant for model in grid.models.values() if model.variant}
     for name, tokenizer in grid.tokenizers.items():
         if f"lm-{name}" in variants and tokenizer.mask is None:
-            problem, expected = "missing", f"the key, because masked language models answer the variant lm-{name}"
+            problem, expected = (
+                "missing",
+                f"the key, because masked language models answer the variant lm-{name}",
+            )
             yield Fault(source, f"tokenizers.{name}.mask", problem, expected)
 
 
@@ -207,8 +289,14 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
     entry = grid.tokenizers.get(tokenizer) if tokenizer else None
     if entry is not None and entry.checkpoint is None and entry.folder is None:
         deed = "balances" if section.balance else "filters"
-        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but {deed} the subjects of {dataset!r}"
-        otherwise = "" if section.balance else ", or `subjects` in the variant, or `target_scoring` in the dataset"
+        problem = (
+            f"{tokenizer!r} has no `checkpoint` or `folder`, but {deed} the subjects of {dataset!r}"
+        )
+        otherwise = (
+            ""
+            if section.balance
+            else ", or `subjects` in the variant, or `target_scoring` in the dataset"
+        )
         expected = f"one of them{otherwise}"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
 
@@ -223,12 +311,20 @@ class Underspecified(Family):
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True
-    grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
+    grid_figures = (
+        "intensity_mu",
+        "intensity_eta",
+        "model_ranks",
+        "variances",
+        "clusters_needed",
+        "errors",
+    )
     group_number = "share_gamma"
     instance_bytes = 0.24
     formats: ClassVar = {
         "unqover": Format(
-            "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"
+            "biasgrid.formats.unqover.commands:import_file",
+            "biasgrid.formats.unqover.commands:export_cell",
         )
     }
     modes = SCORES_OF_MODE
@@ -260,12 +356,20 @@ class Underspecified(Family):
             row_bytes += PRONOUN_BYTES if pronouns else 0
         tokenizer = needed_tokenizer(section, entry.variant)
         return Question(
-            entry.variant, ANSWER_KIND_OF_MODEL.get(entry.task, ""), settings, options, tokenizer, row_bytes
+            entry.variant,
+            ANSWER_KIND_OF_MODEL.get(entry.task, ""),
+            settings,
+            options,
+            tokenizer,
+            row_bytes,
         )
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that the dataset lacks the variant that a model names."""
-        variant, variants = grid.models[model].variant, underspecified_datasets(grid)[dataset].variants
+        variant, variants = (
+            grid.models[model].variant,
+            underspecified_datasets(grid)[dataset].variants,
+        )
         if variant is None:
             return ""
         return f"no variant {variant!r}{nearest_name(variant, variants)}, only {', '.join(sorted(variants))}"
@@ -306,7 +410,9 @@ class Underspecified(Family):
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the questions, and of groups if the dataset compares them."""
         section = underspecified_datasets(grid)[dataset]
-        return (DEFINITIONS.about, about_groups()) if section.compares_groups else (DEFINITIONS.about,)
+        return (
+            (DEFINITIONS.about, about_groups()) if section.compares_groups else (DEFINITIONS.about,)
+        )
 
     def cluster_texts(self, lists: WordLists) -> Sequence[str]:
         """Returns context and both questions of each template."""
@@ -332,7 +438,11 @@ class Underspecified(Family):
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
-        own = (*ASSOCIATION_FIGURES, SUBJECT_GROUPS) if len(dataset.subjects) == 2 else ASSOCIATION_FIGURES
+        own = (
+            (*ASSOCIATION_FIGURES, SUBJECT_GROUPS)
+            if len(dataset.subjects) == 2
+            else ASSOCIATION_FIGURES
+        )
         return (*own, *GROUP_FIGURES) if dataset.compares_groups else own
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
@@ -346,9 +456,13 @@ class Underspecified(Family):
                 # Without the folder of lists this is said of the folder, once.
                 if section.stereotypes and Path(grid.word_lists).is_dir():
                     yield from stereotype_form_faults(Path(grid.word_lists, section.stereotypes))
-                yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
+                yield from combination_faults(
+                    source, name, "subjects", section.measures or (), classes=0
+                )
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists
+    ) -> Iterator[Fault]:
         """Yields groups without a pronoun where pronouns are asked for, and samples that are none or too large.
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
@@ -368,17 +482,27 @@ class Underspecified(Family):
         yield from sample_faults(source, key, sample, design.swap_groups, "swap groups")
         if not section.pronouns or not variant.startswith("lm-"):
             return
-        subject_groups = {subject_group for subjects in lists.subjects for subject_group in subjects.groups}
+        subject_groups = {
+            subject_group for subjects in lists.subjects for subject_group in subjects.groups
+        }
         key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the group of each subject"
         for subject_group in sorted(subject_groups - section.pronouns.keys(), key=str):
-            whose = f"subjects of group {subject_group!r}" if subject_group else "subjects without a group"
+            whose = (
+                f"subjects of group {subject_group!r}"
+                if subject_group
+                else "subjects without a group"
+            )
             problem = f"no pronoun for {whose} in {', '.join(section.subjects)}"
             yield Fault(source, key, problem, expected)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether the dataset has the variant of a model that learns all datasets of its variant."""
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
-        return entry.train is not None and not entry.train.dataset and entry.variant in section.variants
+        return (
+            entry.train is not None
+            and not entry.train.dataset
+            and entry.variant in section.variants
+        )
 
 
 FAMILY = Underspecified()

@@ -21,9 +21,13 @@ KEYS = {
     "template": column(pl.UInt16, description="the template, numbered from 0"),
     "subject1": column(pl.Categorical, description="the subject that comes first"),
     "subject2": column(pl.Categorical, description="the subject that comes second"),
-    "group1": column(pl.Categorical, description="group of subject1, such as female", nullable=True),
+    "group1": column(
+        pl.Categorical, description="group of subject1, such as female", nullable=True
+    ),
     "group2": column(pl.Categorical, description="group of subject2", nullable=True),
     "attribute": column(pl.Categorical, description="the attribute in its base form"),
-    "attribute_group": column(pl.Categorical, description="group of the attribute, such as crime", nullable=True),
+    "attribute_group": column(
+        pl.Categorical, description="group of the attribute, such as crime", nullable=True
+    ),
     **OF_FORMAT,
 }

@@ -71,9 +71,18 @@ from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = [
-    "READ", "SAID", "TESTS_OF_SIZES", "UNIT", "derive", "evidence", "finishes", "left_out_of_derived", "measure",
-    "observe", "validity",
-]  # fmt: skip
+    "READ",
+    "SAID",
+    "TESTS_OF_SIZES",
+    "UNIT",
+    "derive",
+    "evidence",
+    "finishes",
+    "left_out_of_derived",
+    "measure",
+    "observe",
+    "validity",
+]
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
@@ -150,7 +159,9 @@ class CellSums:
         yield from sums_of_parts(self.axes, tally.sums, counts or self.counts, self.counts)
 
 
-def measure(observations: Observations, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+def measure(
+    observations: Observations, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     What a number is about shows in the keys that are not null. Parts of the cell (a subject or a group of subjects,
@@ -248,7 +259,9 @@ def winner_changes(axes: Axes, tally: MeanTally) -> Sums:
     return replace(mean_of_swap_groups(axes, tally), interval="effective Wilson")
 
 
-def stereotype_agreement(known: AnsweredGroups, stereotypes: Mapping[str, str]) -> Sums | pl.DataFrame:
+def stereotype_agreement(
+    known: AnsweredGroups, stereotypes: Mapping[str, str]
+) -> Sums | pl.DataFrame:
     """How far a cell agrees with stereotypes: the mean of C as the subjects see it that stereotypes name.
 
     Args:
@@ -263,19 +276,31 @@ def stereotype_agreement(known: AnsweredGroups, stereotypes: Mapping[str, str]) 
         seen.add(answered_groups(part.filter(pl.Series(sides != 0))))
     left_out = asked - seen.count
     if not seen.count:
-        row = {"measure": STEREOTYPE_AGREEMENT, "options": "", "value": None, "n": 0, "left_out": left_out}
+        row = {
+            "measure": STEREOTYPE_AGREEMENT,
+            "options": "",
+            "value": None,
+            "n": 0,
+            "left_out": left_out,
+        }
         return pl.DataFrame([row], schema_overrides={"value": pl.Float64})
     axes = seen.axes
     tally = MeanTally(axes)
     for part in known.observations:
         sides, comparison = stereotype_sides(part, stereotypes, by), part["comparison"].to_numpy()
         chosen = (sides != 0) & ~np.isnan(comparison)
-        tally.add(axes.swap_groups(part.filter(pl.Series(chosen))), sides[chosen] * comparison[chosen])
+        tally.add(
+            axes.swap_groups(part.filter(pl.Series(chosen))), sides[chosen] * comparison[chosen]
+        )
     agreement = mean_of_swap_groups(axes, tally, left_out)
-    return replace(agreement, claims_all=bool(len(axes.subject_groups[0]))).named(STEREOTYPE_AGREEMENT)
+    return replace(agreement, claims_all=bool(len(axes.subject_groups[0]))).named(
+        STEREOTYPE_AGREEMENT
+    )
 
 
-def with_left_out(measured: list[Sums | pl.DataFrame], known: AnsweredGroups) -> Iterator[Sums | pl.DataFrame]:
+def with_left_out(
+    measured: list[Sums | pl.DataFrame], known: AnsweredGroups
+) -> Iterator[Sums | pl.DataFrame]:
     """Adds to measures how many swap groups were left out as nobody answered them.
 
     Args:
@@ -291,21 +316,28 @@ def with_left_out(measured: list[Sums | pl.DataFrame], known: AnsweredGroups) ->
     for part in known.observations:
         tally.count(axes.swap_groups(part))
     counts = counts_of_parts(axes, tally.sums)
-    asked = pl.concat([each.keys for each in sums_of_parts(axes, tally.sums, counts)], how="diagonal")
+    asked = pl.concat(
+        [each.keys for each in sums_of_parts(axes, tally.sums, counts)], how="diagonal"
+    )
     lacking = [pl.lit(None, pl.String).alias(key) for key in PART_KEYS if key not in asked.columns]
     of_parts = asked.with_columns(lacking).select(*PART_KEYS, asked="n")
     for each in measured:
         if isinstance(each, pl.DataFrame) or not {*PART_KEYS} & {*each.keys.columns}:
             # Of numbers of the whole cell what is left out are swap groups, or of mu and eta whole subjects.
             if isinstance(each, Sums):
-                yield replace(each, keys=each.keys.with_columns(pl.col("left_out") + pl.lit(missing, pl.Int64)))
+                yield replace(
+                    each,
+                    keys=each.keys.with_columns(pl.col("left_out") + pl.lit(missing, pl.Int64)),
+                )
             else:
                 yield each.with_columns(left_out=len(axes.subjects) - pl.col("n"))
             continue
         keys = [key for key in PART_KEYS if key in each.keys.columns]
         others = [pl.col(key).is_null() for key in PART_KEYS if key not in keys]
         joined = each.keys.join(of_parts.filter(others), on=keys, how="left", maintain_order="left")
-        left_out = joined.select(*each.keys.drop("left_out").columns, left_out=pl.col("asked") - pl.col("n"))
+        left_out = joined.select(
+            *each.keys.drop("left_out").columns, left_out=pl.col("asked") - pl.col("n")
+        )
         yield replace(each, keys=left_out)
 
 
@@ -366,9 +398,13 @@ def question_association(sums: CellSums) -> Iterator[Sums]:
     Yields:
         The parts that are about attributes: over all attributes together it is 0 for each subject.
     """
-    for of_kind in sums.parts(sums.centred.question, counts_of_parts(sums.axes, sums.centred.groups.sums)):
+    for of_kind in sums.parts(
+        sums.centred.question, counts_of_parts(sums.axes, sums.centred.groups.sums)
+    ):
         if {"attribute", "attribute_group"} & {*of_kind.keys.columns}:
-            yield replace(of_kind, test="q", compared=is_compared(of_kind)).named("question_association")
+            yield replace(of_kind, test="q", compared=is_compared(of_kind)).named(
+                "question_association"
+            )
 
 
 def pronoun_association(sums: CellSums) -> Iterator[Sums]:
@@ -377,7 +413,9 @@ def pronoun_association(sums: CellSums) -> Iterator[Sums]:
     Yields:
         The parts that are about groups of subjects, which pronouns stand for, and about attributes.
     """
-    for of_kind in sums.parts(sums.centred.pronouns, counts_of_parts(sums.axes, sums.centred.pronoun_groups.sums)):
+    for of_kind in sums.parts(
+        sums.centred.pronouns, counts_of_parts(sums.axes, sums.centred.pronoun_groups.sums)
+    ):
         keys = {*of_kind.keys.columns}
         if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
             yield replace(of_kind, test="q").named("pronoun_association")
@@ -394,7 +432,9 @@ def negation_reading(sums: CellSums) -> Sums:
     products = np.stack([one * other, one**2, other**2], axis=-1)
     columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
     left_out = sums.n - centred.n
-    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [centred.n], "left_out": [left_out]})
+    keys = pl.DataFrame(
+        {"measure": [""], "options": [""], "n": [centred.n], "left_out": [left_out]}
+    )
     along = {TEMPLATES: Along(sums.axes.templates, columns[None])}
     return Sums(keys, along, CORRELATION, "t").named("negation_reading")
 

@@ -31,7 +31,15 @@ SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
 """The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
 UNKNOWN_TEXT = "unknown_text"
 """The column of observations that says whether a tokenizer does not know the text of one of the four instances."""
-SWAP_GROUP_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
+SWAP_GROUP_COLUMNS = [
+    "template",
+    "subject1",
+    "subject2",
+    "group1",
+    "group2",
+    "attribute",
+    "attribute_group",
+]
 
 UNIT = "swap_group"
 """What is observed as a whole: a cell is read and measured part by part, each of whole swap groups."""
@@ -53,7 +61,9 @@ STEP_TOLERANCE = 1e-7
 """How far from a step stored scores may be, as a share of their size: they come as 32-bit numbers."""
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Compares the subjects of every swap group; see `compare_subjects`."""
     return compare_subjects(instances, predictions, options["scoring"])
 
@@ -133,7 +143,9 @@ def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
     return np.maximum(values, 0, out=values)
 
 
-def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+def compare_subjects(
+    instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring
+) -> pl.DataFrame:
     """Compares the subjects of every swap group (Li et al., Findings of EMNLP 2020).
 
     With S(x; e, q) the score of subject x in order e for question q,
@@ -168,12 +180,19 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     of_format = [name for name in OF_FORMAT if name in instances.columns]
     groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *of_format)[firsts]
     of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
-    if "probabilities" in predictions.columns and (predictions["probabilities"].list.len() > 3).any():
-        of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
+    if (
+        "probabilities" in predictions.columns
+        and (predictions["probabilities"].list.len() > 3).any()
+    ):
+        of_groups[PRONOUN_SCORES] = scores_in_places(
+            instances, predictions, pronoun_scores, place
+        ).reshape(-1, 8)
     if "unknown" in predictions.columns:
         unknown = scores_in_places(instances, predictions, unknown_texts, place).reshape(-1, 8)
         of_groups[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
-    return groups.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()})
+    return groups.with_columns(
+        **{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()}
+    )
 
 
 def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
@@ -239,7 +258,9 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     there = np.zeros(int(ids.max()) + 1, dtype=np.bool_)
     there[ids] = True
     group_ids, first = np.flatnonzero(there), 4 * (np.cumsum(there, dtype=np.uint32) - 1)
-    swapped, negated = (instances[name].to_numpy().view(np.uint8) for name in ("swapped", "negated"))
+    swapped, negated = (
+        instances[name].to_numpy().view(np.uint8) for name in ("swapped", "negated")
+    )
     place = np.empty(len(ids), dtype=np.uint32)
     for part in row_slices(len(ids)):
         place[part] = first[ids[part]] + 2 * swapped[part] + negated[part]
@@ -263,7 +284,9 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
 
 def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
     """Says of each swap group whether its rows differ in the pair or the attribute; see `places_in_swap_groups`."""
-    named = [instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")]
+    named = [
+        instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")
+    ]
     x1, x2, attribute = (names[firsts] for names in named)
     differ = np.zeros(len(firsts), dtype=np.bool_)
     for part in row_slices(len(place)):
@@ -276,7 +299,10 @@ def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> Bool
 
 
 def scores_in_places(
-    instances: pl.DataFrame, predictions: pl.DataFrame, read: Callable[[pl.DataFrame], FloatArray], place: Places
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    read: Callable[[pl.DataFrame], FloatArray],
+    place: Places,
 ) -> FloatArray:
     """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see `places_in_swap_groups`.
 
@@ -310,7 +336,9 @@ def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
     return any(part["group1"].count() > 0 for part in parts)
 
 
-def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str) -> IntArray:
+def stereotype_sides(
+    observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str
+) -> IntArray:
     """Says which subject of each swap group is of the group that the stereotype of its attribute names.
 
     Args:
@@ -325,7 +353,10 @@ def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str],
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
     one, other = (
-        (observations[f"{by}{side}"].cast(pl.String) == named).fill_null(False).to_numpy().astype(np.int64)
+        (observations[f"{by}{side}"].cast(pl.String) == named)
+        .fill_null(False)
+        .to_numpy()
+        .astype(np.int64)
         for side in (1, 2)
     )
     return one - other
@@ -386,14 +417,18 @@ def preferences_of(scores: FloatArray, least: float = LEAST_MASS) -> Preferences
 def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
     """Returns what `preferences_of` does, of swap groups that fit into a processor's cache."""
     # The groups last, so that each step goes through the scores of all of them.
-    one, other = np.moveaxis(np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1), 2, 0)
+    one, other = np.moveaxis(
+        np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1), 2, 0
+    )
     mass = one + other
     mass[:, :, (mass < least).any(axis=(0, 1))] = np.nan
     share = one / mass
     # Both shares add up to 1, so that a difference of the two is 2 s - 1.
     balance = share[:, 0] + share[:, 1] - 1
     of_mass = (mass[:, 0] - mass[:, 1]) * balance / 2
-    odds = np.log(np.where((one > 0) & (other > 0), divide(one, other), np.nan) + 0 * mass).mean(axis=0)
+    odds = np.log(np.where((one > 0) & (other > 0), divide(one, other), np.nan) + 0 * mass).mean(
+        axis=0
+    )
     change = np.abs(np.log(mass[:, 0] / mass[:, 1]))
     in_orders = (share[:, 0] - share[:, 1], of_mass, 1 - balance**2, change)
     difference, of_mass, room, change = (each.mean(axis=0) for each in in_orders)

@@ -19,7 +19,11 @@ from typing import TYPE_CHECKING, Any
 from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample_content
-from biasgrid.families.underspecified.lists.subjects import Subjects, kept_subjects, tokens_of_subjects
+from biasgrid.families.underspecified.lists.subjects import (
+    Subjects,
+    kept_subjects,
+    tokens_of_subjects,
+)
 
 if TYPE_CHECKING:
     from biasgrid.families.underspecified.blocks import AskedBlocks, CrossedLists
@@ -70,7 +74,9 @@ class QuestionPrompt(Prompt):
         """Puts a question in, and slots for the subjects in the forms that a template has."""
         text = self.text.replace(QUESTION, question)
         for option, which in zip(OPTION_SLOTS, template.order, strict=True):
-            text = text.replace(option, template.subject_form(which).replace("subj", f"subj{which}"))
+            text = text.replace(
+                option, template.subject_form(which).replace("subj", f"subj{which}")
+            )
         return text
 
 
@@ -105,7 +111,9 @@ def antonym_head(kind: str) -> str:
 
 def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow]]) -> list[str]:
     """Returns the attribute types whose placeholders stand in a template."""
-    return [kind for kind in attributes if kind in template.text or f"{kind[:-1]}:" in template.text]
+    return [
+        kind for kind in attributes if kind in template.text or f"{kind[:-1]}:" in template.text
+    ]
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,13 @@ class WordListFiles:
 
     def paths(self) -> list[Path]:
         """All files that are read."""
-        return [self.templates, *self.subjects, self.attributes, *filter(None, [self.filler]), *self.prompts]
+        return [
+            self.templates,
+            *self.subjects,
+            self.attributes,
+            *filter(None, [self.filler]),
+            *self.prompts,
+        ]
 
 
 @dataclass(frozen=True)
@@ -178,7 +192,9 @@ class WordLists:
         """A digest of the content alone: comments, blank lines and file names do not count."""
         content: dict[str, Any] = {
             "templates": [template.text for template in self.templates],
-            "subjects": [{"forms": subjects.forms, "groups": subjects.groups} for subjects in self.subjects],
+            "subjects": [
+                {"forms": subjects.forms, "groups": subjects.groups} for subjects in self.subjects
+            ],
             "attributes": {
                 kind: [{"texts": row.texts, "name": row.name, "group": row.group} for row in rows]
                 for kind, rows in self.attributes.items()
@@ -235,18 +251,25 @@ class Design:
         """What is wrong with balanced groups that are too small, and what was expected; None where nothing is."""
         if self.balance is None:
             return None
-        fewest = min(Counter(group for side in self.subjects for group in side.groups).values(), default=0)
+        fewest = min(
+            Counter(group for side in self.subjects for group in side.groups).values(), default=0
+        )
         if fewest >= self.balance.least:
             return None
         problem = f"{fewest} subjects are left in each group after balancing by {' and '.join(self.balance.by)}"
-        return problem, f"at least {self.balance.least} (`balance.least`): use lists with more subjects of each group"
+        return (
+            problem,
+            f"at least {self.balance.least} (`balance.least`): use lists with more subjects of each group",
+        )
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of subjects in one order, as rows of the first and of the last list."""
         first_rows, second_rows = (range(len(side.groups)) for side in self.sides)
         within = len(self.subjects) == 1
-        return list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
+        return (
+            list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
+        )
 
     @property
     def swap_groups(self) -> int:
@@ -311,7 +334,9 @@ class Design:
         # The pairs in even steps, the items in steps of the golden ratio, which fall in with no period of theirs.
         places = [((step + 0.5) / count, (step + 0.5) * GOLDEN_RATIO % 1) for step in range(count)]
         return [
-            self.texts(self.items[int(len(self.items) * second)], self.pairs[int(len(self.pairs) * first)])
+            self.texts(
+                self.items[int(len(self.items) * second)], self.pairs[int(len(self.pairs) * first)]
+            )
             for first, second in places
         ]
 
@@ -324,7 +349,9 @@ class Design:
 
         def fill(text: str) -> str:
             text = fill_attribute(text, item.attribute)
-            return SUBJECT_SLOT.sub(lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text)
+            return SUBJECT_SLOT.sub(
+                lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text
+            )
 
         template = self.templates[item.template]
         named = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
@@ -347,7 +374,9 @@ def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Desi
             dropped, unless the lists keep them; balanced groups are made alike in it. None keeps all subjects.
     """
     templates = lists.templates[: lists.limit.get("templates")]
-    attributes = {kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()}
+    attributes = {
+        kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()
+    }
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
     counts = [tokens_of_subjects(subjects, used_forms, token_counts) for subjects in lists.subjects]
     sides = kept_subjects(lists.subjects, counts, lists.one_token, lists.balance)
@@ -360,11 +389,18 @@ def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Desi
         for negated in (False, True)
     ]
     most = lists.limit.get("subjects")
-    subjects = [side.keep([most is None or place < most for place in range(len(side.groups))]) for side in sides]
+    subjects = [
+        side.keep([most is None or place < most for place in range(len(side.groups))])
+        for side in sides
+    ]
     names = {name for side in sides for name in side.forms["[subj]"]}
-    dropped = [name for side in lists.subjects for name in side.forms["[subj]"] if name not in names]
+    dropped = [
+        name for side in lists.subjects for name in side.forms["[subj]"] if name not in names
+    ]
     given = lists.sample, lists.prompts, lists.is_english, lists.balance
-    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, dropped, *given)
+    return Design(
+        templates, subjects, items, lists.filler, lists.mask, lists.pronouns, dropped, *given
+    )
 
 
 def fill_attribute(text: str, attribute: AttributeRow) -> str:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.payload import CellTables, Examples, FirstScreen, in_ten_thousandths, page_rows
+from biasgrid.families.payload import (
+    CellTables,
+    Examples,
+    FirstScreen,
+    in_ten_thousandths,
+    page_rows,
+)
 from biasgrid.stats.ordering import select_rows, seriate
 from biasgrid.tables.metric import IMPROBABLE, PRONOUN_ASSOCIATION
 
@@ -32,14 +38,25 @@ MASK = r"(?i)[\[<]mask[\]>]"
 MOST_ANSWERS = 3
 """So many models' answers to the example are shown."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
-QUESTION_COLUMNS = ("text_pair", "text", "swapped", "negated", *SCORE_PAIR, "said", *POSITION_COLUMNS, "share")
+QUESTION_COLUMNS = (
+    "text_pair",
+    "text",
+    "swapped",
+    "negated",
+    *SCORE_PAIR,
+    "said",
+    *POSITION_COLUMNS,
+    "share",
+)
 """What the page has of a question, in this order."""
 
 
 def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
     """Returns `subjects` and `attributes` of all cells of a dataset, in the order of first appearance."""
     gammas = [gammas_of(cell).select(PAYLOAD_KEYS) for cell in cells.values()]
-    every = pl.concat(gammas) if gammas else pl.DataFrame(schema=dict.fromkeys(PAYLOAD_KEYS, pl.String))
+    every = (
+        pl.concat(gammas) if gammas else pl.DataFrame(schema=dict.fromkeys(PAYLOAD_KEYS, pl.String))
+    )
     return {f"{name}s": every[name].unique(maintain_order=True).to_list() for name in PAYLOAD_KEYS}
 
 
@@ -82,12 +99,17 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "gamma": in_ten_thousandths(rows["value"]),
         # Whole columns without a number are told by a single null.
-        **{name: None if all(each is None for each in values) else values for name, values in numbers.items()},
+        **{
+            name: None if all(each is None for each in values) else values
+            for name, values in numbers.items()
+        },
         "n": one_or_all(rows["n"]),
         "of_question": shown_measure(cell) == OF_QUESTION,
         "order": seriate(matrix) if matrix.size and np.any(matrix) else None,
         "subject_groups": gammas_of_subject_groups(cell, shown_measure(cell)),
-        "pronouns": gammas_of_subject_groups(cell, PRONOUN_ASSOCIATION) if is_flagged(cell, IMPROBABLE) else [],
+        "pronouns": gammas_of_subject_groups(cell, PRONOUN_ASSOCIATION)
+        if is_flagged(cell, IMPROBABLE)
+        else [],
     }
 
 
@@ -109,16 +131,24 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
         cell.examples.filter(measure=SHOWN_MEASURE, swapped=False, negated=False)
         .filter(pl.col("rank") > 0, pl.col("score") + pl.col("other_score") > 0)
         .with_columns(
-            model=pl.lit(model), place=pl.lit(place), share=pl.col("score") / (pl.col("score") + pl.col("other_score"))
+            model=pl.lit(model),
+            place=pl.lit(place),
+            share=pl.col("score") / (pl.col("score") + pl.col("other_score")),
         )
         for place, (model, cell) in enumerate(cells.items())
     ]
     texts = ["text_pair", "text", "subject", "other"]
-    rows = pl.concat(asked).unique([*texts, "model"], keep="first", maintain_order=True) if asked else pl.DataFrame()
+    rows = (
+        pl.concat(asked).unique([*texts, "model"], keep="first", maintain_order=True)
+        if asked
+        else pl.DataFrame()
+    )
     if rows.is_empty():
         return None
     chosen = rows.group_by(texts, maintain_order=True).agg("model", "share", pl.col("place").min())
-    best = chosen.sort(-pl.col("model").list.len().cast(pl.Int64), "place", *texts).row(0, named=True)
+    best = chosen.sort(-pl.col("model").list.len().cast(pl.Int64), "place", *texts).row(
+        0, named=True
+    )
     context, question = best["text_pair"] or "", re.sub(MASK, "____", best["text"])
     # The first of the bars is of whom the text names first.
     own, other = sorted((best["subject"], best["other"]), key=f"{context} {question}".find)
@@ -126,7 +156,13 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
         [model, share if own == best["subject"] else 1 - share]
         for model, share in zip(best["model"], best["share"], strict=True)
     ]
-    return {"context": context, "question": question, "own": own, "other": other, "answers": answers[:MOST_ANSWERS]}
+    return {
+        "context": context,
+        "question": question,
+        "own": own,
+        "other": other,
+        "answers": answers[:MOST_ANSWERS],
+    }
 
 
 def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
@@ -137,14 +173,17 @@ def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
         n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
         ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
     """
-    numbers = {key: {name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS}
+    numbers = {
+        key: {name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS
+    }
     ranked = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
     associations = ranked.select(PAYLOAD_KEYS).unique(maintain_order=True)
 
     def made(start: int, stop: int) -> list[dict[str, Any]]:
         some = associations.slice(start, stop - start)
         rows, parts = (
-            table.join(some, on=PAYLOAD_KEYS, how="semi", maintain_order="left") for table in (ranked, cell.parts)
+            table.join(some, on=PAYLOAD_KEYS, how="semi", maintain_order="left")
+            for table in (ranked, cell.parts)
         )
         return examples_of(rows, parts, numbers)
 
@@ -201,6 +240,24 @@ def examples_of(
 def part_means(parts: pl.DataFrame, key: str) -> dict[tuple[str, str], list[list[Any]]]:
     """Returns of each association its means by template or by partner: of each [template or partner, mean, n]."""
     rows = parts.drop_nulls(key)
-    means = [*map(list, zip(rows[key].to_list(), in_ten_thousandths(rows["value"]), rows["n"].to_list(), strict=True))]
-    places = rows.select(PAYLOAD_KEYS).with_row_index("place").group_by(PAYLOAD_KEYS, maintain_order=True).agg("place")
-    return {(subject, attribute): [means[place] for place in own] for subject, attribute, own in places.iter_rows()}
+    means = [
+        *map(
+            list,
+            zip(
+                rows[key].to_list(),
+                in_ten_thousandths(rows["value"]),
+                rows["n"].to_list(),
+                strict=True,
+            ),
+        )
+    ]
+    places = (
+        rows.select(PAYLOAD_KEYS)
+        .with_row_index("place")
+        .group_by(PAYLOAD_KEYS, maintain_order=True)
+        .agg("place")
+    )
+    return {
+        (subject, attribute): [means[place] for place in own]
+        for subject, attribute, own in places.iter_rows()
+    }

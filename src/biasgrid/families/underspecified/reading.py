@@ -66,7 +66,9 @@ class Slots:
     masked: bool
 
     @classmethod
-    def of(cls, subjects: Sequence[Subjects], attributes: dict[str, list[AttributeRow]], masked: bool) -> Slots:
+    def of(
+        cls, subjects: Sequence[Subjects], attributes: dict[str, list[AttributeRow]], masked: bool
+    ) -> Slots:
         """Takes together what the subject lists have."""
         forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
         columns = [terms for subject_list in subjects for terms in subject_list.forms.values()]
@@ -81,7 +83,9 @@ class Slots:
         return heads | slots | {MASK}
 
 
-def check_templates(path: Path, templates: Sequence[QuestionTemplate], slots: Slots, faults: list[Fault]) -> None:
+def check_templates(
+    path: Path, templates: Sequence[QuestionTemplate], slots: Slots, faults: list[Fault]
+) -> None:
     """Reports what keeps templates from being expanded, or would make their numbers wrong."""
     first: dict[str, int] = {}
     for template in templates:
@@ -97,13 +101,18 @@ def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Temp
         if found := wide_space(text):
             yield f"white space in {found!r} in the {name}", "a single space between words"
     known = slots.placeholders()
-    unknown = [one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known]
+    unknown = [
+        one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known
+    ]
     for placeholder in unknown:
         yield f"nothing fills {placeholder}{nearest_name(placeholder, known)}", one_of(known)
     yield from subject_problems(template, slots.names)
     types = types_of(template, slots.attributes)
     if len(types) != 1:
-        yield f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type per template"
+        yield (
+            f"{len(types)} attribute types ({', '.join(types) or 'none'})",
+            "exactly one attribute type per template",
+        )
     elif not unknown:
         yield from attribute_problems(template, types[0])
     yield from mask_problems(template, slots.masked)
@@ -118,16 +127,28 @@ def texts_of_template(template: QuestionTemplate) -> dict[str, str]:
     }
 
 
-def subject_problems(template: QuestionTemplate, names: Collection[str]) -> Iterator[TemplateProblem]:
+def subject_problems(
+    template: QuestionTemplate, names: Collection[str]
+) -> Iterator[TemplateProblem]:
     """Yields subjects that do not stand once in the context, in one form, or that stand beside their slots."""
     for which in (1, 2):
-        in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
-        everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
+        in_context = [
+            slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which
+        ]
+        everywhere = {
+            slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which
+        }
         if len(in_context) != 1:
-            yield f"[subj{which}] appears {len(in_context)} times in the context", "each subject once in the context"
+            yield (
+                f"[subj{which}] appears {len(in_context)} times in the context",
+                "each subject once in the context",
+            )
         if len(everywhere) > 1:
             forms = ", ".join(sorted(everywhere))
-            yield f"subject {which} has several forms: {forms}", "the same form of a subject throughout a template"
+            yield (
+                f"subject {which} has several forms: {forms}",
+                "the same form of a subject throughout a template",
+            )
     # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a third person.
     literals = LIST_PLACEHOLDER.split(template.context)
     named = [repr(name) for name in names if any(name in literal for literal in literals)]
@@ -157,7 +178,9 @@ def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[Template
         yield "[mask] in a template for question answering", "a template without [mask]"
 
 
-def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> QuestionPrompt | None:
+def prompt_of(
+    path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]
+) -> QuestionPrompt | None:
     """Makes a prompt of a file's lines, None where they are none.
 
     Args:
@@ -171,7 +194,14 @@ def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault])
     letters = {letter for letter, _ in LETTERED.findall(prompt.text)}
     if len(letters) != 2:
         problem = f"the options have {' and '.join(sorted(letters)) or 'no letter'}"
-        faults.append(Fault(str(path), "", problem, "each option on its own line after its letter: `A. [option1]`"))
+        faults.append(
+            Fault(
+                str(path),
+                "",
+                problem,
+                "each option on its own line after its letter: `A. [option1]`",
+            )
+        )
         return None
     return QuestionPrompt(prompt.text, prompt.system)
 
@@ -217,14 +247,22 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
         last = list(heads.values())[-1]
         names = columns.get(base_head(kind), last)
         attributes[kind] = [
-            AttributeRow({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].group)
+            AttributeRow(
+                {head: entries[row].term for head, entries in heads.items()},
+                name.term,
+                last[row].group,
+            )
             for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
         ]
     return attributes
 
 
 def check_attribute_type(
-    path: Path, kind: str, heads: dict[str, list[ListEntry]], names: list[ListEntry] | None, faults: list[Fault]
+    path: Path,
+    kind: str,
+    heads: dict[str, list[ListEntry]],
+    names: list[ListEntry] | None,
+    faults: list[Fault],
 ) -> None:
     """Reports what is wrong with an attribute type.
 
@@ -250,11 +288,19 @@ def check_attribute_type(
         for plain, negated in zip(heads[kind], heads[negated_head(kind)], strict=True):
             if plain.term == negated.term:
                 problem = f"{negated.term!r} is also the {kind} of line {plain.line}"
-                fault(negated.line, problem, "its negation, because otherwise both questions would be the same")
+                fault(
+                    negated.line,
+                    problem,
+                    "its negation, because otherwise both questions would be the same",
+                )
         for plain, antonym in zip(heads[kind], heads.get(antonym_head(kind), ()), strict=False):
             if plain.term == antonym.term:
                 problem = f"{antonym.term!r} is also the {kind} of line {plain.line}"
-                fault(antonym.line, problem, "its antonym, because otherwise both questions would be the same")
+                fault(
+                    antonym.line,
+                    problem,
+                    "its antonym, because otherwise both questions would be the same",
+                )
         if kind == base_head(kind):
             check_distinct_terms(path, names, "attribute", faults)
 
@@ -269,7 +315,12 @@ def choose_negations(
         if files.antonyms and rows and head not in rows[0].texts:
             problem = f"{kind} has no {head} lines, but the dataset asks for `antonyms`"
             faults.append(
-                Fault(str(files.attributes), "", problem, "an antonym of each attribute, or `antonyms: false`")
+                Fault(
+                    str(files.attributes),
+                    "",
+                    problem,
+                    "an antonym of each attribute, or `antonyms: false`",
+                )
             )
         chosen[kind] = []
         for row in rows:
@@ -302,11 +353,21 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         check_templates(files.templates, templates, slots, faults)
     if len(subjects) == 2:
         others = {fold_name(name) for name in subjects[0].forms.get("[subj]", [])}
-        for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
+        for name in sorted(
+            name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others
+        ):
             problem = f"subject {name!r} is already in {files.subjects[0]}"
             faults.append(Fault(str(files.subjects[1]), "", problem, "each subject once"))
     prompts = read_prompts(files.prompts, prompt_of, faults)
-    given = files.mask, files.limit, files.pronouns, files.sample, prompts, files.is_english, files.one_token
+    given = (
+        files.mask,
+        files.limit,
+        files.pronouns,
+        files.sample,
+        prompts,
+        files.is_english,
+        files.one_token,
+    )
     return WordLists(templates, subjects, attributes, filler, *given, files.balance), faults
 
 

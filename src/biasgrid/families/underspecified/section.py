@@ -19,8 +19,12 @@ class ListLimit(Section):
     """Cuts word lists down, for demos and first looks."""
 
     templates: int | None = Field(None, gt=0, description="number of templates to keep")
-    subjects: int | None = Field(None, gt=0, description="number of subjects to keep from each list")
-    attributes: int | None = Field(None, gt=0, description="number of attributes to keep from each type")
+    subjects: int | None = Field(
+        None, gt=0, description="number of subjects to keep from each list"
+    )
+    attributes: int | None = Field(
+        None, gt=0, description="number of attributes to keep from each type"
+    )
 
 
 class DatasetVariant(Section):
@@ -29,7 +33,8 @@ class DatasetVariant(Section):
     templates: str = Field(description="template file")
     filler: str | None = Field(None, description="file with a line that is put before each context")
     prompt: str | None = Field(
-        None, description="for generative models (`llm`): file with the text around a question and its lettered options"
+        None,
+        description="for generative models (`llm`): file with the text around a question and its lettered options",
     )
     prompts: list[str] | None = Field(
         None,
@@ -39,7 +44,9 @@ class DatasetVariant(Section):
             "intervals also generalise to other formats"
         ),
     )
-    sample: SampleOrAll | None = Field(None, description="replaces the dataset's `sample`; `all` asks everything")
+    sample: SampleOrAll | None = Field(
+        None, description="replaces the dataset's `sample`; `all` asks everything"
+    )
     subjects: list[str] | None = Field(
         None,
         min_length=1,
@@ -72,9 +79,13 @@ def is_generative(variant: str) -> bool:
 class UnderspecifiedDataset(DatasetSection):
     """A dataset of underspecified questions about pairs of subjects: a column of the grid."""
 
-    family: Literal["underspecified"] = Field("underspecified", description="what is asked, and how it is measured")
+    family: Literal["underspecified"] = Field(
+        "underspecified", description="what is asked, and how it is measured"
+    )
     subjects: list[str] = Field(
-        min_length=1, max_length=2, description="one subject list (all pairs) or two (all pairs across the lists)"
+        min_length=1,
+        max_length=2,
+        description="one subject list (all pairs) or two (all pairs across the lists)",
     )
     attributes: str = Field(description="attribute file")
     pronouns: dict[str, str] = Field(
@@ -86,7 +97,8 @@ class UnderspecifiedDataset(DatasetSection):
         description="whether antonyms of attributes (`[p_act:antonym]`) are asked instead of their negations",
     )
     balance: Balance | None = Field(
-        None, description="keeps only subjects that make the groups alike in tokens, or in tokens and frequency"
+        None,
+        description="keeps only subjects that make the groups alike in tokens, or in tokens and frequency",
     )
     target_scoring: TargetScoring | None = Field(
         None,
@@ -96,7 +108,8 @@ class UnderspecifiedDataset(DatasetSection):
         ),
     )
     measures: list[GroupMeasure] | None = Field(
-        [], description="comparisons of the subjects as groups, in addition to the measures of the family; null for all"
+        [],
+        description="comparisons of the subjects as groups, in addition to the measures of the family; null for all",
     )
     stereotypes: str | None = Field(
         None,
@@ -112,7 +125,9 @@ class UnderspecifiedDataset(DatasetSection):
         description="with `measures`: a case fails if the scores of its groups differ by more than this",
     )
     limit: ListLimit = Field(ListLimit(), description="shortens the word lists")
-    variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
+    variants: dict[Variant, DatasetVariant] = Field(
+        min_length=1, description="what each kind of model is asked"
+    )
 
     @property
     def compares_groups(self) -> bool:

@@ -17,7 +17,13 @@ from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
-from biasgrid.stats.noise.by_cluster import TOO_FEW_KNOWN, ByCluster, interval_row, size_row, size_without_clusters
+from biasgrid.stats.noise.by_cluster import (
+    TOO_FEW_KNOWN,
+    ByCluster,
+    interval_row,
+    size_row,
+    size_without_clusters,
+)
 from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
 from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
 from biasgrid.stats.noise.group_strength import strength_of_groups, strength_row
@@ -137,7 +143,9 @@ class CellAssociations:
         """Takes the sums of a cell of which anything was answered."""
         self.sums, self.settings = sums, settings
         along = find_sums(sums, "delta", ()).along
-        firsts, others = ([*along[name].units] if name in along else [] for name in ("subjects", "others"))
+        firsts, others = (
+            [*along[name].units] if name in along else [] for name in ("subjects", "others")
+        )
         self.subjects, self.attributes = firsts + others, [*along["attributes"].units]
         self.firsts = len(firsts) if others else None
 
@@ -157,7 +165,10 @@ class CellAssociations:
     def of_groups(self, measure: str) -> Sums | None:
         """Returns the associations of a kind of groups of subjects, None where there are none."""
         rows = [each.keys for each in self.sums if each.keys["measure"][0] == measure]
-        has_groups = (all(key in keys.columns and keys[key].count() for key in GROUP_ASSOCIATION) for keys in rows)
+        has_groups = (
+            all(key in keys.columns and keys[key].count() for key in GROUP_ASSOCIATION)
+            for keys in rows
+        )
         return find_sums(self.sums, measure, GROUP_ASSOCIATION) if any(has_groups) else None
 
     def permuted(self, part: ByCluster) -> dict[str, Any]:
@@ -168,12 +179,22 @@ class CellAssociations:
         if part.clusters < FEWEST_TESTED:
             return {"p": None, "method": None}
         scale = part.values if self.firsts is None else utilities(part.values, self.firsts)
-        test = permutation_test(scale, part.counts, self.firsts, self.settings.permutations, self.settings.seed)
-        return {"p": test.p, "method": f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None}
+        test = permutation_test(
+            scale, part.counts, self.firsts, self.settings.permutations, self.settings.seed
+        )
+        return {
+            "p": test.p,
+            "method": f"permutation ({'exact' if test.exact else test.tried})"
+            if test.tried
+            else None,
+        }
 
 
 def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds what is made of all associations together, and where their variance is.
 
@@ -193,7 +214,8 @@ def derive(
     known = fill_row(estimates, "mu", noise_of_size(gamma, "mu") | cell.permuted(gamma) | unlike)
     known = fill_row(known, "eta", noise_of_size(eta, "eta"))
     rows = [
-        row_of(parts[measure], size_row(parts[measure], size, settings)) for measure, size in corrected_sizes(parts)
+        row_of(parts[measure], size_row(parts[measure], size, settings))
+        for measure, size in corrected_sizes(parts)
     ]
     of_formats = pl.DataFrame()
     if "share_gamma" in parts:
@@ -201,15 +223,30 @@ def derive(
         share = parts["share_gamma"]
         # Without their noise floor they would be taken for bias.
         unknown = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
-        of_mu = noise_of_size(share, "mu") | cell.permuted(share) | ({} if share.is_representative else unknown)
+        of_mu = (
+            noise_of_size(share, "mu")
+            | cell.permuted(share)
+            | ({} if share.is_representative else unknown)
+        )
         known = fill_row(known, "share_mu", of_mu)
-        rows += [mass(cell, gamma), *({**CLAIM, **row} for row in rows_of_preferences(cell, estimates))]
+        rows += [
+            mass(cell, gamma),
+            *({**CLAIM, **row} for row in rows_of_preferences(cell, estimates)),
+        ]
         counted = counted_association(estimates)
-        of_formats = prompt_sign([cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings)
-    held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
+        of_formats = prompt_sign(
+            [cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings
+        )
+    held_out = {
+        "measure": "mu_held_out",
+        "value": mu_held_out(gamma),
+        "reason": "measured in what is left out",
+    }
     table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
     derived = pl.concat([known, table, of_formats], how="diagonal_relaxed")
-    with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
+    with_groups = with_permutation_tests(
+        derived, sums, options.get("failure_threshold", 0), settings
+    )
     return CellNumbers(with_groups, design_of_cell(cell, gamma, estimates))
 
 
@@ -224,11 +261,15 @@ def left_out_of_derived(
         cell = CellAssociations(sums, settings)
         for measure, (name, value, without) in corrected_sizes(cell.parts()):
             along = cell.clustered(measure).along[TEMPLATES]
-            units = [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
+            units = [
+                along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()
+            ]
             yield name, value, units, without
 
 
-def corrected_sizes(parts: Mapping[str, ByCluster]) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
+def corrected_sizes(
+    parts: Mapping[str, ByCluster],
+) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
     """Yields what associations are sizes of, and each size that is corrected for noise; see `size_without_clusters`."""
     for measure, part in parts.items():
         for size in CORRECTED[measure]:
@@ -242,8 +283,12 @@ def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
 
 def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
     """Fills columns in the row of a measure of the whole cell."""
-    about = pl.all_horizontal(pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS))
-    filled = {name: pl.when(about).then(pl.lit(value)).otherwise(name) for name, value in values.items()}
+    about = pl.all_horizontal(
+        pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS)
+    )
+    filled = {
+        name: pl.when(about).then(pl.lit(value)).otherwise(name) for name, value in values.items()
+    }
     return estimates.with_columns(**filled)
 
 
@@ -266,12 +311,18 @@ def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
     if not of_gamma > 0:
         return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
     row = interval_row(*size_without_clusters("mass", part, strength), cell.settings)
-    numbers = {name: row[name] / of_gamma for name in ("value", "low", "high", "se") if row.get(name) is not None}
+    numbers = {
+        name: row[name] / of_gamma
+        for name in ("value", "low", "high", "se")
+        if row.get(name) is not None
+    }
     change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
     return row_of(part, {**row, **numbers, "flag": f"{np.exp(change):.2f}"})
 
 
-def rows_of_preferences(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def rows_of_preferences(
+    cell: CellAssociations, estimates: pl.DataFrame
+) -> Iterator[dict[str, Any]]:
     """Yields the flags of associations of shares and of the question alone, and their strengths in groups of names."""
     yield negation_unread(estimates)
     yield disagreement(estimates)
@@ -298,7 +349,11 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     either = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
     apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
     row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": f"{apart} of {count}"}
-    return {**row, "value": apart / count} if count else {**row, "value": None, "reason": NOTHING_FOUND}
+    return (
+        {**row, "value": apart / count}
+        if count
+        else {**row, "value": None, "reason": NOTHING_FOUND}
+    )
 
 
 def sums_of_pairs(first: CellTally, centred: CentredTally) -> Iterator[Sums]:
@@ -310,15 +365,21 @@ def sums_of_pairs(first: CellTally, centred: CentredTally) -> Iterator[Sums]:
     """
     axes, columns = first.axes, np.column_stack([first.squares, centred.pattern])
     counts = first.squares[:, 2].astype(np.int64)
-    keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts})
-    yield Sums(keys, {"cell": Along(["all"], columns[:, None])}, TOTAL, compared=False, is_input=True)
+    keys = pl.DataFrame(
+        {"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts}
+    )
+    yield Sums(
+        keys, {"cell": Along(["all"], columns[:, None])}, TOTAL, compared=False, is_input=True
+    )
     pairs = zip(*np.divmod(axes.pairs, len(axes.subjects)), strict=True)
     along = {"pairs": Along([f"{one} {other}" for one, other in pairs], centred.pair_counts)}
     of_patterns = keys[centred.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
     yield Sums(of_patterns, along, TOTAL, compared=False, is_input=True)
 
 
-def design_of_cell(cell: CellAssociations, gamma: ByCluster, estimates: pl.DataFrame) -> pl.DataFrame:
+def design_of_cell(
+    cell: CellAssociations, gamma: ByCluster, estimates: pl.DataFrame
+) -> pl.DataFrame:
     """Returns rows of `DESIGN`.
 
     Args:
@@ -365,7 +426,11 @@ def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[
     rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
     q = rows["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
-    alpha = SIGNIFICANT * max(int(np.count_nonzero(q <= SIGNIFICANT)), 1) / tests if tests else float("nan")
+    alpha = (
+        SIGNIFICANT * max(int(np.count_nonzero(q <= SIGNIFICANT)), 1) / tests
+        if tests
+        else float("nan")
+    )
     yield "mde", detectable_effect(sources, SIGNIFICANT)
     yield "mde_fdr", detectable_effect(sources, alpha)
 

@@ -65,18 +65,26 @@ class PartKind(NamedTuple):
         if self.rows is not None:
             of_columns = of_subjects.T if self.columns is None else (of_subjects @ self.columns.T).T
             found["subjects"] = flatten_parts(self.rows[:, None, :] * of_columns[None])
-        partners = by_partner if self.columns is None else np.tensordot(by_partner, self.columns.T, axes=1)
+        partners = (
+            by_partner if self.columns is None else np.tensordot(by_partner, self.columns.T, axes=1)
+        )
         found["others"] = flatten_parts(np.swapaxes(taken_together(self.rows, partners), 1, 2))
         if self.columns is not None:
-            found["attributes"] = flatten_parts(taken_together(self.rows, of_subjects)[:, None, :] * self.columns[None])
+            found["attributes"] = flatten_parts(
+                taken_together(self.rows, of_subjects)[:, None, :] * self.columns[None]
+            )
         return found
 
     def names(self) -> pl.DataFrame:
         """Returns the keys of all parts, row by row."""
         columns = 1 if self.column_names is None else len(self.column_names)
-        found = {self.keys[0]: self.row_names.gather(np.repeat(np.arange(len(self.row_names)), columns))}
+        found = {
+            self.keys[0]: self.row_names.gather(np.repeat(np.arange(len(self.row_names)), columns))
+        }
         if self.column_names is not None:
-            found[self.keys[1]] = self.column_names.gather(np.tile(np.arange(columns), len(self.row_names)))
+            found[self.keys[1]] = self.column_names.gather(
+                np.tile(np.arange(columns), len(self.row_names))
+            )
         return pl.DataFrame(found)
 
 
@@ -94,7 +102,10 @@ def part_kinds(axes: Axes) -> Iterator[PartKind]:
     """Yields the kinds of parts that a cell has."""
     names, group_of = axes.subject_groups
     sorts, sort_of = axes.attribute_groups
-    subjects = {"subject": (None, axes.subjects), "subject_group": (membership(group_of, len(names)), names)}
+    subjects = {
+        "subject": (None, axes.subjects),
+        "subject_group": (membership(group_of, len(names)), names),
+    }
     attributes = {
         None: (np.ones((1, len(axes.attributes))), None),
         "attribute": (None, axes.attributes),
@@ -148,15 +159,23 @@ def sums_of_parts(
         # Mostly all are there, which need no copy.
         there = slice(None) if (of_all > 0).all() else of_all > 0
         along = {
-            factor: Along(units[factor], np.stack([own[factor][there], counted[factor][there]], axis=-1))
+            factor: Along(
+                units[factor], np.stack([own[factor][there], counted[factor][there]], axis=-1)
+            )
             for factor in own
         }
         numbers = {"n": n, "left_out": of_all - n}
-        keys = kind.names().with_columns(pl.Series(name, each.astype(np.int64)) for name, each in numbers.items())
+        keys = kind.names().with_columns(
+            pl.Series(name, each.astype(np.int64)) for name, each in numbers.items()
+        )
         yield Sums(
-            keys.filter(pl.Series(of_all > 0)), along, MEAN, "moderated t",
-            compared=False, claims_all=kind.is_of_subject_groups,
-        )  # fmt: skip
+            keys.filter(pl.Series(of_all > 0)),
+            along,
+            MEAN,
+            "moderated t",
+            compared=False,
+            claims_all=kind.is_of_subject_groups,
+        )
 
 
 def mean_over_templates(axes: Axes, tally: MeanTally, left_out: int) -> Sums:

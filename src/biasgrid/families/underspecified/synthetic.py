@@ -49,7 +49,10 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     side = ("subject", "subject_group", "other_group")
     sides = [
         pairs.select("attribute", **dict(zip(side, names, strict=True)), value=sign * value)
-        for names, sign in ((("subject1", "group1", "group2"), 1), (("subject2", "group2", "group1"), -1))
+        for names, sign in (
+            (("subject1", "group1", "group2"), 1),
+            (("subject2", "group2", "group1"), -1),
+        )
     ]
     of_sides = pl.concat(sides)
     # Two subjects of one group say nothing about it.
@@ -59,7 +62,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         for frame, subject in ((of_sides, "subject"), (of_groups, "subject_group"))
     ]
     measures = ("gamma", "share_gamma") if parts.mass == 1 else ("share_gamma",)
-    return pl.concat(known_effect_rows(frame, bias, measure) for measure in measures for frame in values)
+    return pl.concat(
+        known_effect_rows(frame, bias, measure) for measure in measures for frame in values
+    )
 
 
 def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -74,7 +79,11 @@ def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFram
         named = weights.rename({"subject": side, "weight": f"weight_{side}"}).drop("group")
         frame = frame.join(named, on=[side, "attribute", "template"])
     difference = pl.col("weight_subject1") - pl.col("weight_subject2")
-    return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
+    return (
+        frame.with_columns(difference=difference)
+        .drop("weight_subject1", "weight_subject2")
+        .sort("instance")
+    )
 
 
 def subject_weights(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -84,17 +93,27 @@ def subject_weights(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """
     sides = [
         frame.select(
-            pl.col(f"subject{side}").alias("subject"), "attribute", "template", pl.col(f"group{side}").alias("group")
+            pl.col(f"subject{side}").alias("subject"),
+            "attribute",
+            "template",
+            pl.col(f"group{side}").alias("group"),
         )
         for side in (1, 2)
     ]
     keys = pl.concat(sides).unique().sort(pl.all())
-    means = [hashed_weight(bias, subject, attribute) for subject, attribute, _, _ in keys.iter_rows()]
-    order = [hashed_weight(bias, subject, f"template {template}") for subject, _, template, _ in keys.iter_rows()]
+    means = [
+        hashed_weight(bias, subject, attribute) for subject, attribute, _, _ in keys.iter_rows()
+    ]
+    order = [
+        hashed_weight(bias, subject, f"template {template}")
+        for subject, _, template, _ in keys.iter_rows()
+    ]
     last = pl.max_horizontal(pl.len() - 1, 1)
     step = ((pl.col("order").rank() - (pl.len() + 1) / 2) / last).over("subject", "attribute")
     weighed = keys.with_columns(mean=pl.Series(means), order=pl.Series(order))
-    weighed = weighed.join(group_weights(keys, bias), on=["group", "attribute"], how="left", maintain_order="left")
+    weighed = weighed.join(
+        group_weights(keys, bias), on=["group", "attribute"], how="left", maintain_order="left"
+    )
     parts = bias.parts("name")
     # A subject without a group is one of its own, so that both parts are its own.
     own = pl.when(pl.col("group").is_null()).then(parts.total).otherwise(parts.name)
@@ -111,10 +130,18 @@ def group_weights(keys: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     all of the way out: each association is there to be found, and they differ in size.
     """
     asked = keys.select("group", "attribute").drop_nulls("group").unique().sort(pl.all())
-    order = [hashed_weight(bias, "group", group, attribute) for group, attribute in asked.iter_rows()]
-    size = [0.75 + hashed_weight(bias, "group", attribute) / 2 for _, attribute in asked.iter_rows()]
-    place = ((pl.col("order").rank() - 1) / pl.max_horizontal(pl.len() - 1, 1) - 0.5).over("attribute")
-    ordered = asked.with_columns(order=pl.Series(order, dtype=pl.Float64), size=pl.Series(size, dtype=pl.Float64))
+    order = [
+        hashed_weight(bias, "group", group, attribute) for group, attribute in asked.iter_rows()
+    ]
+    size = [
+        0.75 + hashed_weight(bias, "group", attribute) / 2 for _, attribute in asked.iter_rows()
+    ]
+    place = ((pl.col("order").rank() - 1) / pl.max_horizontal(pl.len() - 1, 1) - 0.5).over(
+        "attribute"
+    )
+    ordered = asked.with_columns(
+        order=pl.Series(order, dtype=pl.Float64), size=pl.Series(size, dtype=pl.Float64)
+    )
     return ordered.select("group", "attribute", shared=place * pl.col("size"))
 
 
@@ -127,7 +154,9 @@ def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFra
     return frame.with_columns(
         low=pl.min_horizontal(SUBJECT_PAIR),
         high=pl.max_horizontal(SUBJECT_PAIR),
-        probability=pl.when(pl.col("subject1") < pl.col("subject2")).then(of_first).otherwise(1 - of_first),
+        probability=pl.when(pl.col("subject1") < pl.col("subject2"))
+        .then(of_first)
+        .otherwise(1 - of_first),
     )
 
 

@@ -11,7 +11,11 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.keys import NAME_FACTS
-from biasgrid.families.underspecified.observe import PRONOUN_SCORES, has_subject_groups, scores_in_groups
+from biasgrid.families.underspecified.observe import (
+    PRONOUN_SCORES,
+    has_subject_groups,
+    scores_in_groups,
+)
 from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.families.underspecified.tallies.records import subject_groups_of
 from biasgrid.families.underspecified.tallies.unknown import KnownAttributes
@@ -43,7 +47,11 @@ def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Itera
         parts: what was observed of a cell, part by part.
         outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
     """
-    compared = unanswered_of(parts, "subject_group", ("group1", "group2")) if has_subject_groups(parts) else None
+    compared = (
+        unanswered_of(parts, "subject_group", ("group1", "group2"))
+        if has_subject_groups(parts)
+        else None
+    )
     if compared is None or not len(compared.keys):
         are_groups = compared is not None
         compared = unanswered_of(parts, "subject", ("subject1", "subject2"))
@@ -61,14 +69,21 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
         key: what is compared.
         sides: the columns with both sides of a swap group.
     """
-    seen = [part[side].cast(pl.String).unique(maintain_order=True) for side in sides for part in parts]
+    seen = [
+        part[side].cast(pl.String).unique(maintain_order=True) for side in sides for part in parts
+    ]
     names = pl.concat(each.alias(key) for each in seen).drop_nulls().unique(maintain_order=True)
     units = np.unique(np.concatenate([np.unique(template_units(part)) for part in parts]))
     templates = number_templates(units)[1]
     having, whole = np.zeros((len(names), len(templates), 2)), np.zeros((1, len(templates), 2))
     for part in parts:
         one, other = (
-            part[side].cast(pl.String).cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy()
+            part[side]
+            .cast(pl.String)
+            .cast(pl.Enum(names))
+            .to_physical()
+            .fill_null(len(names))
+            .to_numpy()
             for side in sides
         )
         place = np.searchsorted(units, template_units(part))
@@ -76,12 +91,16 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
         # What is of one group on both sides counts once for it.
         rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
         numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
-        having += sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+        having += sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[
+            :-1
+        ]
         whole += sum_units(lacks, place, len(templates)).sums
     columns = np.concatenate([having, whole - having], axis=2)
     compared = columns[..., 3].sum(axis=1) > 0
     n = np.full(int(compared.sum()), int(whole[..., 1].sum()), dtype=np.int64)
-    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
+    keys = pl.DataFrame(
+        {key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)}
+    )
     along = {TEMPLATES: Along(templates, columns[compared])}
     return Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
 
@@ -168,7 +187,10 @@ def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
     for part in known:
         if PRONOUN_SCORES in part.columns:
             both = scores_in_groups(part, PRONOUN_SCORES).sum(axis=3)
-            total, count = total + float(np.nansum(both)), count + int(np.count_nonzero(~np.isnan(both)))
+            total, count = (
+                total + float(np.nansum(both)),
+                count + int(np.count_nonzero(~np.isnan(both))),
+            )
     if not count:
         return ""
     return f"; in the same place their pronouns have {total / count:.2g} of it: see pronoun_association"
@@ -185,21 +207,42 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
     names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
     answer = bare_text(pl.col("answer"))
     # A part of a name is one as well: some models leave out an article.
-    part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
+    part = (answer != "") & pl.any_horizontal(
+        name.str.contains(answer, literal=True) for name in names
+    )
     whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
-    neither, count = int(distinct.filter(~(part | whole))["count"].sum()), int(distinct["count"].sum())
+    neither, count = (
+        int(distinct.filter(~(part | whole))["count"].sum()),
+        int(distinct["count"].sum()),
+    )
     return Check("neither_subject", neither / count, count)
 
 
 def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.DataFrame:
     """Returns how often there is each answer with each pair of candidates: these, `answer` and `count`."""
-    asked, said = instances.select("instance", *CANDIDATE_COLUMNS), predictions.select("answer", of="instance")
-    keys, are_beside = [*CANDIDATE_COLUMNS, "answer"], pl.col("instance").eq_missing(pl.col("of")).all()
+    asked, said = (
+        instances.select("instance", *CANDIDATE_COLUMNS),
+        predictions.select("answer", of="instance"),
+    )
+    keys, are_beside = (
+        [*CANDIDATE_COLUMNS, "answer"],
+        pl.col("instance").eq_missing(pl.col("of")).all(),
+    )
     # Mostly both are in one order, in which a run leaves them.
-    beside = pl.concat([asked, said], how="horizontal").group_by(keys).agg(are_beside, count=pl.len()).collect()
+    beside = (
+        pl.concat([asked, said], how="horizontal")
+        .group_by(keys)
+        .agg(are_beside, count=pl.len())
+        .collect()
+    )
     if beside["instance"].all():
         return beside
-    return asked.join(said, left_on="instance", right_on="of").group_by(keys).agg(count=pl.len()).collect()
+    return (
+        asked.join(said, left_on="instance", right_on="of")
+        .group_by(keys)
+        .agg(count=pl.len())
+        .collect()
+    )
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:
@@ -214,13 +257,18 @@ def order(measures: pl.DataFrame) -> Check:
     value = dict(whole.select("measure", "value").iter_rows())
     scale = value["answer_probability"]
     shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
-    text = ", ".join(f"{of} by {shares[name]:.0%} of the answer probability ({name})" for name, of in names.items())
+    text = ", ".join(
+        f"{of} by {shares[name]:.0%} of the answer probability ({name})"
+        for name, of in names.items()
+    )
     return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
 
 
 def balance(measures: pl.DataFrame) -> Check:
     """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
-    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
+    of_subjects = measures.filter(
+        pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null()
+    )
     asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
     return Check("balance", float(asked.min() / asked.max()), len(asked))
 
@@ -232,7 +280,12 @@ def name_tokens(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
         facts: `tokens`, if known: the mean of each group.
     """
     if means := facts.get("tokens"):
-        yield Check("name_tokens", max(means.values()) - min(means.values()), len(means), flag=ends_of_means(means))
+        yield Check(
+            "name_tokens",
+            max(means.values()) - min(means.values()),
+            len(means),
+            flag=ends_of_means(means),
+        )
 
 
 def name_frequency(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
@@ -242,7 +295,12 @@ def name_frequency(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
         facts: `frequency`, if known: the geometric mean of each group.
     """
     if means := facts.get("frequency"):
-        yield Check("name_frequency", max(means.values()) / min(means.values()), len(means), flag=ends_of_means(means))
+        yield Check(
+            "name_frequency",
+            max(means.values()) / min(means.values()),
+            len(means),
+            flag=ends_of_means(means),
+        )
 
 
 def ends_of_means(means: Mapping[str, float]) -> str:

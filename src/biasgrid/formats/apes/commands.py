@@ -10,7 +10,9 @@ import typer
 
 def import_file(
     file: Annotated[Path, typer.Argument(help="a predictions.csv")],
-    out: Annotated[Path, typer.Option(help="folder for instances, predictions and measures, and apes.csv")],
+    out: Annotated[
+        Path, typer.Option(help="folder for instances, predictions and measures, and apes.csv")
+    ],
 ) -> list[str]:
     """Measures predictions in the format of APES, and writes the table that APES makes."""
     from biasgrid.formats.apes.reading import import_predictions
@@ -22,7 +24,9 @@ def export_cell(
     config: Annotated[Path, typer.Argument(help="config whose results are written")],
     dataset: Annotated[str, typer.Option(help="name of a dataset")],
     out: Annotated[Path, typer.Option(help="file to write")],
-    model: Annotated[str | None, typer.Option(help="name of a model whose predictions.csv is written")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="name of a model whose predictions.csv is written")
+    ] = None,
 ) -> list[str]:
     """Writes what is asked as the examples.csv of APES or, with a model, its predictions.csv."""
     from biasgrid.formats.apes.export import write_examples, write_predictions

@@ -55,7 +55,9 @@ def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None
     write(examples(instances, facts, answers(predictions)), out)
 
 
-def examples(instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.DataFrame | None = None) -> pl.DataFrame:
+def examples(
+    instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Returns the rows of a file of APES.
 
     Args:
@@ -70,11 +72,19 @@ def examples(instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.Dat
     parameters = facts["parameters"]
     texts = instances["text"].cast(pl.String)
     statements = texts.str.slice(len(before), texts.str.len_chars() - len(before) - len(behind))
-    named = [instances[lists].list.get(place) for lists in ("names", "classes") for place in range(len(parameters))]
+    named = [
+        instances[lists].list.get(place)
+        for lists in ("names", "classes")
+        for place in range(len(parameters))
+    ]
     values = [instances["template_id"], *named, statements + QUESTION, instances["label"]]
     columns = dict(zip(examples_columns(parameters), values, strict=True))
     # Of answers to repeated questions APES has the first.
-    rows = pl.DataFrame(columns).cast(pl.String).with_columns(instances.select("instance", "negated", "repetition"))
+    rows = (
+        pl.DataFrame(columns)
+        .cast(pl.String)
+        .with_columns(instances.select("instance", "negated", "repetition"))
+    )
     if answered is not None:
         rows = rows.join(answered, on="instance", maintain_order="left")
     rows = rows.filter(pl.col("repetition") == 0).sort("negated", "instance")
@@ -86,7 +96,11 @@ def answers(predictions: pl.DataFrame) -> pl.DataFrame:
     found = predictions.select("instance").hstack(read_answers(predictions))
     scored = "probabilities" in predictions.columns
     answer = pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO))
-    confidence = pl.when("says_yes").then("yes").when(~pl.col("says_yes")).then("no") if scored else pl.lit(None)
+    confidence = (
+        pl.when("says_yes").then("yes").when(~pl.col("says_yes")).then("no")
+        if scored
+        else pl.lit(None)
+    )
     return found.select("instance", prediction=answer, confidence=confidence.cast(pl.Float64))
 
 

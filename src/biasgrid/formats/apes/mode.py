@@ -64,12 +64,22 @@ class ApesMode(StatementMode):
             if not isinstance(named["template_text"], str):
                 problem = f"template_text of row {place + 1} is not text"
                 faults.append(Fault(file, "", problem, "text in every template"))
-            texts = {name: cell if isinstance(cell, str) else "" for name, cell in named.items() if name in optional}
-            others = {name: "" if pd.isna(cell) else str(cell) for name, cell in named.items() if name not in optional}
+            texts = {
+                name: cell if isinstance(cell, str) else ""
+                for name, cell in named.items()
+                if name in optional
+            }
+            others = {
+                name: "" if pd.isna(cell) else str(cell)
+                for name, cell in named.items()
+                if name not in optional
+            }
             rows.append(TemplateRow(place + 2, texts | others))
         return TemplateTable(file, parameter_numbers(header), rows)
 
-    def constraint(self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains) -> Constraint:
+    def constraint(
+        self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains
+    ) -> Constraint:
         """Reads a constraint as APES does: only while it makes statements.
 
         Raises:
@@ -82,9 +92,14 @@ class ApesMode(StatementMode):
             function, _, rest = part.strip().partition("(")
             if function == "neq":
                 # The last character should be the parenthesis; it is left out whatever it is.
-                found = [original_reference(argument.strip(), parameters) for argument in rest[:-1].split(",")]
+                found = [
+                    original_reference(argument.strip(), parameters)
+                    for argument in rest[:-1].split(",")
+                ]
                 if len(found) != 2:
-                    raise ConstraintError(f"{part.strip()!r} has {len(found)} arguments", TWO_ARGUMENTS)
+                    raise ConstraintError(
+                        f"{part.strip()!r} has {len(found)} arguments", TWO_ARGUMENTS
+                    )
                 tests.append((Test(found[0], found[1], equal=False),))
         return tuple(tests)
 
@@ -96,7 +111,10 @@ class ApesMode(StatementMode):
         if len(templates) % 2:
             return {}
         pairs = zip(templates[:half], templates[half:], strict=True)
-        same = [one.domains == other.domains and one.constraint == other.constraint for one, other in pairs]
+        same = [
+            one.domains == other.domains and one.constraint == other.constraint
+            for one, other in pairs
+        ]
         return {place: place + half for place in range(half) if same[place]}
 
     def is_negation(self, pack: StatementPack, place: int) -> bool:
@@ -105,19 +123,27 @@ class ApesMode(StatementMode):
 
     def blocks(self, pack: StatementPack) -> Iterable[tuple[int, tuple[int, ...]]]:
         """Returns the templates in the order of their file."""
-        alone = ((number, (place,)) for number, places in enumerate(pack.statements) for place in places)
+        alone = (
+            (number, (place,)) for number, places in enumerate(pack.statements) for place in places
+        )
         return sorted(alone, key=lambda one: one[1])
 
-    def fill_text(self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]) -> pl.Series:
+    def fill_text(
+        self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
+    ) -> pl.Series:
         """Replaces one parameter after another: `#1` is found in `#10`, and `#2` in the value of parameter 1."""
         parts: list[TextPart] = [text]
         for place, number in enumerate(parameters):
             parts = [each for part in parts for each in split_part(part, f"#{number}", place)]
         if makes_no_slot(parts, names):
             return join_parts(parts, names)
-        texts = pl.DataFrame({str(place): name for place, name in enumerate(names)}).with_columns(text=pl.lit(text))
+        texts = pl.DataFrame({str(place): name for place, name in enumerate(names)}).with_columns(
+            text=pl.lit(text)
+        )
         for place, number in enumerate(parameters):
-            texts = texts.with_columns(pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True))
+            texts = texts.with_columns(
+                pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True)
+            )
         return texts["text"]
 
     def published(self, observations: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -130,7 +156,9 @@ def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
     identifier = argument.split("_")[0][1:]
     if identifier not in parameters:
         raise ConstraintError(f"{argument!r} is not a parameter of the file", TWO_ARGUMENTS)
-    return Reference(parameters.index(identifier), "group" if argument.endswith("_class") else "name")
+    return Reference(
+        parameters.index(identifier), "group" if argument.endswith("_class") else "name"
+    )
 
 
 def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
@@ -143,7 +171,9 @@ def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
 
 def makes_no_slot(parts: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
     """Says whether no value can make a parameter, alone or with what stands before it."""
-    before = [one for one, other in pairwise(parts) if isinstance(one, str) and isinstance(other, int)]
+    before = [
+        one for one, other in pairwise(parts) if isinstance(one, str) and isinstance(other, int)
+    ]
     with_mark = any(name.unique().str.contains("#", literal=True).any() for name in names)
     return not with_mark and not any(HALF_SLOT.search(literal) for literal in before)
 

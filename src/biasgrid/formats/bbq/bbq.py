@@ -43,7 +43,9 @@ def items_of(path: Path, faults: list[Fault]) -> Iterator[Item]:
     """Yields the items of a file of BBQ or MBBQ."""
     for record in json_records(path, faults):
         before = len(faults)
-        item = read_item(record, "example_id", "question_index", "additional_metadata.stereotyped_groups")
+        item = read_item(
+            record, "example_id", "question_index", "additional_metadata.stereotyped_groups"
+        )
         if len(faults) == before:
             yield item
 
@@ -59,7 +61,10 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
     """
     is_control = CONTROL in Path(record.file).stem
     category = category_name(record.text("category"), record.file)
-    condition, polarity = record.one_of("context_condition", CONDITIONS), record.one_of("question_polarity", POLARITIES)
+    condition, polarity = (
+        record.one_of("context_condition", CONDITIONS),
+        record.one_of("question_polarity", POLARITIES),
+    )
     spoken, groups = [], []
     for place in range(OPTIONS):
         field = f"answer_info.ans{place}"
@@ -68,14 +73,18 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
             record.refuse(field, f"{len(named)} texts", "the text of the option and its group")
         spoken.append(named[0] if named else "")
         groups.append(named[1] if len(named) > 1 else "")
-    unknown = unknown_option(record, "answer_info", [group.casefold() == UNKNOWN for group in groups])
+    unknown = unknown_option(
+        record, "answer_info", [group.casefold() == UNKNOWN for group in groups]
+    )
     label = record.place("label")
     check_label(record, "label", condition, label, unknown)
     names = record.texts(stereotyped)
     known = [place for place in range(OPTIONS) if place != unknown]
     is_crossed = CROSSED in category
     has_rule = not (is_crossed or is_control)
-    target = target_option([(spoken[place], groups[place]) for place in known], known, names, polarity == NEGATIVE)
+    target = target_option(
+        [(spoken[place], groups[place]) for place in known], known, names, polarity == NEGATIVE
+    )
     is_named = all(NAMES.fullmatch(groups[place]) for place in known)
     return Item(
         name=f"{category} {record.text(identifier)}",
@@ -103,7 +112,10 @@ def category_name(category: str, file: str) -> str:
 
 
 def target_option(
-    people: Sequence[tuple[str, str]], places: Sequence[int], stereotyped: Sequence[str], is_negative: bool
+    people: Sequence[tuple[str, str]],
+    places: Sequence[int],
+    stereotyped: Sequence[str],
+    is_negative: bool,
 ) -> int | None:
     """Returns the option that agrees with the stereotype: that of its group, or the other one where that is denied.
 

@@ -9,7 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
-from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, unique_responses, write_precomputed
+from biasgrid.base.precomputed_file import (
+    PrecomputedResponse,
+    first_faults,
+    unique_responses,
+    write_precomputed,
+)
 from biasgrid.families.multiple_choice.items import json_records
 from biasgrid.formats.bbq.bbq import category_name
 from biasgrid.formats.bbq.kobbq import tsv_records
@@ -24,18 +29,28 @@ IDENTIFIERS = ("sample_id", "example_id", "instance_id")
 def import_file(
     files: Annotated[
         list[Path],
-        typer.Argument(help="files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table of logits, .csv"),
+        typer.Argument(
+            help="files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table of logits, .csv"
+        ),
     ],
     column: Annotated[
         str,
-        typer.Option(help="field with the answers, such as unifiedqa-t5-11b_pred_arc; for logits, name of the model"),
+        typer.Option(
+            help="field with the answers, such as unifiedqa-t5-11b_pred_arc; for logits, name of the model"
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")],
-    items: Annotated[Path | None, typer.Option(help="for logits: folder with the items that they are about")] = None,
+    out: Annotated[
+        Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")
+    ],
+    items: Annotated[
+        Path | None, typer.Option(help="for logits: folder with the items that they are about")
+    ] = None,
 ) -> list[str]:
     """Writes published answers to questions with options in the form of precomputed responses."""
     place = " and ".join(map(str, files))
-    rows = unique_responses((row for file in files for row in responses_of(file, column, items)), place)
+    rows = unique_responses(
+        (row for file in files for row in responses_of(file, column, items)), place
+    )
     if not rows:
         raise InputError([Fault(place, "", "no items", "items with answers")])
     write_precomputed(out, rows)
@@ -56,9 +71,14 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
     if file.suffix == LOGITS:
         if items is None:
             problem = "logits, which do not contain the texts of the options"
-            raise InputError([Fault(str(file), "", problem, "`--items` with the folder of the items")])
+            raise InputError(
+                [Fault(str(file), "", problem, "`--items` with the folder of the items")]
+            )
         answers = answers_of_logits(file, column, items)
-        return [PrecomputedResponse(item.name, item.category, 0, text or "", file.name) for item, text in answers]
+        return [
+            PrecomputedResponse(item.name, item.category, 0, text or "", file.name)
+            for item, text in answers
+        ]
     faults, rows = list[Fault](), list[PrecomputedResponse]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
         named, where = name_of_item(record.values, str(file)), f"line {record.line}"
@@ -67,7 +87,11 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
             faults.append(Fault(str(file), where, "no item id or no category", one_of(IDENTIFIERS)))
         elif not isinstance(said, str):
             near = "" if column in record.values else nearest_name(column, record.values)
-            faults.append(Fault(str(file), where, f"no text in {column!r}{near}", "the field with the answers"))
+            faults.append(
+                Fault(
+                    str(file), where, f"no text in {column!r}{near}", "the field with the answers"
+                )
+            )
         else:
             rows.append(PrecomputedResponse(*named, 0, said, f"{file.name}, {where}"))
     if faults:
@@ -82,7 +106,9 @@ def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None
         fields: the item's fields, as the benchmark or the log of a harness has them.
         file: the file's name, which may say that items are controls.
     """
-    texts = {name: str(value).strip() for name, value in fields.items() if type(value) in (str, int)}
+    texts = {
+        name: str(value).strip() for name, value in fields.items() if type(value) in (str, int)
+    }
     identifier = next((name for name in IDENTIFIERS if texts.get(name)), "")
     says_all = identifier == IDENTIFIERS[0]
     category = texts.get("category") or (texts[identifier].partition("-")[0] if says_all else "")

@@ -26,7 +26,11 @@ def items_of(path: Path, faults: list[Fault]) -> Iterator[Item]:
         item = read_item(record, "instance_id", "template_id", "stereotyped_groups")
         kind, target = record.one_of("question_type", QUESTION_TYPES), item.target
         if (kind == NONE) != (item.label == item.unknown):
-            record.refuse("question_type", repr(kind), "`n/a` if the label is the option `unknown`, and only then")
+            record.refuse(
+                "question_type",
+                repr(kind),
+                "`n/a` if the label is the option `unknown`, and only then",
+            )
         elif kind != NONE:
             (other,) = (place for place in item.known if place != item.label)
             target = item.label if kind == PRO else other

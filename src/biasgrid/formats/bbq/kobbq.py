@@ -29,8 +29,18 @@ from biasgrid.families.multiple_choice.items import (
 )
 
 TABLE = "a table of KoBBQ"
-COLUMNS = ("sample_id", "label_annotation", "context", "question", "choices", "biased_answer", "answer")
-IDENTIFIER = re.compile(r"(?P<category>.+)-(?P<template>\d+)[a-z]-\d+-(?P<condition>amb|dis)-(?P<polarity>bsd|cnt)-\d+")
+COLUMNS = (
+    "sample_id",
+    "label_annotation",
+    "context",
+    "question",
+    "choices",
+    "biased_answer",
+    "answer",
+)
+IDENTIFIER = re.compile(
+    r"(?P<category>.+)-(?P<template>\d+)[a-z]-\d+-(?P<condition>amb|dis)-(?P<polarity>bsd|cnt)-\d+"
+)
 CONDITION = dict(zip(("amb", "dis"), CONDITIONS, strict=True))
 POLARITY = dict(zip(("bsd", "cnt"), POLARITIES, strict=True))
 
@@ -121,10 +131,15 @@ def place_of(record: Record, field: str, choices: tuple[str, ...]) -> int:
 def tsv_records(path: Path, faults: list[Fault]) -> Iterator[Record]:
     """Yields the rows of a table with tabs, whose first line names its columns."""
     try:
-        reader = csv.DictReader(read_text(path, TABLE).splitlines(keepends=True), delimiter="\t", restkey="")
+        reader = csv.DictReader(
+            read_text(path, TABLE).splitlines(keepends=True), delimiter="\t", restkey=""
+        )
         with explain_csv(path, reader, TABLE):
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            faults += [Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS)) for name in missing]
+            faults += [
+                Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS))
+                for name in missing
+            ]
             for row in () if missing else reader:
                 yield Record(str(path), reader.line_num, row, faults)
     except InputError as error:

@@ -39,7 +39,9 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
         logits = logits_of(file, row, faults)
         name = f"{row.values['cat']} {row.values['index']}"
         if name not in items:
-            faults.append(Fault(str(file), row.where, f"there is no item {name}", f"items of {folder}"))
+            faults.append(
+                Fault(str(file), row.where, f"there is no item {name}", f"items of {folder}")
+            )
         elif name in answered:
             problem = f"the answer of {model} to {name} is already in {answered[name]}"
             faults.append(Fault(str(file), row.where, problem, "each item once per model"))
@@ -60,7 +62,14 @@ def logits_of(file: Path, row: FileRow, faults: list[Fault]) -> list[float]:
     for name in SCORES:
         number = number_of(row.values[name])
         if number is None:
-            faults.append(Fault(str(file), f"{row.where}, {name}", value_text(row.values[name]), "a finite number"))
+            faults.append(
+                Fault(
+                    str(file),
+                    f"{row.where}, {name}",
+                    value_text(row.values[name]),
+                    "a finite number",
+                )
+            )
         found.append(number or 0.0)
     return found
 

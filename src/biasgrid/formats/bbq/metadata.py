@@ -53,7 +53,12 @@ def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], Item
         names = reader.fieldnames or ()
         if missing := [name for name in COLUMNS if name not in names]:
             raise InputError(
-                Fault(str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", one_of(COLUMNS))
+                Fault(
+                    str(path),
+                    "line 1",
+                    f"no column {name!r}{nearest_name(name, names)}",
+                    one_of(COLUMNS),
+                )
                 for name in missing
             )
         for row in reader:
@@ -65,7 +70,9 @@ def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], Item
             first = found.setdefault(key, one)
             if (first.target, first.label_type) != (one.target, one.label_type):
                 problem = f"target or label type of {key[0]} differ from those in {first.where}"
-                faults.append(Fault(str(path), where, problem, "the same values in all rows of an item"))
+                faults.append(
+                    Fault(str(path), where, problem, "the same values in all rows of an item")
+                )
     return found
 
 
@@ -87,7 +94,9 @@ def row_faults(path: Path, where: str, values: Mapping[str, str]) -> Iterator[Fa
     """Yields what is wrong with a row."""
     for name, allowed in (("target_loc", PLACES), ("label_type", (LABEL, NAME))):
         if values[name] not in allowed:
-            yield Fault(str(path), f"{where}, {name}", repr(values[name]), one_of(filter(None, allowed)))
+            yield Fault(
+                str(path), f"{where}, {name}", repr(values[name]), one_of(filter(None, allowed))
+            )
 
 
 def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Iterator[Item]:
@@ -113,7 +122,11 @@ def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Ite
             continue
         if said.target == item.unknown:
             problem = f"{said.target} of {item.name}, which is the option `unknown`"
-            faults.append(Fault(str(path), f"{said.where}, target_loc", problem, "an option that names somebody"))
+            faults.append(
+                Fault(
+                    str(path), f"{said.where}, target_loc", problem, "an option that names somebody"
+                )
+            )
         yield replace(
             item,
             target=said.target,
@@ -124,7 +137,5 @@ def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Ite
             is_excluded=said.target is None,
         )
     if missing:
-        problem = (
-            f"no row of {len(missing):,} items, the first of them {missing[0].name} of template {missing[0].template}"
-        )
+        problem = f"no row of {len(missing):,} items, the first of them {missing[0].name} of template {missing[0].template}"
         faults.append(Fault(str(path), "", problem, RIGHT))

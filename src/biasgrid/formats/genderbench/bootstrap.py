@@ -54,7 +54,9 @@ def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -
     Returns:
         Shape (cycles, columns).
     """
-    return np.concatenate([part @ columns for part in bootstrap_weights(len(columns), cycles, seed)])
+    return np.concatenate(
+        [part @ columns for part in bootstrap_weights(len(columns), cycles, seed)]
+    )
 
 
 def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
@@ -79,7 +81,10 @@ def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
     drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
     for part in parts:
         if is_of_cell(part):
-            ends = [None if np.isnan(end) else end for end in bootstrap_interval(part.finish(next(drawn)))]
+            ends = [
+                None if np.isnan(end) else end
+                for end in bootstrap_interval(part.finish(next(drawn)))
+            ]
             groups = [None] * (len(part.keys) - 1)
             low, high = (pl.Series([end, *groups], dtype=pl.Float64) for end in ends)
             yield replace(part, keys=part.keys.with_columns(low=low, high=high))

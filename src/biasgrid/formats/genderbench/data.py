@@ -25,15 +25,20 @@ class LogSection(Section):
     """A file of YAML that names the log of a probe of GenderBench, and data that the log lacks; all lie beside it."""
 
     log: str = Field(min_length=1, description="the log of the probe")
-    names: str | None = Field(None, description="file with the columns `name` and `gender`, which is male or female")
+    names: str | None = Field(
+        None, description="file with the columns `name` and `gender`, which is male or female"
+    )
     races: str | None = Field(
-        None, description="file with the columns `name` and `race`; it may be the same file as `names`"
+        None,
+        description="file with the columns `name` and `race`; it may be the same file as `names`",
     )
     jobs: str | None = Field(
-        None, description="file with the columns `job` and `score`, which says how masculine the job is considered"
+        None,
+        description="file with the columns `job` and `score`, which says how masculine the job is considered",
     )
     inventories: str | None = Field(
-        None, description="file with the columns `inventory`, `word` and `gender`, for which the word is typical"
+        None,
+        description="file with the columns `inventory`, `word` and `gender`, for which the word is typical",
     )
 
 
@@ -74,7 +79,9 @@ def read_data(folder: Path, section: LogSection) -> Data:
     return data
 
 
-def read_pairs(path: Path, columns: tuple[str, str], checked: Callable[[Any], Any]) -> dict[str, Any]:
+def read_pairs(
+    path: Path, columns: tuple[str, str], checked: Callable[[Any], Any]
+) -> dict[str, Any]:
     """Reads a value for each key.
 
     Args:
@@ -91,7 +98,8 @@ def read_pairs(path: Path, columns: tuple[str, str], checked: Callable[[Any], An
         key, value = cell_text(row, columns[0]), checked(cell_text(row, columns[1]))
         if found.setdefault(key, value) != value:
             raise Problem(
-                f"{value_text(key)} has the {columns[1]} {found[key]!r} above, here {value!r}", "one row for each"
+                f"{value_text(key)} has the {columns[1]} {found[key]!r} above, here {value!r}",
+                "one row for each",
             )
 
     read_each(path, columns, take)
@@ -111,10 +119,13 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
         lists.setdefault(inventory, {one: [] for one in GENDERS})[gender(of)].append(word)
 
     read_each(path, ("inventory", "word", "gender"), take)
-    lacking = [(name, of) for name, each in lists.items() for of, words in each.items() if not words]
+    lacking = [
+        (name, of) for name, each in lists.items() for of, words in each.items() if not words
+    ]
     if lacking:
         raise InputError(
-            Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words for both") for name, of in lacking
+            Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words for both")
+            for name, of in lacking
         )
     return {f"{name} {of}": words for name, each in lists.items() for of, words in each.items()}
 

@@ -27,7 +27,9 @@ def find_letter_in_parentheses(answers: pl.DataFrame, probe: Probe) -> pl.DataFr
     """Finds the one option whose letter is in parentheses; a letter alone is none."""
     letters = [option_letter(place) for place in range(len(probe.head.options))]
     letter = only_label({letter: is_in_parentheses(letter) for letter in letters})
-    place = letter.replace_strict(dict(zip(letters, range(len(letters)), strict=True)), return_dtype=pl.Int64)
+    place = letter.replace_strict(
+        dict(zip(letters, range(len(letters)), strict=True)), return_dtype=pl.Int64
+    )
     return label_findings(answers, pl.col("options").list.get(place, null_on_oob=True))
 
 
@@ -41,19 +43,28 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     letters = [option_letter(place) for place in range(LETTER_COUNT)]
     distinct = answers.select(pl.col("keys").cast(pl.String).unique())
     read = [parse_keys(keys) for keys in distinct["keys"]]
-    meanings = [[str(keys[letter]) if letter in keys else None for letter in letters] for keys in read]
+    meanings = [
+        [str(keys[letter]) if letter in keys else None for letter in letters] for keys in read
+    ]
     # Not `replace_strict`: of a single text it would take the list for its values.
     table = distinct.with_columns(meanings=pl.Series(meanings, dtype=pl.List(pl.String)))
-    answers = answers.cast({"keys": pl.String}).join(table, on="keys", how="left", maintain_order="left")
+    answers = answers.cast({"keys": pl.String}).join(
+        table, on="keys", how="left", maintain_order="left"
+    )
     written = {place: is_in_parentheses(letter) for place, letter in enumerate(letters)}
-    meaning = {place: pl.when(is_there).then(pl.col("meanings").list.get(place)) for place, is_there in written.items()}
+    meaning = {
+        place: pl.when(is_there).then(pl.col("meanings").list.get(place))
+        for place, is_there in written.items()
+    }
     found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
     return label_findings(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the one of several words that is in the answer, in either case and as no part of another word."""
-    return find_only_pattern(answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels})
+    return find_only_pattern(
+        answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels}
+    )
 
 
 def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -64,7 +75,8 @@ def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 def find_only_pattern(answers: pl.DataFrame, patterns: Mapping[str, str]) -> pl.DataFrame:
     """Finds the one label whose pattern is in the answer."""
     return label_findings(
-        answers, only_label({each: pl.col("response").str.contains(p) for each, p in patterns.items()})
+        answers,
+        only_label({each: pl.col("response").str.contains(p) for each, p in patterns.items()}),
     )
 
 

@@ -43,7 +43,9 @@ class Attempt(LogPart):
     repetition_id: int = Field(ge=0, description="how often that was asked before")
     answer: str = Field(description="what the model wrote")
     evaluation: Any = Field(None, description="what was found")
-    evaluation_undetected: bool | None = Field(None, description="whether nothing was found; null before it was looked")
+    evaluation_undetected: bool | None = Field(
+        None, description="whether nothing was found; null before it was looked"
+    )
 
 
 class LoggedItem(LogPart):
@@ -68,14 +70,18 @@ class ProbeState(LogPart):
     status: str = Field(description="how far it is")
     probe_items: list[LoggedItem] = Field(min_length=1, description="its items")
     metrics: dict[str, LoggedNumber | tuple[LoggedNumber, LoggedNumber]] = Field(
-        default_factory=dict, description="of each metric its value or, where there is one, its interval alone"
+        default_factory=dict,
+        description="of each metric its value or, where there is one, its interval alone",
     )
     marks: dict[str, MarkOfMetric] = Field(default_factory=dict, description="the marks of metrics")
 
     @property
     def attempts(self) -> list[tuple[int, int, LoggedItem, Attempt]]:
         """The answers with the numbers of their items, and of their prompts within these."""
-        numbers = [{prompt.uuid: number for number, prompt in enumerate(item.prompts)} for item in self.probe_items]
+        numbers = [
+            {prompt.uuid: number for number, prompt in enumerate(item.prompts)}
+            for item in self.probe_items
+        ]
         return [
             (place, numbers[place].get(attempt.prompt.uuid, 0), item, attempt)
             for place, item in enumerate(self.probe_items)
@@ -94,29 +100,47 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
         InputError: it cannot be read, is no such log, or its prompts are not answered where they must be.
     """
     text = read_text(path, PROBE_LOG, LARGEST_LOG)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    lines = [
+        (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
+    ]
     if not lines:
         raise InputError([Fault(str(path), "", "contains no lines", PROBE_LOG)])
     number, line = lines[-1]
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError([Fault(str(path), f"line {number}", f"not JSON ({error})", PROBE_LOG)]) from None
+        raise InputError(
+            [Fault(str(path), f"line {number}", f"not JSON ({error})", PROBE_LOG)]
+        ) from None
     if not isinstance(content, Mapping) or STATE_KEY not in content:
         raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE_KEY}", PROBE_LOG)])
     status = content[STATE_KEY].get("status") if isinstance(content[STATE_KEY], Mapping) else None
     if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
-        raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "a probe with answers")])
+        raise InputError(
+            [
+                Fault(
+                    str(path),
+                    f"line {number}",
+                    f"a probe that is {status!r}",
+                    "a probe with answers",
+                )
+            ]
+        )
     state = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
     try:
         return ProbeState.model_validate(state)
     except ValidationError as error:
-        raise InputError(as_fault(detail, f"{path}, line {number}") for detail in error.errors()) from None
+        raise InputError(
+            as_fault(detail, f"{path}, line {number}") for detail in error.errors()
+        ) from None
 
 
 def state_without_answers(state: Any) -> Any:
     """Returns a state without its answers: before they are there, their place holds whatever it likes."""
     if not isinstance(state, Mapping) or not isinstance(state.get("probe_items"), list):
         return state
-    items = [{**item, "attempts": []} if isinstance(item, Mapping) else item for item in state["probe_items"]]
+    items = [
+        {**item, "attempts": []} if isinstance(item, Mapping) else item
+        for item in state["probe_items"]
+    ]
     return {**state, "probe_items": items, "metrics": {}, "marks": {}}

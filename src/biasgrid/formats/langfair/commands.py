@@ -10,9 +10,12 @@ import typer
 
 def import_words(
     package: Annotated[
-        Path, typer.Argument(help="LangFair: its wheel, or the folder that contains its folder langfair")
+        Path,
+        typer.Argument(help="LangFair: its wheel, or the folder that contains its folder langfair"),
     ],
-    out: Annotated[Path, typer.Option(help="folder to write the word files, within `word_lists` of a config")],
+    out: Annotated[
+        Path, typer.Option(help="folder to write the word files, within `word_lists` of a config")
+    ],
 ) -> list[str]:
     """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
     from biasgrid.formats.langfair.word_lists import import_package

@@ -29,7 +29,12 @@ class TokenRewriter(TextRewriter):
     @cached_property
     def rows(self) -> Mapping[str, tuple[str, ...]]:
         """What is written in the place of each word that is looked for: of several rows the last one."""
-        return {word: row.written for row in self.groups.rows for sought in row.sought for word in sought}
+        return {
+            word: row.written
+            for row in self.groups.rows
+            for sought in row.sought
+            for word in sought
+        }
 
     def words(self, text: str) -> list[str]:
         """Returns the words of groups in a text."""
@@ -44,10 +49,14 @@ class TokenRewriter(TextRewriter):
         tokens, lower = tokenize_words(text), tokenize_words(text.lower())
         if target < len(self.groups.names):
             rows = {word.lower(): row for word, row in self.rows.items()}
-            return join_tokens(tuple(rows[word][target].lower() if word in rows else word for word in lower))
+            return join_tokens(
+                tuple(rows[word][target].lower() if word in rows else word for word in lower)
+            )
         # Where both have not the same number of tokens, the original pairs those that do not belong together, too.
         pairs = zip(tokens, lower, strict=False)
-        return join_tokens(tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs))
+        return join_tokens(
+            tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs)
+        )
 
 
 class PhraseRewriter(TextRewriter):
@@ -62,9 +71,13 @@ class PhraseRewriter(TextRewriter):
         """What is looked for, and what is written in its place; the longest phrases first."""
         found: list[tuple[str, tuple[str, ...]]] = []
         for row in self.groups.rows:
-            behind = [""] if row.condition is None else [f" {person}" for person in self.groups.people]
+            behind = (
+                [""] if row.condition is None else [f" {person}" for person in self.groups.people]
+            )
             for word in (word.lower() for sought in row.sought for word in sought):
-                found += ((word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind)
+                found += (
+                    (word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind
+                )
         return sorted(found, key=lambda one: (-len(one[0]), one[0]))
 
     def words(self, text: str) -> list[str]:

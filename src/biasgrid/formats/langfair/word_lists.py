@@ -13,9 +13,7 @@ from biasgrid.base.text import read_text
 from biasgrid.formats.packages import open_package_folder, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
-LANGFAIR_EXPECTED = (
-    "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder that contains its folder langfair"
-)
+LANGFAIR_EXPECTED = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder that contains its folder langfair"
 GENDER_LISTS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
 """Lists whose words at the same place belong together."""
 WORD_LISTS = (
@@ -90,9 +88,14 @@ def read_lists(text: str, package: Path) -> LangFairWords:
     ]
     lists = {name: literal_texts(found[name]) if name in found else None for name in WORD_LISTS}
     wrong = [name for name, words in lists.items() if not words]
-    faults += [Fault(str(package), where, f"{name} is missing, or is not a list of texts", expected) for name in wrong]
+    faults += [
+        Fault(str(package), where, f"{name} is missing, or is not a list of texts", expected)
+        for name in wrong
+    ]
     if not wrong and len({len(lists[name] or ()) for name in GENDER_LISTS}) > 1:
-        faults.append(Fault(str(package), where, f"{', '.join(GENDER_LISTS)} differ in length", expected))
+        faults.append(
+            Fault(str(package), where, f"{', '.join(GENDER_LISTS)} differ in length", expected)
+        )
     if faults:
         raise InputError(faults)
     return {name: words for name, words in lists.items() if words}
@@ -102,10 +105,18 @@ def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """Yields the names at the top of a source, with what they are set to."""
     for node in tree.body:
         targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
         )
         for target in targets:
-            if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            if (
+                isinstance(target, ast.Name)
+                and isinstance(node, ast.Assign | ast.AnnAssign)
+                and node.value is not None
+            ):
                 yield target.id, node.value
 
 
@@ -131,13 +142,17 @@ def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
     yield "langfair-people.txt", word_lines(sorted(people))
     yield "langfair-adjectives.txt", word_lines(words["ADJECTIVE_LIST"])
     yield "langfair-professions.txt", word_lines(professions)
-    yield "langfair-professions-plural.txt", word_lines([*professions, *(f"{word}s" for word in professions)])
+    yield (
+        "langfair-professions-plural.txt",
+        word_lines([*professions, *(f"{word}s" for word in professions)]),
+    )
 
 
 def race_row(words: Sequence[str]) -> list[object]:
     """Returns the row of words of races: of each race what is written, not looked for unless listed, and its words."""
     race_of = {
-        word: next((race for race, some in BEGINNINGS.items() if word.startswith(some)), RACES[-1]) for word in words
+        word: next((race for race, some in BEGINNINGS.items() if word.startswith(some)), RACES[-1])
+        for word in words
     }
     cells = []
     for race in RACES:
@@ -150,7 +165,8 @@ def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequen
     """Writes a file of groups, a row of words a line."""
     head = f"bias_type: {bias_type}\ngroups: {json.dumps(groups)}\n"
     return head + "".join(
-        "".join([f"{name}:\n", *(f"  - {json.dumps(row)}\n" for row in rows)]) for name, rows in sections.items()
+        "".join([f"{name}:\n", *(f"  - {json.dumps(row)}\n" for row in rows)])
+        for name, rows in sections.items()
     )
 
 

@@ -9,10 +9,15 @@ import typer
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="config with the datasets")]
 LoggedDatasets = Annotated[
-    list[str] | None, typer.Option("--dataset", help="dataset that the log answers; may be repeated")
+    list[str] | None,
+    typer.Option("--dataset", help="dataset that the log answers; may be repeated"),
 ]
-Tasks = Annotated[list[str] | None, typer.Option("--task", help="task of the log; may be repeated; default: all")]
-AnswersFile = Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")]
+Tasks = Annotated[
+    list[str] | None, typer.Option("--task", help="task of the log; may be repeated; default: all")
+]
+AnswersFile = Annotated[
+    Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")
+]
 
 
 def import_lm_eval(
@@ -58,7 +63,9 @@ def import_eee(
 
 def export_lm_eval(
     config: Annotated[Path, typer.Argument(help="config with the datasets")],
-    out: Annotated[Path, typer.Option(help="the folder to write, for --include_path of the harness")],
+    out: Annotated[
+        Path, typer.Option(help="the folder to write, for --include_path of the harness")
+    ],
     dataset: LoggedDatasets = None,
 ) -> list[str]:
     """Writes datasets as tasks of lm-evaluation-harness, whose samples `import lm-eval` reads."""
@@ -72,10 +79,14 @@ def export_eee(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
     model: Annotated[str, typer.Option(help="name of the model")],
     out: Annotated[Path, typer.Option(help="the folder to write")],
-    organization: Annotated[str, typer.Option(help="organization that measured, as named in the record")],
+    organization: Annotated[
+        str, typer.Option(help="organization that measured, as named in the record")
+    ],
     relationship: Annotated[
         str,
-        typer.Option(help="relationship to the maker of the model: first_party, third_party, collaborative or other"),
+        typer.Option(
+            help="relationship to the maker of the model: first_party, third_party, collaborative or other"
+        ),
     ] = "third_party",
 ) -> list[str]:
     """Writes the headline numbers of a model as records of Every Eval Ever (schema 0.3.0), with their intervals."""

@@ -10,7 +10,14 @@ from pydantic import Field
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.rows import json_objects
 from biasgrid.base.text import read_bytes
-from biasgrid.formats.logs.samples import Log, LogPart, LogSample, known_facts, option_of_letter, read_part
+from biasgrid.formats.logs.samples import (
+    Log,
+    LogPart,
+    LogSample,
+    known_facts,
+    option_of_letter,
+    read_part,
+)
 
 EXPECTED = (
     "an instance of Every Eval Ever of a single turn: model_id, evaluation_name, sample_id, interaction_type, input "
@@ -114,7 +121,10 @@ def logged_sample(where: str, line: LoggedInstance) -> LogSample:
     """Returns a sample; its answer is what the harness has extracted, where that is one of the options."""
     options = line.input.choices or []
     values = [one.extracted_value for one in line.answer_attribution]
-    chosen = [option_of_letter(value, options) or (value if value in options else None) for value in values]
+    chosen = [
+        option_of_letter(value, options) or (value if value in options else None)
+        for value in values
+    ]
     response = next(filter(None, reversed(chosen)), "".join(line.output.raw[:1]))
     prompts = [text for text in (line.input.formatted, line.input.raw) if text]
     return LogSample(where, line.metadata or {"sample_id": line.sample_id}, prompts, response, {})

@@ -134,7 +134,9 @@ def read_inspect_log(path: Path) -> Log:
     if path.suffix == ".eval":
         header, samples = header_of_eval(path), samples_of_eval(path)
     else:
-        header = log = read_part(InspectLog, read_bytes(path, EXPECTED, LARGEST_LOG), path, "", EXPECTED)
+        header = log = read_part(
+            InspectLog, read_bytes(path, EXPECTED, LARGEST_LOG), path, "", EXPECTED
+        )
         samples = ((f"samples[{place}]", sample) for place, sample in enumerate(log.samples or []))
     if header.status != FINISHED:
         expected = f"{FINISHED!r}: finish the run first (inspect eval-retry)"
@@ -156,7 +158,16 @@ def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
         InputError: it ended with an error.
     """
     if sample.error:
-        raise InputError([Fault(str(path), where, "ended with an error", "a log in which all samples were answered")])
+        raise InputError(
+            [
+                Fault(
+                    str(path),
+                    where,
+                    "ended with an error",
+                    "a log in which all samples were answered",
+                )
+            ]
+        )
     letters = (score.answer for score in (sample.scores or {}).values())
     options = (option_of_letter(letter, sample.choices) for letter in letters)
     response = next(filter(None, options), None) or sample.resolved(sample.output.text)
@@ -201,7 +212,9 @@ def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[s
                     if name.startswith(beginnings) and name.endswith(".json"):
                         yield name, member_bytes(path, archive, members[name])
         except DAMAGED as error:
-            raise InputError([Fault(str(path), "", f"not a ZIP file of JSON ({error})", EXPECTED)]) from None
+            raise InputError(
+                [Fault(str(path), "", f"not a ZIP file of JSON ({error})", EXPECTED)]
+            ) from None
 
 
 def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
@@ -211,7 +224,9 @@ def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
             return archive.read(member)
         except NotImplementedError:
             known = one_of(("Zstandard", "deflate", "none"))
-            raise InputError([Fault(str(path), member.filename, "an unknown compression", known)]) from None
+            raise InputError(
+                [Fault(str(path), member.filename, "an unknown compression", known)]
+            ) from None
     import pyarrow as pa
 
     with path.open("rb") as file:

@@ -42,7 +42,9 @@ def named_requests(requests: Any) -> Any:
     if isinstance(requests, dict):
         return list(requests.values())
     lists = requests if isinstance(requests, list) else []
-    return [dict(zip(ARGUMENTS, one, strict=False)) if isinstance(one, list) else one for one in lists]
+    return [
+        dict(zip(ARGUMENTS, one, strict=False)) if isinstance(one, list) else one for one in lists
+    ]
 
 
 class SampleLine(LogPart):
@@ -73,7 +75,9 @@ def log_of(path: Path) -> Log:
     results = path.with_name(f"results_{named['date']}.json") if named else path
     run = RunResults()
     if named and results.is_file():
-        run = read_part(RunResults, read_bytes(results, EXPECTED_RESULTS), results, "", EXPECTED_RESULTS)
+        run = read_part(
+            RunResults, read_bytes(results, EXPECTED_RESULTS), results, "", EXPECTED_RESULTS
+        )
     source = known_facts(
         harness="lm-evaluation-harness",
         version=run.lm_eval_version,
@@ -82,7 +86,11 @@ def log_of(path: Path) -> Log:
         date=run.date.date().isoformat() if run.date else named and named["date"][:10],
     )
     lines = json_objects(path, EXPECTED)
-    return Log(path, source, (sample for where, content in lines for sample in samples_of(path, where, content)))
+    return Log(
+        path,
+        source,
+        (sample for where, content in lines for sample in samples_of(path, where, content)),
+    )
 
 
 def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogSample]:
@@ -104,7 +112,13 @@ def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogS
     for asked, said in zip(line.arguments, line.resps, strict=False):
         score = score_of(said[0])
         if score is None or len(line.arguments) != len(line.resps):
-            raise InputError([Fault(str(path), where, value_text(line.resps), "a log-likelihood for each option")])
+            raise InputError(
+                [
+                    Fault(
+                        str(path), where, value_text(line.resps), "a log-likelihood for each option"
+                    )
+                ]
+            )
         if asked.prompt == prompt:
             scores[str(asked.option).removeprefix(" ")] = score
     yield LogSample(where, line.doc, [prompt], None, scores)

@@ -23,7 +23,12 @@ from biasgrid.base.precomputed_file import (
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, ConfigFolders, parse_config, read_document
 from biasgrid.formats.logs.samples import Log, LogSample, one_of_each
-from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, AnswerNeeds, match_responses, with_whole_prompts
+from biasgrid.inference.models.precomputed import (
+    PROMPT_COLUMNS,
+    AnswerNeeds,
+    match_responses,
+    with_whole_prompts,
+)
 
 READER = "imported-log"
 """The model that stands for the log in the config."""
@@ -77,11 +82,16 @@ class Requests:
         tables, answers = {}, {}
         for dataset in config.run.datasets:
             question, family = config.question(READER, dataset), config.reference_of_family(dataset)
-            lists, faults = load(stage(family, "reading")).read(config.files(dataset, question.variant))
+            lists, faults = load(stage(family, "reading")).read(
+                config.files(dataset, question.variant)
+            )
             if faults:
                 raise InputError(faults)
             parts = load(stage(family, "expand")).expand(lists).parts
-            tables[dataset], answers[dataset] = with_whole_prompts(pl.concat(parts)), question.answer
+            tables[dataset], answers[dataset] = (
+                with_whole_prompts(pl.concat(parts)),
+                question.answer,
+            )
         requests = cls(config, tables, answers)
         for dataset, table in tables.items():
             requests.add(dataset, table)
@@ -92,7 +102,12 @@ class Requests:
         texts = [name for name in PROMPTS if name in table.columns]
         shown = [name for name in (ITEM, *texts, *TELLING) if name in table.columns]
         for row in table.select("instance", pl.col(shown).cast(pl.String)).iter_rows(named=True):
-            instance = Instance(dataset, row["instance"], row.get("group") or dataset, int(row.get("repetition") or 0))
+            instance = Instance(
+                dataset,
+                row["instance"],
+                row.get("group") or dataset,
+                int(row.get("repetition") or 0),
+            )
             if row.get(ITEM) is not None:
                 self.by_item[row[ITEM]].append(instance)
             for text in dict.fromkeys(row[name] for name in texts if row[name] is not None):
@@ -100,12 +115,16 @@ class Requests:
 
     def found(self, sample: LogSample) -> tuple[str, list[Instance]]:
         """Returns the name by which a sample is found, and the instances that it answers, if any."""
-        families = {self.config.reference_of_family(name): self.config.family(name) for name in self.tables}
+        families = {
+            self.config.reference_of_family(name): self.config.family(name) for name in self.tables
+        }
         for family in families.values():
             item = family.item_of_sample(sample.fields)
             if item in self.by_item:
                 return str(item), self.by_item[str(item)]
-        texts = (text for text in (sample.fields.get("prompt"), *sample.prompts) if isinstance(text, str))
+        texts = (
+            text for text in (sample.fields.get("prompt"), *sample.prompts) if isinstance(text, str)
+        )
         prompt = next((text for text in texts if text in self.by_prompt), None)
         if prompt is None:
             return "", []
@@ -147,16 +166,27 @@ def import_logs(
     requests = Requests.of(config_of_import(config, datasets))
     rows = unique_responses((row for log in chosen for row in rows_of_log(log, requests)), place)
     for dataset, table in requests.tables.items():
-        missing = match_responses(Path(place), rows, table, AnswerNeeds(WRITERS, requests.answers[dataset]))[1]
+        missing = match_responses(
+            Path(place), rows, table, AnswerNeeds(WRITERS, requests.answers[dataset])
+        )[1]
         if missing:
             raise InputError(replace(one, problem=f"{dataset}: {one.problem}") for one in missing)
     write_precomputed(out, rows)
-    answered = ", ".join(f"{len(table):,} instances of {name}" for name, table in requests.tables.items())
-    source = ", ".join(f"{name} {value}" for name, value in chosen[0].source.items() if name != "task")
+    answered = ", ".join(
+        f"{len(table):,} instances of {name}" for name, table in requests.tables.items()
+    )
+    source = ", ".join(
+        f"{name} {value}" for name, value in chosen[0].source.items() if name != "task"
+    )
     label = chosen[0].source.get("model", out.stem)
     section = {"task": WRITERS, "answers": str(out), "kind": "imported", "label": label}
-    model = yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf).strip()
-    return [f"{out}: answers to {answered} ({source})", f"In the config, under models:  NAME: {model}"]
+    model = yaml.safe_dump(
+        section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf
+    ).strip()
+    return [
+        f"{out}: answers to {answered} ({source})",
+        f"In the config, under models:  NAME: {model}",
+    ]
 
 
 def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
@@ -168,23 +198,32 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
     document = read_document(path)
     content, folders = document.content, ConfigFolders.of([path], {})
     known, models, run = (
-        section if isinstance(section := content.get(key), dict) else {} for key in ("datasets", "models", "run")
+        section if isinstance(section := content.get(key), dict) else {}
+        for key in ("datasets", "models", "run")
     )
     faults = list(unknown_names(str(path), "--dataset", datasets, known))
     if faults:
         raise InputError(faults)
     models = {
-        name: section for name, section in models.items() if not isinstance(section, dict) or "answers" not in section
+        name: section
+        for name, section in models.items()
+        if not isinstance(section, dict) or "answers" not in section
     }
     reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
     selected = [*datasets] or run.get("datasets") or [*known]
-    changed = content | {"models": models | {READER: reader}, "run": {"models": [READER], "datasets": selected}}
-    config = parse_config(changed, str(path), document.lines_but({"run": {}, "models": {}}), folders)
+    changed = content | {
+        "models": models | {READER: reader},
+        "run": {"models": [READER], "datasets": selected},
+    }
+    config = parse_config(
+        changed, str(path), document.lines_but({"run": {}, "models": {}}), folders
+    )
     unfit = [name for name in selected if not config.fits(READER, name)]
     if unfit:
         expected = f"a dataset for models that write (task {WRITERS})"
         raise InputError(
-            Fault(str(path), f"datasets.{name}", "is not for models that write", expected) for name in unfit
+            Fault(str(path), f"datasets.{name}", "is not for models that write", expected)
+            for name in unfit
         )
     return config
 
@@ -203,15 +242,23 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
             first = first or sample
             continue
         fitting += 1
-        same = [one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]]
+        same = [
+            one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]
+        ]
         if name in requests.by_item and len(same) > 1:
             problem = f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once in the log"
-            faults.append(Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset"))
+            faults.append(
+                Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset")
+            )
         for group, repetition in dict.fromkeys(one[2:] for one in instances):
             said, where = sample.response or "", f"{log.path.name}, {sample.where}"
-            yield PrecomputedResponse(name, group, repetition, said, where, sample.scores or None, log.source)
+            yield PrecomputedResponse(
+                name, group, repetition, said, where, sample.scores or None, log.source
+            )
     if not count:
-        faults.append(Fault(str(log.path), "", "contains no samples", "a log that contains its samples"))
+        faults.append(
+            Fault(str(log.path), "", "contains no samples", "a log that contains its samples")
+        )
     if first:
         problem = f"{f'{fitting:,}' if fitting else 'none'} of the {count:,} samples of the task {log.task} ask the "
         problem += f"questions of {datasets}; the first one that does not: {shorten_prompt(first.prompts[0])}"

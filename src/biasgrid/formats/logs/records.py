@@ -62,10 +62,14 @@ def score_details(row: Mapping[str, Any], fair: float, ends: tuple[float, float]
     inside = low is not None and high is not None and low <= fair <= high
     off = [abs(one - fair) for one in (low, high) if one is not None]
     near, far = (0.0 if inside else min(off), max(off)) if off else (None, None)
-    return RecordScore(abs(value - fair), near, far, True, 0.0, max(most - fair, fair - least), is_distance=True)
+    return RecordScore(
+        abs(value - fair), near, far, True, 0.0, max(most - fair, fair - least), is_distance=True
+    )
 
 
-def export_records(results: Path, model: str, out: Path, organization: str, relationship: str) -> list[str]:
+def export_records(
+    results: Path, model: str, out: Path, organization: str, relationship: str
+) -> list[str]:
     """Writes a record of each dataset that a model was asked.
 
     Args:
@@ -83,16 +87,30 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
         UserError: the results hold no number of the model.
     """
     made = Results(results)
-    summary, manifest, provenance = made.summary(), made.manifest(), made.provenance("summary.parquet")
-    faults = list(unknown_names("--model", "", [model], summary["model"].unique(maintain_order=True).to_list()))
+    summary, manifest, provenance = (
+        made.summary(),
+        made.manifest(),
+        made.provenance("summary.parquet"),
+    )
+    faults = list(
+        unknown_names(
+            "--model", "", [model], summary["model"].unique(maintain_order=True).to_list()
+        )
+    )
     faults += unknown_names("--relationship", "", [relationship], RELATIONSHIPS)
     if faults:
         raise InputError(faults)
     facts = GridFacts.of_summary(provenance)
     level = provenance.get("statistics", {}).get("level", 0.95)
     rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
-    if lacking := [name for name in rows["dataset"].unique(maintain_order=True) if name not in manifest["datasets"]]:
-        raise UserError(f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish the run first")
+    if lacking := [
+        name
+        for name in rows["dataset"].unique(maintain_order=True)
+        if name not in manifest["datasets"]
+    ]:
+        raise UserError(
+            f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish the run first"
+        )
     source = {
         "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),
         "source_type": "evaluation_run",
@@ -102,7 +120,9 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
     for (dataset,), part in rows.group_by("dataset", maintain_order=True):
         name, now = str(dataset), str(int(time.time()))
         about = manifest["datasets"][name]
-        cells = [cell for cell in manifest["cells"] if (cell["dataset"], cell["model"]) == (name, model)]
+        cells = [
+            cell for cell in manifest["cells"] if (cell["dataset"], cell["model"]) == (name, model)
+        ]
         logs = [log for cell in cells for log in cell.get("logs", [])]
         record: EvaluationRecord = {
             "schema_version": SCHEMA_VERSION,
@@ -110,7 +130,9 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
             "retrieved_timestamp": now,
             "source_metadata": source | source_of_logs(logs),
             "eval_library": {"name": EVALUATION_LIBRARY, "version": manifest["biasgrid"]},
-            "model_info": model_info(model, manifest["models"].get(model) or {}, part["label"][0], logs),
+            "model_info": model_info(
+                model, manifest["models"].get(model) or {}, part["label"][0], logs
+            ),
             "evaluation_results": [*results_of(part, about, facts, level, manifest)],
         }
         if record["evaluation_results"]:
@@ -118,13 +140,21 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
             write_text(path, f"{json.dumps(record, indent=2, ensure_ascii=False)}\n")
             lines.append(f"{path}: {len(record['evaluation_results'])} of {len(part)} numbers")
     if not lines:
-        raise UserError(f"{results}: no number of {model} can be exported: none has a value and a direction")
-    lines.append("Numbers without a value and measures without a value of equal treatment are left out.")
+        raise UserError(
+            f"{results}: no number of {model} can be exported: none has a value and a direction"
+        )
+    lines.append(
+        "Numbers without a value and measures without a value of equal treatment are left out."
+    )
     return lines
 
 
 def results_of(
-    rows: pl.DataFrame, about: Mapping[str, Any], facts: GridFacts, level: float, manifest: Mapping[str, Any]
+    rows: pl.DataFrame,
+    about: Mapping[str, Any],
+    facts: GridFacts,
+    level: float,
+    manifest: Mapping[str, Any],
 ) -> Iterator[EvaluationRecord]:
     """Yields the results of a dataset: headline numbers that have a value, and a value of equal treatment beside it."""
     counts = line_counts(rows)
@@ -135,7 +165,11 @@ def results_of(
             continue
         score = score_details(row, fair, facts.range_of(row))
         parts = [dataset, *filter(None, (row["bias_type"], measure, row["options"]))]
-        digests = {name: one for name, one in manifest["word_lists"].items() if name.partition("/")[0] == dataset}
+        digests = {
+            name: one
+            for name, one in manifest["word_lists"].items()
+            if name.partition("/")[0] == dataset
+        }
         yield {
             "evaluation_result_id": "/".join(parts),
             "evaluation_name": " / ".join(filter(None, (about["title"], row["bias_type"]))),
@@ -147,15 +181,23 @@ def results_of(
             "metric_config": metric_config(measure, row["options"], meaning, fair, score),
             "score_details": {
                 "score": score.value,
-                "details": details_of(row, fair, counts[dataset, row["bias_type"]], facts.units.get(dataset)),
+                "details": details_of(
+                    row, fair, counts[dataset, row["bias_type"]], facts.units.get(dataset)
+                ),
                 **uncertainty_of(row, score, level),
             },
         }
 
 
-def metric_config(measure: str, options: str, meaning: str, fair: float, score: RecordScore) -> EvaluationRecord:
+def metric_config(
+    measure: str, options: str, meaning: str, fair: float, score: RecordScore
+) -> EvaluationRecord:
     """Returns what is said of a measure."""
-    distance = f" Here its distance from {fair:g}, the value of equal treatment." if score.is_distance else ""
+    distance = (
+        f" Here its distance from {fair:g}, the value of equal treatment."
+        if score.is_distance
+        else ""
+    )
     return {
         "evaluation_description": f"{meaning[:1].upper()}{meaning[1:]}.{distance}",
         "metric_id": f"{EVALUATION_LIBRARY}.{measure}",
@@ -225,5 +267,7 @@ def model_info(
         "model_availability": "open_weights" if checkpoint else "unknown",
         "name_in_config": model,
     }
-    known = {name: str(record[name]) for name in ("revision", "weights", "tokenizer") if record.get(name)}
+    known = {
+        name: str(record[name]) for name in ("revision", "weights", "tokenizer") if record.get(name)
+    }
     return {"name": label, "id": checkpoint or named, "additional_details": details | known}

@@ -67,7 +67,11 @@ class Log(NamedTuple):
 
 def known_facts(*, task: str, **facts: Any) -> dict[str, str]:
     """Returns what is known of where a log is from, as texts."""
-    return {name: str(value) for name, value in (facts | {"task": task}).items() if value not in (None, "")}
+    return {
+        name: str(value)
+        for name, value in (facts | {"task": task}).items()
+        if value not in (None, "")
+    }
 
 
 def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: str) -> Part:
@@ -84,7 +88,11 @@ def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: 
         InputError: with the first fault and its place.
     """
     try:
-        return kind.model_validate_json(content) if isinstance(content, bytes) else kind.model_validate(content)
+        return (
+            kind.model_validate_json(content)
+            if isinstance(content, bytes)
+            else kind.model_validate(content)
+        )
     except ValidationError as error:
         fault = as_fault(error.errors()[0], str(path))
         place = ", ".join(filter(None, (where, fault.where)))
@@ -93,7 +101,12 @@ def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: 
 
 def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
     """Returns the text of the option that a harness calls by a letter, None where it is no letter of one."""
-    if options and isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(options)]:
+    if (
+        options
+        and isinstance(letter, str)
+        and len(letter) == 1
+        and letter in LETTERS[: len(options)]
+    ):
         return options[LETTERS.index(letter)]
     return None
 
@@ -103,7 +116,11 @@ def one_of_each(logs: Sequence[Log]) -> list[Fault]:
     faults, models = [], list(dict.fromkeys(log.source.get("model", "") for log in logs))
     if len(models) > 1:
         problem = f"logs of {len(models)} models: {' and '.join(models)}"
-        faults.append(Fault(str(logs[0].path.parent), "", problem, "logs of one model: give its folder or file"))
+        faults.append(
+            Fault(
+                str(logs[0].path.parent), "", problem, "logs of one model: give its folder or file"
+            )
+        )
     for place, log in enumerate(logs):
         same = [other for other in logs[:place] if other.task == log.task and not faults]
         if same:

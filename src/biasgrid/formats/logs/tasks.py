@@ -45,18 +45,29 @@ def export_tasks(requests: Requests, out: Path) -> list[str]:
         task = TASK.format(dataset)
         scored = requests.answers[dataset] == "choice"
         documents = documents_of(table, scored)
-        write_text(out / f"{task}.jsonl", "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in documents))
-        write_text(out / f"{task}.yaml", task_text(task, scored, any(one.get("repetition") for one in documents)))
+        write_text(
+            out / f"{task}.jsonl",
+            "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in documents),
+        )
+        write_text(
+            out / f"{task}.yaml",
+            task_text(task, scored, any(one.get("repetition") for one in documents)),
+        )
         lines.append(f"{out / task}.yaml: {len(documents):,} documents")
     names = ",".join(TASK.format(name) for name in requests.tables)
-    return [*lines, f"lm_eval run --include_path {out} --tasks {names} --log_samples --output_path LOGS --model ..."]
+    return [
+        *lines,
+        f"lm_eval run --include_path {out} --tasks {names} --log_samples --output_path LOGS --model ...",
+    ]
 
 
 def documents_of(table: pl.DataFrame, scored: bool) -> list[dict[str, Any]]:
     """Returns what is asked as documents: the whole prompt, its options, its group and its repetition."""
     options = numbered_values(table, "candidate") if scored else []
     names = [name for name in ("group", "repetition") if name in table.columns]
-    rows = table.select(pl.col("with_system").alias("prompt"), *names, *options).cast({pl.Categorical: pl.String})
+    rows = table.select(pl.col("with_system").alias("prompt"), *names, *options).cast(
+        {pl.Categorical: pl.String}
+    )
     found: list[dict[str, Any]] = []
     for row in rows.iter_rows(named=True):
         document = {name: row[name] for name in ("prompt", *names) if row[name] is not None}

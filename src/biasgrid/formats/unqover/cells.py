@@ -71,7 +71,16 @@ class Cells(TablesOfCells):
         self.refuse_generative(f"datasets.{self.dataset}.variants.{variant}", variant)
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest_name(variant, variants)}"
-            raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
+            raise InputError(
+                [
+                    Fault(
+                        str(self.path),
+                        f"datasets.{self.dataset}.variants",
+                        problem,
+                        one_of(variants),
+                    )
+                ]
+            )
         return self.instances(self.layout.instances(self.dataset, variant))
 
     def faults_of_cell(self, model: str) -> list[Fault]:
@@ -83,7 +92,9 @@ class Cells(TablesOfCells):
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
         tables = self.instances_and_predictions(model)
-        return AnsweredCell(*tables, scoring=scoring_of(self.layout.predictions_of_cell(self.dataset, model)))
+        return AnsweredCell(
+            *tables, scoring=scoring_of(self.layout.predictions_of_cell(self.dataset, model))
+        )
 
     def refuse_generative(self, key: str, variant: str) -> None:
         """Refuses what generative models are asked.
@@ -93,5 +104,7 @@ class Cells(TablesOfCells):
         """
         if is_generative(variant):
             problem = f"{variant!r} is for generative models, whose lettered options do not fit UnQover's files"
-            expected = "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
+            expected = (
+                "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
+            )
             raise InputError([Fault(str(self.path), key, problem, expected)])

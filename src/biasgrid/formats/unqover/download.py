@@ -43,7 +43,13 @@ class CarefulRedirects(HTTPRedirectHandler):
     """Follows redirects to http and https, and none from https to http, which would show what was encrypted."""
 
     def redirect_request(
-        self, request: Request, file: IO[bytes], code: int, message: str, headers: HTTPMessage, address: str
+        self,
+        request: Request,
+        file: IO[bytes],
+        code: int,
+        message: str,
+        headers: HTTPMessage,
+        address: str,
     ) -> Request | None:
         """Returns what to ask then.
 
@@ -66,10 +72,10 @@ def opener_for(address: str) -> OpenerDirector:
     """
     proxy = proxy_of(address)
     if proxy and proxy.address.startswith("socks"):
-        expected = (
-            "a proxy whose address begins with http://; otherwise get the file yourself and set `file` instead of `url`"
+        expected = "a proxy whose address begins with http://; otherwise get the file yourself and set `file` instead of `url`"
+        raise InputError(
+            [Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)]
         )
-        raise InputError([Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)])
     proxies = dict.fromkeys(("http", "https"), proxy.address) if proxy else {}
     return build_opener(CarefulRedirects, ProxyHandler(proxies))
 
@@ -100,7 +106,9 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
         if found != sha256:
             partial.unlink()
             problem = f"sha256 is {found} (the download was removed)"
-            raise InputError([Fault(public_address(url), "", problem, f"{sha256}, as in the config")])
+            raise InputError(
+                [Fault(public_address(url), "", problem, f"{sha256}, as in the config")]
+            )
         partial.replace(out)
     logger.info("%s: %d bytes, sha256 %s", public_address(url), out.stat().st_size, found)
 
@@ -123,7 +131,14 @@ def _fetch_patiently(url: str, partial: Path) -> str:
             logger.warning("%s: %s; trying again in %g s", public_address(url), problem, seconds)
             time.sleep(seconds)
     raise InputError(
-        [Fault(public_address(url), "", f"{problem}, {ATTEMPTS} times; run again to continue", UNREACHABLE)]
+        [
+            Fault(
+                public_address(url),
+                "",
+                f"{problem}, {ATTEMPTS} times; run again to continue",
+                UNREACHABLE,
+            )
+        ]
     )
 
 
@@ -170,12 +185,22 @@ def _open(url: str, start: int) -> HTTPResponse | None:
             return None
         # What urllib says of redirects has several lines.
         problem = f"the server says {error.code} {' '.join(str(error.reason).split())}"
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if (
+            error.code == HTTPStatus.TOO_MANY_REQUESTS
+            or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        ):
             raise Busy(problem) from None
         raise InputError([Fault(public_address(url), "", problem, "the dump")]) from None
     except ValueError as error:
         raise InputError(
-            [Fault(public_address(url), "", f"is not an address ({error})", "an address such as https://host/file")]
+            [
+                Fault(
+                    public_address(url),
+                    "",
+                    f"is not an address ({error})",
+                    "an address such as https://host/file",
+                )
+            ]
         ) from None
     except (OSError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
@@ -193,7 +218,9 @@ def _chunks(response: HTTPResponse, start: int) -> Iterator[bytes]:
         Interrupted: less came than was announced.
     """
     total = None if response.length is None else start + response.length
-    with tqdm(total=total, initial=start, unit="B", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
+    with tqdm(
+        total=total, initial=start, unit="B", unit_scale=True, disable=not sys.stderr.isatty()
+    ) as bar:
         try:
             while chunk := response.read(CHUNK):
                 yield chunk

@@ -74,10 +74,17 @@ def read_key(key: str) -> EntryNames:
     if subject1 == subject2:
         raise Malformed(f"both subjects in the key are {subject1!r}", "two subjects")
     subject_groups = [
-        None if subject_group == "None" else subject_group for subject_group in (cluster1, cluster2, attribute_cluster)
+        None if subject_group == "None" else subject_group
+        for subject_group in (cluster1, cluster2, attribute_cluster)
     ]
     return EntryNames(
-        subject_groups[0], subject_groups[1], subject1, subject2, int(template), subject_groups[2], attribute
+        subject_groups[0],
+        subject_groups[1],
+        subject1,
+        subject2,
+        int(template),
+        subject_groups[2],
+        attribute,
     )
 
 
@@ -120,7 +127,10 @@ def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion
     """
     plain, negated = entry["q0"], entry["q1"]
     context = check_text(entry["context"], "context")
-    asked, asked_negated = check_text(plain["question"], "q0.question"), check_text(negated["question"], "q1.question")
+    asked, asked_negated = (
+        check_text(plain["question"], "q0.question"),
+        check_text(negated["question"], "q1.question"),
+    )
     check_same_answers(plain, negated)
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
@@ -139,19 +149,26 @@ def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
             raise Malformed(problem, "the same subject for both questions")
 
 
-def read_candidates(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
+def read_candidates(
+    context: str, question: dict[str, Any], kind: FileType, name: str
+) -> tuple[Any, ...]:
     """Returns the fields of a `Question` that belong to its answers.
 
     Raises:
         Malformed: see `read_questions`.
     """
     one, two = question["ans0"], question["ans1"]
-    candidates = check_text(one["text"], f"{name}.ans0.text"), check_text(two["text"], f"{name}.ans1.text")
+    candidates = (
+        check_text(one["text"], f"{name}.ans0.text"),
+        check_text(two["text"], f"{name}.ans1.text"),
+    )
     numbers = [one["start"], one["end"], two["start"], two["end"]]
     answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
         if any(value != "" for value in (answer, *numbers)):
-            raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
+            raise Malformed(
+                f"{name} has an answer", 'pred, start and end "", as in the first entry'
+            )
         numbers = [0.0] * 4
     else:
         check_probabilities(numbers, kind, name)
@@ -163,9 +180,13 @@ def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
     for number in numbers:
         # A softmax in float32 may be a little above 1.
         if type(number) not in (float, int) or not 0 <= number <= 1 + 1e-5:
-            raise Malformed(f"{name} has {number!r:.40} for start or end", "a probability, such as 0.25")
+            raise Malformed(
+                f"{name} has {number!r:.40} for start or end", "a probability, such as 0.25"
+            )
     if kind == "masks" and numbers[::2] != numbers[1::2]:
-        raise Malformed(f"start and end of an answer differ in {name}", "the probability of the answer, twice")
+        raise Malformed(
+            f"start and end of an answer differ in {name}", "the probability of the answer, twice"
+        )
 
 
 @lru_cache(maxsize=1 << 12)
@@ -184,7 +205,10 @@ def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int
     for other in (lowered.find(_lowered(shorter)), lowered.rfind(_lowered(shorter))):
         if -1 not in (found, other) and not found <= other < found + len(longer):
             return (found, other) if longer is candidate1 else (other, found)
-    raise Malformed(f"{candidate1!r} and {candidate2!r} are not both in {context!r}", "a context that names both")
+    raise Malformed(
+        f"{candidate1!r} and {candidate2!r} are not both in {context!r}",
+        "a context that names both",
+    )
 
 
 def _lowered(content: str) -> str:
@@ -206,7 +230,10 @@ def split_context(question: str, negated: str) -> tuple[str, str, str]:
     starts = (question[: found.end()] for found in SENTENCE_END.finditer(question))
     common = [len(start) for start in starts if negated.startswith(start)]
     if not common:
-        raise Malformed(f"{question!r} and {negated!r} have no context in common", "a sentence, then a statement")
+        raise Malformed(
+            f"{question!r} and {negated!r} have no context in common",
+            "a sentence, then a statement",
+        )
     return question[: common[-1] - 1], question[common[-1] :], negated[common[-1] :]
 
 
@@ -216,9 +243,15 @@ def check_keys(value: Any, expected: set[str], name: str) -> None:
         raise Malformed(f"{name} is {value!r:.40}", f"an object with {', '.join(sorted(expected))}")
     if value.keys() != expected:
         missing = sorted(expected - value.keys())
-        unknown = [key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)]
-        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(unknown)}"] * bool(unknown)
-        raise Malformed(f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}")
+        unknown = [
+            key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)
+        ]
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [
+            f"has {', '.join(unknown)}"
+        ] * bool(unknown)
+        raise Malformed(
+            f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}"
+        )
 
 
 def check_text(value: Any, name: str) -> str:

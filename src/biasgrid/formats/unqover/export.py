@@ -18,7 +18,13 @@ from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.observe import score_array
-from biasgrid.formats.unqover.order import ITEM, KEYS_OF_PAIR, key_text, output_order, plain_instances
+from biasgrid.formats.unqover.order import (
+    ITEM,
+    KEYS_OF_PAIR,
+    key_text,
+    output_order,
+    plain_instances,
+)
 
 ROWS_A_SLICE = 8192
 NOT_WRITTEN = "NA"
@@ -57,12 +63,19 @@ def source_json(instances: pl.DataFrame) -> Iterator[str]:
 
     def columns(rows: IntArray) -> TextColumns:
         plain, negated = instances[2 * rows], instances[2 * rows + 1]
-        return [_keys(plain), _texts(plain, "text_pair"), *_source_question(plain), *_source_question(negated)]
+        return [
+            _keys(plain),
+            _texts(plain, "text_pair"),
+            *_source_question(plain),
+            *_source_question(negated),
+        ]
 
     return _json_object(SOURCE_ENTRY, order, columns)
 
 
-def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> Iterator[str]:
+def output_json(
+    instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring
+) -> Iterator[str]:
     """Yields the text of an `output.json`, piece by piece.
 
     Args:
@@ -78,7 +91,9 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     predictions = predictions.sort("instance")
 
     def span_columns(rows: IntArray) -> TextColumns:
-        questions = [_span_question(instances[row], predictions[row]) for row in (2 * rows, 2 * rows + 1)]
+        questions = [
+            _span_question(instances[row], predictions[row]) for row in (2 * rows, 2 * rows + 1)
+        ]
         plain = instances[2 * rows]
         return [_keys(plain), rows, _texts(plain, "text_pair"), *questions[0], *questions[1]]
 
@@ -114,13 +129,17 @@ def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
         file.writelines(pieces)
 
 
-def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], TextColumns]) -> Iterator[str]:
+def _json_object(
+    layout: str, order: IntArray, columns: Callable[[IntArray], TextColumns]
+) -> Iterator[str]:
     """Yields a JSON object with an entry for each example, in the given order."""
     if not len(order):
         yield "{}"
         return
     for start in range(0, len(order), ROWS_A_SLICE):
-        entries = map(layout.__mod__, zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True))
+        entries = map(
+            layout.__mod__, zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True)
+        )
         yield (",\n" if start else "{\n") + ",\n".join(entries)
     yield "\n}"
 
@@ -159,7 +178,10 @@ def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> TextColumns:
     texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("text_pair", "text")]
     whole = rows.select(text=pl.concat_str(texts, separator=" "))
     answers = [
-        [_texts(rows, f"candidate{which}"), *(_numbers(scored[f"score{which}"]) for _ in ("start", "end"))]
+        [
+            _texts(rows, f"candidate{which}"),
+            *(_numbers(scored[f"score{which}"]) for _ in ("start", "end")),
+        ]
         for which in (1, 2)
     ]
     return [_texts(whole, "text"), *answers[0], *answers[1]]

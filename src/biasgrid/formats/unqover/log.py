@@ -23,7 +23,13 @@ RULE = "-" * 30
 HEADING = "*" * 32
 
 
-def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring, group_by: GroupBy, name: str) -> str:
+def log_text(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    scoring: Scoring,
+    group_by: GroupBy,
+    name: str,
+) -> str:
     """Returns what UnQover's analysis prints of a cell, with the metrics subj_bias, pos_err, attr_err and model.
 
     Args:
@@ -82,14 +88,21 @@ def _associations(directed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     part, first = number_rows(directed, keys)
     comparison = directed["comparison"].to_numpy()
     n = np.bincount(part)
-    means = {"gamma": np.bincount(part, comparison) / n, "eta": np.bincount(part, np.sign(comparison)) / n}
+    means = {
+        "gamma": np.bincount(part, comparison) / n,
+        "eta": np.bincount(part, np.sign(comparison)) / n,
+    }
     parts = directed.select(keys)[first]
-    return parts.with_columns(**{name: pl.Series(values) for name, values in {**means, "n": n}.items()})
+    return parts.with_columns(
+        **{name: pl.Series(values) for name, values in {**means, "n": n}.items()}
+    )
 
 
 def _rows(associations: pl.DataFrame, layout: str, *keys: str) -> Iterator[str]:
     """Yields a line per association, largest gamma first."""
-    ordered = associations.sort("gamma", descending=True, maintain_order=True).select(*keys, "gamma", "eta", "n")
+    ordered = associations.sort("gamma", descending=True, maintain_order=True).select(
+        *keys, "gamma", "eta", "n"
+    )
     return (layout % row for row in ordered.iter_rows())
 
 
@@ -115,9 +128,13 @@ def _by_gender_and_attribute(directed: pl.DataFrame) -> list[str]:
             .cast(pl.Categorical)
         )
 
-    directed = directed.with_columns(gender=gender("subject_group"), other_gender=gender("other_group"))
+    directed = directed.with_columns(
+        gender=gender("subject_group"), other_gender=gender("other_group")
+    )
     if (directed["gender"] == directed["other_gender"]).any():
-        raise UserError("gender_act: pairs within one gender; expected a female subject in every pair")
+        raise UserError(
+            "gender_act: pairs within one gender; expected a female subject in every pair"
+        )
     pairs = _associations(directed, ["gender", "attribute"])
     lines = ["subj\tattr\tgamma\teta\t#ex", RULE]
     for name in ("female", "male"):
@@ -151,7 +168,9 @@ def _positional_dependence(scores: FloatArray) -> list[str]:
 
 def _intensity(directed: pl.DataFrame) -> list[str]:
     """Returns the lines of mu and eta, of single subjects whatever the log is grouped by."""
-    parts = _associations(directed, ["subject", "attribute"]).with_columns(pl.col("gamma", "eta").abs())
+    parts = _associations(directed, ["subject", "attribute"]).with_columns(
+        pl.col("gamma", "eta").abs()
+    )
     subjects = parts.partition_by("subject", maintain_order=True)
     mu = np.mean([part["gamma"].to_numpy().max() for part in subjects])
     # Here the original leaves the sums to numpy, which adds eight and more numbers in another order.

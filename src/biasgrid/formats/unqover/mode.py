@@ -40,5 +40,7 @@ def scoring_of(paths: Sequence[Path]) -> Scoring:
     found = {read_provenance(path).get("scoring") for path in paths}
     if found not in ({"exact"}, {"unqover"}):
         scorings = ", ".join(sorted(map(str, found)))
-        raise TableError(f"{paths[0].parent}: scored as {scorings}; expected all exact or all unqover")
+        raise TableError(
+            f"{paths[0].parent}: scored as {scorings}; expected all exact or all unqover"
+        )
     return cast(Scoring, found.pop())

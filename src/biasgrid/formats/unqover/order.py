@@ -69,7 +69,10 @@ def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
         and bool(negated["negated"].all())
         and all((plain[column] == negated[column]).all() for column in ("swap_group", "swapped"))
     )
-    if not in_pairs or not (instances["instance"] == pl.int_range(instances.height, eager=True)).all():
+    if (
+        not in_pairs
+        or not (instances["instance"] == pl.int_range(instances.height, eager=True)).all()
+    ):
         raise TableError(
             "instances: out of order; expected rows numbered from 0, each plain question followed by its negation"
         )
@@ -87,8 +90,14 @@ def output_order(examples: pl.DataFrame) -> IntArray:
         examples: instances, at least the columns of `PAIR` and `ITEM`.
     """
     mixed = pl.concat_list(key_text(column) for column in KEYS_OF_PAIR[:3]).list.sort()
-    pairs = _ranks(examples, KEYS_OF_PAIR, pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"))
-    items = _ranks(examples, ITEM, pl.concat_str([key_text(column) for column in ITEM], separator="|"))
+    pairs = _ranks(
+        examples,
+        KEYS_OF_PAIR,
+        pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"),
+    )
+    items = _ranks(
+        examples, ITEM, pl.concat_str([key_text(column) for column in ITEM], separator="|")
+    )
     return np.lexsort((items, pairs))
 
 

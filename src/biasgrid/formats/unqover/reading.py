@@ -105,10 +105,14 @@ def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
     try:
         kind = file_type(first.value)
         if expected not in (None, kind):
-            raise Malformed(f"an entry of {FILE_TYPES[kind]}", f"an entry of {FILE_TYPES[expected]}")
+            raise Malformed(
+                f"an entry of {FILE_TYPES[kind]}", f"an entry of {FILE_TYPES[expected]}"
+            )
     except Malformed as error:
         raise _at(path, first, error) from None
-    entries, questions = map(pl.concat, zip(*_batches(path, chain([first], found), kind), strict=True))
+    entries, questions = map(
+        pl.concat, zip(*_batches(path, chain([first], found), kind), strict=True)
+    )
     if kind == "spans":
         entries, questions = _in_source_order(path, entries, questions)
     groups = _swap_groups(entries)
@@ -124,16 +128,22 @@ def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
         **{name: shared[name][rows // 2] for name in shared.columns},
     )
     instances = questions.select(list(instances_schema(KEYS, questions.schema).columns))
-    return Imported(instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None)
+    return Imported(
+        instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None
+    )
 
 
-def _batches(path: Path, entries: Iterable[Member], kind: FileType) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+def _batches(
+    path: Path, entries: Iterable[Member], kind: FileType
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Yields entries, and their questions (two rows each) with the columns that a kind of file has."""
     parsed = _parse(path, entries, kind)
     kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
     while batch := list(islice(parsed, BATCH)):
         names = _as_table((entry for entry, _, _ in batch), ENTRY_COLUMNS)
-        questions = _as_table((question for _, *both in batch for question in both), QUESTION_COLUMNS)
+        questions = _as_table(
+            (question for _, *both in batch for question in both), QUESTION_COLUMNS
+        )
         yield names, questions.select(kept)
 
 
@@ -141,7 +151,10 @@ def _as_table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl
     """Returns rows as a table; from columns polars makes it several times as fast as from rows."""
     values = zip(*rows, strict=True)
     return pl.DataFrame(
-        [pl.Series(name, column, dtype) for (name, dtype), column in zip(columns.items(), values, strict=True)]
+        [
+            pl.Series(name, column, dtype)
+            for (name, dtype), column in zip(columns.items(), values, strict=True)
+        ]
     )
 
 
@@ -159,7 +172,8 @@ def _parse(
             found = file_type(entry)
             if found != kind:
                 raise Malformed(
-                    f"an entry of {FILE_TYPES[found]}", f"an entry of {FILE_TYPES[kind]}, like the first one"
+                    f"an entry of {FILE_TYPES[found]}",
+                    f"an entry of {FILE_TYPES[kind]}, like the first one",
                 )
             number, names = read_number(entry, count), read_key(key)
             plain, negated = read_questions(entry, kind)
@@ -174,7 +188,9 @@ def _at(path: Path, member: Member, error: Malformed) -> InputError:
     return InputError([Fault(str(path), where, error.problem, error.expected)])
 
 
-def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _in_source_order(
+    path: Path, entries: pl.DataFrame, questions: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns entries and their questions in the order of the `source.json`; takes the columns of the questions away.
 
     Raises:
@@ -191,7 +207,9 @@ def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame)
     rows = np.repeat(2 * order, 2)
     rows[1::2] += 1
     # Column by column, so that there is no moment at which the whole table is there twice.
-    return entries, pl.DataFrame([questions.drop_in_place(name)[rows] for name in questions.columns])
+    return entries, pl.DataFrame(
+        [questions.drop_in_place(name)[rows] for name in questions.columns]
+    )
 
 
 def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
@@ -231,16 +249,21 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
         InputError: with the line of the first one.
     """
     sides = [
-        entries.select("line", "template", subject=pl.col(f"subject{which}").cast(pl.String)).with_columns(
-            answer=questions[f"candidate{which}"].cast(pl.String).gather_every(2)
-        )
+        entries.select(
+            "line", "template", subject=pl.col(f"subject{which}").cast(pl.String)
+        ).with_columns(answer=questions[f"candidate{which}"].cast(pl.String).gather_every(2))
         for which in (1, 2)
     ]
     named = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
-    distinct_names = named.unique(["template", "subject", "answer"], keep="first", maintain_order=True)
+    distinct_names = named.unique(
+        ["template", "subject", "answer"], keep="first", maintain_order=True
+    )
     subjects = distinct_names["subject"].unique().implode()
     others = pl.col("answer").is_in(subjects) & (pl.col("answer") != pl.col("subject"))
-    twice = pl.struct("template", "answer").is_duplicated() | pl.struct("template", "subject").is_duplicated()
+    twice = (
+        pl.struct("template", "answer").is_duplicated()
+        | pl.struct("template", "subject").is_duplicated()
+    )
     wrong = distinct_names.filter(others).head(1)
     wrong = wrong if len(wrong) else distinct_names.filter(twice).sort("line").tail(1)
     for line, _, subject, answer in wrong.iter_rows():
@@ -253,7 +276,11 @@ def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
     numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
     schema = answer_schema(kind).columns
-    known = {name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2)) for name in schema if name in numbers}
+    known = {
+        name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2))
+        for name in schema
+        if name in numbers
+    }
     kept = {name: pl.col(name) for name in schema if name in questions.columns}
     nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
     return questions.select(**nothing | kept | known)
@@ -303,11 +330,15 @@ def import_dump(
     write_imported(imported, folder, {**provenance, **facts})
 
 
-def read_dump(path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]) -> tuple[Imported, str]:
+def read_dump(
+    path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]
+) -> tuple[Imported, str]:
     """Reads a dump that stands in place of a cell, and its digest; see `import_dump`."""
     found = file_digest(path)
     if sha256 not in (None, found):
-        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")])
+        raise InputError(
+            [Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")]
+        )
     imported = read_unqover(path, KINDS_OF_TASKS[task])
     check_subjects(path, imported.instances, subject_lists)
     return imported, found
@@ -332,7 +363,9 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
     if lines and lines.keys().isdisjoint(name.casefold() for name in subjects):
         some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
         problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
-        raise InputError([Fault(str(path), "", problem, "a dump of the dataset that the config lists it under")])
+        raise InputError(
+            [Fault(str(path), "", problem, "a dump of the dataset that the config lists it under")]
+        )
     for which in (1, 2):
         pairs = instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
         for subject, answer in pairs.iter_rows():
@@ -340,7 +373,14 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
             if named and answered and named.isdisjoint(answered):
                 problem = f"a key names {subject!r}, but the answer is {answer!r}"
                 raise InputError(
-                    [Fault(str(path), "", problem, "the same subject of the lists in the key and the answer")]
+                    [
+                        Fault(
+                            str(path),
+                            "",
+                            problem,
+                            "the same subject of the lists in the key and the answer",
+                        )
+                    ]
                 )
 
 

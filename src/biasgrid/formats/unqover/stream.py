@@ -82,7 +82,9 @@ class _Window:
                 self.expect(",", "',' and another entry, or '}' and the end of the file")
                 yield self.member()
         if self.place < len(self.text):
-            raise self.fault(self.place, f"{self.rest()} after the last '}}'", "the end of the file")
+            raise self.fault(
+                self.place, f"{self.rest()} after the last '}}'", "the end of the file"
+            )
 
     def member(self) -> Member:
         """Reads a key and its value."""
@@ -98,8 +100,14 @@ class _Window:
         try:
             value, end = self.decoder.raw_decode(self.text, self.place)
         except json.JSONDecodeError as error:
-            nothing_follows = not self.text[error.pos :].strip() or error.msg.startswith("Unterminated string")
-            problem = "the file ends too early" if self.at_end and nothing_follows else f"not JSON ({error.msg})"
+            nothing_follows = not self.text[error.pos :].strip() or error.msg.startswith(
+                "Unterminated string"
+            )
+            problem = (
+                "the file ends too early"
+                if self.at_end and nothing_follows
+                else f"not JSON ({error.msg})"
+            )
             raise self.fault(error.pos, problem, LAYOUT) from None
         except RepeatedKey as error:
             raise self.fault(
@@ -109,9 +117,13 @@ class _Window:
             raise self.fault(self.place, "objects or lists are nested too deeply", LAYOUT) from None
         except ValueError as error:
             # Python refuses to read whole numbers of thousands of digits.
-            raise self.fault(self.place, f"a number that cannot be read ({error})", LAYOUT) from None
+            raise self.fault(
+                self.place, f"a number that cannot be read ({error})", LAYOUT
+            ) from None
         if end - self.place > LONGEST_MEMBER:
-            raise self.fault(self.place, "a value is too long", f"at most {LONGEST_MEMBER} characters")
+            raise self.fault(
+                self.place, "a value is too long", f"at most {LONGEST_MEMBER} characters"
+            )
         self.move(end)
         return value
 
@@ -147,7 +159,9 @@ class _Window:
             return self.file.read(WINDOW_CHARACTERS)
         except UnicodeDecodeError as error:
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
-            raise InputError([Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]) from None
+            raise InputError(
+                [Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]
+            ) from None
 
     def rest(self) -> str:
         """Quotes what stands here, nothing at the end of the file."""

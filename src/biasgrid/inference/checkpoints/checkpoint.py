@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import digest_file, read_made
-from biasgrid.inference.checkpoints.files import chat_template_of, end_tokens_of_checkpoint, file_names
+from biasgrid.inference.checkpoints.files import (
+    chat_template_of,
+    end_tokens_of_checkpoint,
+    file_names,
+)
 from biasgrid.inference.checkpoints.unsupported import quantisation
 
 if TYPE_CHECKING:
@@ -55,7 +59,9 @@ def folder_of(record: Mapping[str, Any]) -> Path:
         raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)
-    gone = [name for name in recorded_files(record) if folder is None or not (folder / name).is_file()]
+    gone = [
+        name for name in recorded_files(record) if folder is None or not (folder / name).is_file()
+    ]
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
@@ -133,7 +139,11 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     Raises:
         ModelError: with the files that have changed.
     """
-    changed = [name for name, digest in recorded_files(record).items() if digest_file(folder / name) != digest]
+    changed = [
+        name
+        for name, digest in recorded_files(record).items()
+        if digest_file(folder / name) != digest
+    ]
     if changed:
         raise ModelError(
             f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
@@ -141,7 +151,9 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
         )
 
 
-def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:
+def load_recorded_model(
+    record: Mapping[str, Any], task: str, loader: str, device: torch.device
+) -> PreTrainedModel:
     """Loads a recorded checkpoint in float32, ready for inference.
 
     Args:
@@ -160,7 +172,9 @@ def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, devic
     if quantised := quantisation(name, file_names(folder), folder):
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
     # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
-    ends = transformers.GenerationConfig(eos_token_id=end_tokens_of_checkpoint(name, folder) or None)
+    ends = transformers.GenerationConfig(
+        eos_token_id=end_tokens_of_checkpoint(name, folder) or None
+    )
     with loading_errors(name), without_load_report():
         model, info = getattr(transformers, loader).from_pretrained(
             folder,
@@ -203,7 +217,11 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
             for tensor, found, wanted in sorted(info["mismatched_keys"])
             if tensor in tensors
         ),
-        *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if DIGITS.sub("N", tensor) in in_both),
+        *(
+            f"{tensor} is missing"
+            for tensor in sorted(info["missing_keys"])
+            if DIGITS.sub("N", tensor) in in_both
+        ),
         *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
     ]
     if problems:
@@ -228,7 +246,8 @@ def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
     return [
         tensor
         for tensor in sorted(unexpected)
-        if DIGITS.sub("N", tensor) in in_model or (LAYER.search(tensor) and model_part(tensor) in without_layers)
+        if DIGITS.sub("N", tensor) in in_model
+        or (LAYER.search(tensor) and model_part(tensor) in without_layers)
     ]
 
 

@@ -14,7 +14,10 @@ REGRESSION = "regression"
 
 
 def class_problems(
-    config: dict[str, Any], classes: Collection[str], scored: Collection[str], activation: str | None
+    config: dict[str, Any],
+    classes: Collection[str],
+    scored: Collection[str],
+    activation: str | None,
 ) -> Iterator[FolderProblem]:
     """Yields that a classifier's classes are called otherwise, or are of another kind.
 
@@ -31,13 +34,19 @@ def class_problems(
         yield problem
     named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     there = [str(name) for name in named.values()] if isinstance(named, dict) else []
-    if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
+    if classes and sorted(name.casefold() for name in there) != sorted(
+        name.casefold() for name in classes
+    ):
         expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
-        yield FolderProblem(f"contains a classifier of the classes {there}, not {list(classes)}", expected)
+        yield FolderProblem(
+            f"contains a classifier of the classes {there}, not {list(classes)}", expected
+        )
     known = {name.casefold() for name in there}
     if missing := [name for name in scored if name.casefold() not in known]:
         expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
-        yield FolderProblem(f"contains a classifier of the classes {there}, without {missing}", expected)
+        yield FolderProblem(
+            f"contains a classifier of the classes {there}, without {missing}", expected
+        )
 
 
 def class_problem(kind: str | None) -> FolderProblem | None:
@@ -45,7 +54,9 @@ def class_problem(kind: str | None) -> FolderProblem | None:
     if kind == REGRESSION:
         return FolderProblem("gives a text a number (problem_type: regression)", "a classifier")
     if kind == SEVERAL:
-        return FolderProblem(f"can give a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
+        return FolderProblem(
+            f"can give a text any number of its classes (problem_type: {SEVERAL})", "exactly one"
+        )
     return None
 
 
@@ -58,13 +69,15 @@ def activation_problem(kind: str | None, activation: str | None) -> FolderProble
     """
     if kind == REGRESSION:
         return FolderProblem(
-            "gives a text a number (problem_type: regression)", "a classifier, whose scores are probabilities"
+            "gives a text a number (problem_type: regression)",
+            "a classifier, whose scores are probabilities",
         )
     right = ACTIVATIONS.get(str(kind))
     if activation and right and activation != right:
         problem = f"contains a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
         return FolderProblem(
-            problem, f"`activation: {right}` in `scorer`, or no `activation`, because the checkpoint names it"
+            problem,
+            f"`activation: {right}` in `scorer`, or no `activation`, because the checkpoint names it",
         )
     return None
 

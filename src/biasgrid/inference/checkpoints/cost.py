@@ -39,7 +39,11 @@ def parameters(folder: Path) -> int | None:
         for file in sorted(folder.glob("model*.safetensors")):
             with safe_open(file, framework="numpy") as tensors:
                 shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
-            count += sum(prod(shape) for name, shape in shapes.items() if not is_embedding(name, shape, config))
+            count += sum(
+                prod(shape)
+                for name, shape in shapes.items()
+                if not is_embedding(name, shape, config)
+            )
     except (OSError, UserError, SafetensorError):
         return None
     return count or parameters_of_layers(config)
@@ -100,7 +104,9 @@ class ReadingMethod(NamedTuple):
     scoring: str = ""
 
 
-def tokens_per_instance(backend: Tokenizer, texts: Sequence[RequestText], method: ReadingMethod) -> float:
+def tokens_per_instance(
+    backend: Tokenizer, texts: Sequence[RequestText], method: ReadingMethod
+) -> float:
     """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
@@ -110,20 +116,33 @@ def tokens_per_instance(backend: Tokenizer, texts: Sequence[RequestText], method
     """
     if method.scoring:
         special = len(backend.encode(""))
-        return fmean(tokens_of_sentence(lambda text: backend.encode(text).ids, text, special, method) for text in texts)
+        return fmean(
+            tokens_of_sentence(lambda text: backend.encode(text).ids, text, special, method)
+            for text in texts
+        )
     inputs = [
-        (text.question, text.context) if is_pair(text, method) else f"{text.context} {text.question}".strip()
+        (text.question, text.context)
+        if is_pair(text, method)
+        else f"{text.context} {text.question}".strip()
         for text in texts
     ]
     lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
     if not method.joined:
         return fmean(lengths)
-    words = [[backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words] for text in texts]
-    return fmean(tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True))
+    words = [
+        [backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words]
+        for text in texts
+    ]
+    return fmean(
+        tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True)
+    )
 
 
 def tokens_of_sentence(
-    tokens: Callable[[str], Sequence[Hashable]], text: RequestText, special: int, method: ReadingMethod
+    tokens: Callable[[str], Sequence[Hashable]],
+    text: RequestText,
+    special: int,
+    method: ReadingMethod,
 ) -> int:
     """Counts the tokens of the inputs that score a sentence.
 
@@ -165,7 +184,9 @@ def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> f
     if method.scoring:
         return fmean(tokens_of_sentence(with_ends, text, SPECIAL, method) for text in texts)
     special = (SPECIAL + is_pair(text, method) for text in texts)
-    return fmean(len(WORD_OR_MARK.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
+    return fmean(
+        len(WORD_OR_MARK.findall(f"{text.context} {text.question}")) for text in texts
+    ) + fmean(special)
 
 
 def with_ends(text: str) -> list[str]:

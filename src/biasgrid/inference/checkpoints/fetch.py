@@ -131,12 +131,16 @@ def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[s
     Returns:
         As `make_record`, with `keys` as given.
     """
-    nothing = dict.fromkeys(("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training"))
+    nothing = dict.fromkeys(
+        ("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training")
+    )
     digests = {file: digest_file(Path(file)) for file in files}
     return {**nothing, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
-def record_of_source(source: Mapping[str, Any], earlier: str | Path | None = None) -> dict[str, Any]:
+def record_of_source(
+    source: Mapping[str, Any], earlier: str | Path | None = None
+) -> dict[str, Any]:
     """Returns the record of a checkpoint, or of a model without one.
 
     Args:
@@ -162,14 +166,20 @@ def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | No
     except (OSError, UserError):
         return None
     known: str | None = record.get("revision")
-    return known if (record.get("checkpoint"), record.get("requested")) == (checkpoint, revision) else None
+    return (
+        known
+        if (record.get("checkpoint"), record.get("requested")) == (checkpoint, revision)
+        else None
+    )
 
 
 def existing_folder(folder: str) -> Path:
     """Returns a folder that is there."""
     path = Path(folder)
     if not path.is_dir():
-        raise ModelError(f"there is no folder {folder}; expected a checkpoint with config.json and weights")
+        raise ModelError(
+            f"there is no folder {folder}; expected a checkpoint with config.json and weights"
+        )
     return path
 
 
@@ -236,7 +246,9 @@ def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
         named = set(strings(read_checkpoint_json(name, path / index).get("weight_map", {})))
         if not named or not named.issubset(weight_files):
             wrong = ", ".join(sorted(named.difference(weight_files))) or "no files"
-            expected = ", ".join(sorted(set(weight_files) - {index})) or "files of weights beside it"
+            expected = (
+                ", ".join(sorted(set(weight_files) - {index})) or "files of weights beside it"
+            )
             raise ModelError(f"{name}: {index} names {wrong}; expected only {expected}")
 
 
@@ -245,7 +257,10 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 
     Its files name such code under `auto_map`. It is needed for model types and tokenizers that transformers lacks.
     """
-    config, tokenizer = read_checkpoint_json(name, path / CONFIG), read_checkpoint_json(name, path / TOKENIZER_CONFIG)
+    config, tokenizer = (
+        read_checkpoint_json(name, path / CONFIG),
+        read_checkpoint_json(name, path / TOKENIZER_CONFIG),
+    )
     codes = [config.get("auto_map") if weights else None, tokenizer.get("auto_map")]
     if not any(codes):
         return
@@ -263,7 +278,9 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
         )
 
 
-def foreign_parts(config: Mapping[str, Any], tokenizer: Mapping[str, Any], weights: bool) -> list[str]:
+def foreign_parts(
+    config: Mapping[str, Any], tokenizer: Mapping[str, Any], weights: bool
+) -> list[str]:
     """Names what transformers has no code for, of the parts for which a checkpoint brings its own."""
     from transformers import CONFIG_MAPPING
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
@@ -273,7 +290,11 @@ def foreign_parts(config: Mapping[str, Any], tokenizer: Mapping[str, Any], weigh
         return []
     parts = [f"model type {kind!r}"] if weights and config.get("auto_map") else []
     known = tokenizer_class is not None and tokenizer_class_from_name(tokenizer_class) is not None
-    return [*parts, f"tokenizer {tokenizer_class!r}"] if tokenizer.get("auto_map") and not known else parts
+    return (
+        [*parts, f"tokenizer {tokenizer_class!r}"]
+        if tokenizer.get("auto_map") and not known
+        else parts
+    )
 
 
 def strings(value: Any) -> Iterable[str]:

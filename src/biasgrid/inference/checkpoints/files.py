@@ -18,15 +18,32 @@ OF_NO_TEXT = ("_from_model_config", "transformers_version", "bos_token_id", "pad
 TOKENIZER_CONFIG = "tokenizer_config.json"
 CHAT_TEMPLATE = "chat_template.jinja"
 CHAT_KEY = "chat_template"
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+VOCABULARIES = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+)
 TOKENIZER_FILES = (
-    *VOCABULARIES, TOKENIZER_CONFIG, CHAT_TEMPLATE, "special_tokens_map.json", "added_tokens.json", "merges.txt",
-)  # fmt: skip
+    *VOCABULARIES,
+    TOKENIZER_CONFIG,
+    CHAT_TEMPLATE,
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "merges.txt",
+)
 PROCESSOR_TEMPLATES = ("chat_template.json", "processor_config.json")
 """Where models that also take pictures may have the chat template that their tokenizer lacks."""
 MODULES = "modules.json"
 """What an encoder of sentences is made of, in the folders that it names."""
-OTHER_FILES = (*PROCESSOR_TEMPLATES, MODULES, "config_sentence_transformers.json", "sentence_*_config.json")
+OTHER_FILES = (
+    *PROCESSOR_TEMPLATES,
+    MODULES,
+    "config_sentence_transformers.json",
+    "sentence_*_config.json",
+)
 """Files that decide the numbers of some uses; a record has their digests apart from those of other files."""
 OF_MODULES = "[0-9]*_*/config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
@@ -36,7 +53,11 @@ PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bi
 def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
     """Returns the names that match any of the patterns and lie in no folder."""
     patterns = tuple(patterns)
-    return sorted(name for name in names if "/" not in name and any(fnmatchcase(name, one) for one in patterns))
+    return sorted(
+        name
+        for name in names
+        if "/" not in name and any(fnmatchcase(name, one) for one in patterns)
+    )
 
 
 def file_names(folder: str | Path) -> list[str]:
@@ -63,7 +84,9 @@ def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
     return matching(names, SAFE_WEIGHTS) or matching(names, PICKLED_WEIGHTS if allow_pickle else ())
 
 
-def files_that_count(folder: str | Path, weights: bool, allow_pickle: bool, allow_remote_code: bool) -> list[str]:
+def files_that_count(
+    folder: str | Path, weights: bool, allow_pickle: bool, allow_remote_code: bool
+) -> list[str]:
     """Returns the paths of the files in a folder that a record of its checkpoint has; none where it is missing.
 
     Args:
@@ -89,7 +112,9 @@ def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise UserError(f"{name}: {path.name} is not JSON ({error}); expected what transformers wrote") from None
+        raise UserError(
+            f"{name}: {path.name} is not JSON ({error}); expected what transformers wrote"
+        ) from None
     return content if isinstance(content, dict) else {}
 
 
@@ -103,7 +128,8 @@ def chat_template_of(name: str, folder: Path) -> Any:
     if file.exists():
         return file.read_text("utf-8")
     templates = (
-        read_checkpoint_json(name, folder / each).get(CHAT_KEY) for each in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES)
+        read_checkpoint_json(name, folder / each).get(CHAT_KEY)
+        for each in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES)
     )
     return next(filter(None, templates), None)
 

@@ -73,7 +73,9 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
         ModelError: files differ, or the hub does not tell.
     """
     if is_offline_mode():
-        logger.warning("%s: taken from the cache as it is, because HF_HUB_OFFLINE is set", checkpoint)
+        logger.warning(
+            "%s: taken from the cache as it is, because HF_HUB_OFFLINE is set", checkpoint
+        )
         return
     with explain_failures(checkpoint, commit):
         found = HfApi().verify_repo_checksums(checkpoint, revision=commit)
@@ -81,7 +83,10 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
     for mismatch in wrong:
         remove(found.verified_path / mismatch["path"])
     if wrong:
-        told = ", ".join("{path} ({algorithm} {actual}, expected {expected})".format(**mismatch) for mismatch in wrong)
+        told = ", ".join(
+            "{path} ({algorithm} {actual}, expected {expected})".format(**mismatch)
+            for mismatch in wrong
+        )
         raise ModelError(
             f"{checkpoint} at revision {commit}: the download does not match what {ENDPOINT} lists: {told}. It was "
             "removed. Run again; if that does not help, check the mirror or proxy"
@@ -113,17 +118,19 @@ def explain_failures(checkpoint: str, revision: str | None) -> Iterator[None]:
 
 def refusal_text(error: Exception) -> str:
     """Words what the hub, or the way to it, has refused, and what to do about it."""
-    cause = error.__cause__ if isinstance(error, LocalEntryNotFoundError) and error.__cause__ else error
+    cause = (
+        error.__cause__ if isinstance(error, LocalEntryNotFoundError) and error.__cause__ else error
+    )
     login = "log in with `hf auth login`, or set HF_TOKEN"
     match cause:
         case GatedRepoError():
             return f"the repository is gated; ask for access on its page on the hub and {login}"
         case RevisionNotFoundError():
-            return "the repository has no such revision; expected one of its commits, tags or branches"
-        case RepositoryNotFoundError():
             return (
-                f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for a private one {login}"
+                "the repository has no such revision; expected one of its commits, tags or branches"
             )
+        case RepositoryNotFoundError():
+            return f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for a private one {login}"
         case OfflineModeIsEnabled():
             return (
                 f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it if there is a network, "

@@ -56,7 +56,8 @@ def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem
         yield from checkpoint_problems(folder, wanted)
     except UserError as error:
         yield FolderProblem(
-            f"contains a file that cannot be read ({first_line(error)})", "files written by transformers"
+            f"contains a file that cannot be read ({first_line(error)})",
+            "files written by transformers",
         )
 
 
@@ -68,10 +69,16 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
     if unread and CONFIG not in names:
         return
     if CONFIG not in names:
-        yield missing_config(names) if Path(folder).is_dir() else FolderProblem("is not a folder", CHECKPOINT)
+        yield (
+            missing_config(names)
+            if Path(folder).is_dir()
+            else FolderProblem("is not a folder", CHECKPOINT)
+        )
         return
     if not matching(names, VOCABULARIES):
-        nothing = FolderProblem("contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
+        nothing = FolderProblem(
+            "contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json"
+        )
         yield other_tokenizer(names) or nothing
     chosen = weights_among(names, wanted.allow_pickle)
     pickled = matching(names, PICKLED_WEIGHTS)
@@ -80,9 +87,13 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
             f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run code when they are "
             "loaded"
         )
-        yield FolderProblem(f"contains weights in pickled files only ({', '.join(pickled[:3])})", expected)
+        yield FolderProblem(
+            f"contains weights in pickled files only ({', '.join(pickled[:3])})", expected
+        )
     elif not chosen:
-        yield other_weights(names) or FolderProblem("contains no weights", " or ".join(SAFE_WEIGHTS[:2]))
+        yield other_weights(names) or FolderProblem(
+            "contains no weights", " or ".join(SAFE_WEIGHTS[:2])
+        )
     for name in matching(chosen, ["*.safetensors"]):
         yield from damage_of(Path(folder, name))
     if not wanted.served and (quantised := quantisation(folder, names, Path(folder))):
@@ -100,5 +111,6 @@ def damage_of(file: Path) -> Iterator[FolderProblem]:
             pass
     except (SafetensorError, OSError) as error:
         yield FolderProblem(
-            f"contains a {file.name} that is damaged or incomplete ({first_line(error)})", "the complete file"
+            f"contains a {file.name} that is damaged or incomplete ({first_line(error)})",
+            "the complete file",
         )

@@ -6,10 +6,21 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from biasgrid.inference.checkpoints.files import CONFIG, TOKENIZER_CONFIG, matching, read_checkpoint_json
+from biasgrid.inference.checkpoints.files import (
+    CONFIG,
+    TOKENIZER_CONFIG,
+    matching,
+    read_checkpoint_json,
+)
 
 CHECKPOINT = f"a folder with a checkpoint: {CONFIG}, weights and tokenizer"
-ADAPTERS = ("adapter_config.json", "adapter_model.*", "adapter.*.safetensors", "*_adapter.bin", "*_adapter.safetensors")
+ADAPTERS = (
+    "adapter_config.json",
+    "adapter_model.*",
+    "adapter.*.safetensors",
+    "*_adapter.bin",
+    "*_adapter.safetensors",
+)
 MERGED = (
     "a single model, merged with "
     "`PeftModel.from_pretrained(base, adapter).merge_and_unload().save_pretrained(folder)`, "
@@ -32,7 +43,10 @@ OTHER_WEIGHTS = {
         "convert the file with `AutoModelForCausalLM.from_pretrained(folder, gguf_file=..., "
         "quantization_config=GgufConfig(dequantize=True))` and `save_pretrained` (see docs/checkpoints.md)",
     ),
-    ("*.onnx", "openvino_model.*"): ("for another runtime", "the safetensors from which these files were made"),
+    ("*.onnx", "openvino_model.*"): (
+        "for another runtime",
+        "the safetensors from which these files were made",
+    ),
     ("consolidated*", "*.pth"): (
         "in the layout of their maker",
         "safetensors in the layout of transformers, which most models have on the hub",
@@ -43,7 +57,14 @@ OTHER_WEIGHTS = {
     ),
 }
 """Weights that are not read, by their names: what they are, and what is expected in place of them."""
-OTHER_TOKENIZERS = ("tokenizer.model", "tekken.json", "tiktoken.model", "*.tiktoken", "vocab.bpe", "*.spm")
+OTHER_TOKENIZERS = (
+    "tokenizer.model",
+    "tekken.json",
+    "tiktoken.model",
+    "*.tiktoken",
+    "vocab.bpe",
+    "*.spm",
+)
 
 
 class FolderProblem(NamedTuple):
@@ -70,7 +91,9 @@ def unsupported_files(
     if adapters := matching(names, ADAPTERS):
         base = read_checkpoint_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
         of = f" of {base}" if isinstance(base, str) and base else ""
-        yield FolderProblem(f"contains an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED)
+        yield FolderProblem(
+            f"contains an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED
+        )
     for file, key in BY_VERSION.items():
         if others := read_checkpoint_json(name, folder / file).get(key):
             yield FolderProblem(

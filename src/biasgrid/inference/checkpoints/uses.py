@@ -60,9 +60,13 @@ ADVICE = {
 def use_of(config: Mapping[str, Any]) -> Use | None:
     """Returns what a checkpoint is for by its config.json; None where no back end asks such a model."""
     names = architecture_names(config)
-    if any(name.endswith(WITH_PICTURES) for name in names) and any(config.get(part) for part in TEXT_PARTS):
+    if any(name.endswith(WITH_PICTURES) for name in names) and any(
+        config.get(part) for part in TEXT_PARTS
+    ):
         return SERVED
-    known = (use for name in names if name not in ADVICE for use in USES if name.endswith(use.classes))
+    known = (
+        use for name in names if name not in ADVICE for use in USES if name.endswith(use.classes)
+    )
     return next(known, None)
 
 
@@ -75,7 +79,12 @@ def architecture_names(config: Mapping[str, Any]) -> list[str]:
 def advice_of(config: Mapping[str, Any]) -> str:
     """Says what to do with a checkpoint that is for no back end."""
     names = architecture_names(config)
-    found = [f"{name} {advice}" for name in names for ending, advice in ADVICE.items() if name.endswith(ending)]
+    found = [
+        f"{name} {advice}"
+        for name in names
+        for ending, advice in ADVICE.items()
+        if name.endswith(ending)
+    ]
     ends = ", ".join(end for use in USES for end in use.classes)
     known = f"expected a class that ends in one of {ends}; or list the model in a config, with its `task`"
     return f"{found[0]}; {known}" if found else known

@@ -28,7 +28,9 @@ def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
 
 def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns so many of some instances, or all where there are fewer, at even distances."""
-    sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64))
+    sample = np.unique(
+        np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64)
+    )
     return instances[sample]
 
 
@@ -61,15 +63,23 @@ def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, flo
     """
     exact = audited_numbers(audited)
     drift = np.abs(audited_numbers(answers) - exact) / np.maximum(np.abs(exact), 1)
-    return {"largest_drift": float(drift.max(initial=0)), "mean_drift": float(drift.mean()) if len(drift) else 0.0}
+    return {
+        "largest_drift": float(drift.max(initial=0)),
+        "mean_drift": float(drift.mean()) if len(drift) else 0.0,
+    }
 
 
 def audited_numbers(table: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Returns all probabilities and scores of a predictions table, column by column."""
     columns = [
-        table[name].explode() if kind.base_type() == pl.List else table[name] for name, kind in table.schema.items()
+        table[name].explode() if kind.base_type() == pl.List else table[name]
+        for name, kind in table.schema.items()
     ]
     kinds = (pl.Float32, pl.Float64)
     return np.concatenate(
-        [column.drop_nulls().cast(pl.Float64).to_numpy() for column in columns if column.dtype in kinds]
+        [
+            column.drop_nulls().cast(pl.Float64).to_numpy()
+            for column in columns
+            if column.dtype in kinds
+        ]
     )

@@ -49,7 +49,9 @@ def tokens_of_batch(settings: InferenceSettings, device: torch.device) -> int:
 def budget_of(device: torch.device) -> int:
     """Returns how many tokens a batch has: of a GPU decided by its memory, of a CPU by its largest cache."""
     if device.type == "cuda":
-        return power_of_two(torch.cuda.get_device_properties(device).total_memory // GPU_BYTES_PER_TOKEN)
+        return power_of_two(
+            torch.cuda.get_device_properties(device).total_memory // GPU_BYTES_PER_TOKEN
+        )
     return power_of_two(largest_cache() // CACHE_BYTES_PER_TOKEN)
 
 
@@ -61,7 +63,10 @@ def power_of_two(number: int) -> int:
 def largest_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
     """Returns the size of a CPU's largest cache in bytes, 32 MB where the system does not tell."""
     sizes = [path.read_text().strip() for path in folder.glob("index*/size")]
-    return max((int(size[:-1]) * 2 ** (10 if size.endswith("K") else 20) for size in sizes), default=32 * 2**20)
+    return max(
+        (int(size[:-1]) * 2 ** (10 if size.endswith("K") else 20) for size in sizes),
+        default=32 * 2**20,
+    )
 
 
 def processor_of(device: torch.device) -> str:
@@ -76,7 +81,9 @@ def processor_of(device: torch.device) -> str:
 
 
 def kept_tuning(
-    model: PreTrainedModel, settings: InferenceSettings, find: Callable[[str], dict[str, Any]] | None = None
+    model: PreTrainedModel,
+    settings: InferenceSettings,
+    find: Callable[[str], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns what fits a float32 model on this processor, found by the first shard of the cell that asks.
 
@@ -101,7 +108,11 @@ def tuning_name(device: torch.device, model: PreTrainedModel, threads: int) -> s
 def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
     """Returns the largest linear layer of a model but that over the vocabulary, None where it has none."""
     head = getattr(model, "get_output_embeddings", lambda: None)()
-    layers = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear) and layer is not head]
+    layers = [
+        layer
+        for layer in model.modules()
+        if isinstance(layer, torch.nn.Linear) and layer is not head
+    ]
     return max(layers, key=lambda layer: layer.weight.numel(), default=None)
 
 
@@ -118,10 +129,17 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
         (`torch` or `oneDNN`); and `auto_is_faster`, how often `other` is as fast as that.
     """
     layer, device = largest_layer(model), model.device
-    found: dict[str, Any] = {"processor": processor_of(device), "products": "torch", "auto_is_faster": 1.0}
+    found: dict[str, Any] = {
+        "processor": processor_of(device),
+        "products": "torch",
+        "auto_is_faster": 1.0,
+    }
     if layer is None:
         return found
-    values, weight = torch.randn(TIMED_TOKENS, layer.in_features, device=device), layer.weight.detach()
+    values, weight = (
+        torch.randn(TIMED_TOKENS, layer.in_features, device=device),
+        layer.weight.detach(),
+    )
     ways: dict[str, Callable[[], object]] = {"torch": lambda: functional.linear(values, weight)}
     if one_dnn_computes(weight):
         ways["oneDNN"] = lambda: linear(values, weight)
@@ -132,11 +150,16 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     if times["torch"] > MUCH_FASTER * times.get("oneDNN", float("inf")):
         found["products"] = "oneDNN"
     fastest = times[found["products"]]
-    found |= {"layer": list(weight.shape), "milliseconds": {way: round(each, 3) for way, each in times.items()}}
+    found |= {
+        "layer": list(weight.shape),
+        "milliseconds": {way: round(each, 3) for way, each in times.items()},
+    }
     return found | {"auto_is_faster": round(fastest / times.get(other, fastest), 2)}
 
 
-def seconds_of(ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS) -> dict[str, float]:
+def seconds_of(
+    ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS
+) -> dict[str, float]:
     """Times ways to compute in rounds of all; returns the shortest time of each, on which others' work has no say."""
     times: dict[str, list[float]] = {way: [] for way in ways}
     for turn in range(rounds + 1):

@@ -34,7 +34,10 @@ class BackEnd(ABC):
 
     @classmethod
     def with_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, some_instances: Callable[[], pl.DataFrame]
+        cls,
+        record: Mapping[str, Any],
+        settings: InferenceSettings,
+        some_instances: Callable[[], pl.DataFrame],
     ) -> InferenceSettings:
         """Returns the settings with the engine that `auto` is for this model; others know no engines.
 
@@ -57,7 +60,9 @@ class BackEnd(ABC):
 
     @classmethod
     @abstractmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Makes ready to answer.
 
         Args:
@@ -69,7 +74,9 @@ class BackEnd(ABC):
             ModelError: the model cannot be used for these instances.
         """
 
-    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def reopen(
+        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Makes ready to answer other instances of the same model, after `release`.
 
         Args:
@@ -98,7 +105,9 @@ class BackEnd(ABC):
             nothing is said may be missing.
         """
 
-    def answer_parts(self, parts: Iterable[pl.DataFrame], progress: Progress) -> Generator[pl.DataFrame]:
+    def answer_parts(
+        self, parts: Iterable[pl.DataFrame], progress: Progress
+    ) -> Generator[pl.DataFrame]:
         """Answers parts, one after the other; it may take some more before it has answered the first.
 
         Args:
@@ -134,7 +143,11 @@ class Opener:
         self.last: BackEnd | None = None
 
     def open(
-        self, back_end: type[BackEnd], record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        self,
+        back_end: type[BackEnd],
+        record: Mapping[str, Any],
+        settings: InferenceSettings,
+        instances: pl.DataFrame,
     ) -> BackEnd:
         """Makes ready to answer a shard; see `BackEnd.open` and `BackEnd.reopen`."""
         open_it = self.last.reopen if self.last else back_end.open
@@ -147,7 +160,9 @@ def numbered_values(asked: pl.DataFrame, what: str) -> list[str]:
     return [name for name in asked.columns if name.removeprefix(what).isdigit()]
 
 
-def lists_of(name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]) -> pl.Series:
+def lists_of(
+    name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]
+) -> pl.Series:
     """Puts what is known of candidates into a list for each instance.
 
     Args:
@@ -158,5 +173,7 @@ def lists_of(name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], 
     """
     if not values.shape[1]:
         return pl.Series(name, [[]] * len(values), pl.List(kind))
-    flat = pl.DataFrame({name: values.ravel(), "known": known.ravel()}, schema_overrides={name: kind})
+    flat = pl.DataFrame(
+        {name: values.ravel(), "known": known.ravel()}, schema_overrides={name: kind}
+    )
     return flat.select(pl.when("known").then(name)).to_series().reshape(values.shape).arr.to_list()

@@ -114,7 +114,9 @@ def run_part(
     instances = np.cumsum(part.is_first[part.order])
     outcomes, before = [], 0
     for begin, end in part.cuts(token_budget):
-        outcomes += run_in_parts(back_end, encoded, Batch(rows[begin:end], int(part.lengths[begin])))
+        outcomes += run_in_parts(
+            back_end, encoded, Batch(rows[begin:end], int(part.lengths[begin]))
+        )
         if freed:
             freed.check()
         told(int(instances[end - 1]) - before)
@@ -172,13 +174,21 @@ def check_finite(columns: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
     for values in columns.values():
         if not np.isfinite(values).all():
             instance = instances[int(np.argwhere(~np.isfinite(values))[0, 0])]
-            raise ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
+            raise ModelError(
+                f"model {model} returned non-finite scores on instance {instance}; expected probabilities"
+            )
 
 
 POSITIONS = (
-    "max_position_embeddings", "max_encoder_position_embeddings", "max_target_positions", "max_seq_len", "seq_length",
-    "max_sequence_length", "n_positions", "n_ctx",
-)  # fmt: skip
+    "max_position_embeddings",
+    "max_encoder_position_embeddings",
+    "max_target_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "n_positions",
+    "n_ctx",
+)
 """Keys of configs that say for how many tokens a model has positions."""
 
 
@@ -206,6 +216,8 @@ def positions_of(config: PretrainedConfig) -> int | None:
 
 def reserved_positions(model: PreTrainedModel) -> int:
     """How many positions a model gives to no token: in RoBERTa and its kin those up to the padding's."""
-    embeddings = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    embeddings = [
+        module for name, module in model.named_modules() if name.endswith("position_embeddings")
+    ]
     paddings = [getattr(embedding, "padding_idx", None) for embedding in embeddings]
     return max((padding + 1 for padding in paddings if padding is not None), default=0)

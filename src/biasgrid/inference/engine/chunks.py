@@ -39,7 +39,12 @@ class Chunk(Generic[Encoded]):
 class Chunks(Generic[Encoded]):
     """What a back end was opened with, in pieces."""
 
-    def __init__(self, instances: pl.DataFrame, encode: Callable[[pl.DataFrame], Encoded], device: torch.device):
+    def __init__(
+        self,
+        instances: pl.DataFrame,
+        encode: Callable[[pl.DataFrame], Encoded],
+        device: torch.device,
+    ):
         """Divides instances, whose numbers ascend, for a device; nothing is tokenized yet."""
         self.numbers: npt.NDArray[np.uint32] = instances["instance"].to_numpy()
         self.begins = chunk_beginnings(len(instances), device)

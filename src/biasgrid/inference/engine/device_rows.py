@@ -132,8 +132,13 @@ class Fetched:
         Args:
             outcomes: of each batch the columns, whose first dimension are the rows, of numbers of 4 bytes.
         """
-        columns = {name: (column.dtype, tuple(column.shape[1:])) for name, column in outcomes[0].items()}
-        wide = [torch.cat([as_numbers(column) for column in outcome.values()], dim=1) for outcome in outcomes]
+        columns = {
+            name: (column.dtype, tuple(column.shape[1:])) for name, column in outcomes[0].items()
+        }
+        wide = [
+            torch.cat([as_numbers(column) for column in outcome.values()], dim=1)
+            for outcome in outcomes
+        ]
         values = torch.cat(wide)
         if values.device.type != "cuda":
             return cls(values, columns, None)

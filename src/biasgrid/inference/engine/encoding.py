@@ -54,7 +54,11 @@ class TokenLayout:
     types: list[list[int]] | None
 
     def rows(
-        self, first: TokenizedTexts, second: TokenizedTexts, first_of: Int32Array, second_of: Int32Array
+        self,
+        first: TokenizedTexts,
+        second: TokenizedTexts,
+        first_of: Int32Array,
+        second_of: Int32Array,
     ) -> TokenRows:
         """Returns rows of two segments each, with the special tokens.
 
@@ -105,11 +109,15 @@ def surround(
         types: the types of those behind.
     """
     special = special_tokens([before, behind], segments.offsets.shape[1])
-    known = np.array([*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32)
+    known = np.array(
+        [*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32
+    )
     source = join_segments([segments, replace(special, types=known)])
     count = len(segments.lengths)
     shape = np.ones((count, 1), dtype=np.int64)
-    begins = np.column_stack([source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape])
+    begins = np.column_stack(
+        [source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape]
+    )
     lengths = np.column_stack([len(before) * shape, segments.lengths, len(behind) * shape])
     made = source.gathered(begins.ravel(), lengths.ravel(), np.full(count, 3))
     return replace(made, text_lengths=segments.text_lengths)
@@ -198,7 +206,9 @@ class TokenRows:
     def assemble(self, row: int) -> tuple[Int32Array, Int32Array | None]:
         """Returns the ids and token types of a row; both of shape (length,)."""
         sides = (self.first, self.first_of[row]), (self.second, self.second_of[row])
-        places = np.concatenate([segments.begins[of] + np.arange(segments.lengths[of]) for segments, of in sides])
+        places = np.concatenate(
+            [segments.begins[of] + np.arange(segments.lengths[of]) for segments, of in sides]
+        )
         cut = self.first.lengths[self.first_of[row]]
 
         def both(one: Int32Array, other: Int32Array) -> Int32Array:
@@ -228,27 +238,41 @@ def halves(
     tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]
 ) -> tuple[TokenizedTexts, TokenizedTexts]:
     """Returns what stands before the last of each tuple of texts, and the rest."""
-    encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
+    encodings = tokenizer.backend_tokenizer.encode_batch(
+        [text if len(text) > 1 else text[0] for text in texts]
+    )
     has_types = "token_type_ids" in tokenizer.model_input_names
     last = np.array([len(text) - 1 for text in texts], dtype=np.int64)
     lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
     # A text without any token has no place.
     cuts = np.array(
-        [[*encoding.sequence_ids, of].index(of) for encoding, of in zip(encodings, last.tolist(), strict=True)],
+        [
+            [*encoding.sequence_ids, of].index(of)
+            for encoding, of in zip(encodings, last.tolist(), strict=True)
+        ],
         dtype=np.int64,
     )
-    own = [encoding.sequence_ids.count(of) for encoding, of in zip(encodings, last.tolist(), strict=True)]
+    own = [
+        encoding.sequence_ids.count(of)
+        for encoding, of in zip(encodings, last.tolist(), strict=True)
+    ]
     ids = np.array([one for encoding in encodings for one in encoding.ids], dtype=np.int32)
-    offsets = np.array([one for encoding in encodings for one in encoding.offsets], dtype=np.int32).reshape(-1, 2)
+    offsets = np.array(
+        [one for encoding in encodings for one in encoding.offsets], dtype=np.int32
+    ).reshape(-1, 2)
     types = np.array([one for encoding in encodings for one in encoding.type_ids], dtype=np.int32)
     whole = TokenizedTexts(ids, lengths, lengths, offsets, types if has_types else None)
     one = np.ones_like(lengths)
     second = whole.gathered(whole.begins + cuts, lengths - cuts, one)
-    return whole.gathered(whole.begins, cuts, one), replace(second, text_lengths=np.array(own, dtype=np.int64))
+    return whole.gathered(whole.begins, cuts, one), replace(
+        second, text_lengths=np.array(own, dtype=np.int64)
+    )
 
 
 def check(
-    rows: TokenRows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]
+    rows: TokenRows,
+    tokenizer: PreTrainedTokenizerFast,
+    texts: Callable[[IntArray], list[tuple[str, ...]]],
 ) -> None:
     """Compares rows with what the tokenizer makes of the whole texts.
 

@@ -31,7 +31,9 @@ def choose_device(name: str) -> torch.device:
         if name == "cpu":
             logger.info("torch sees no GPU, so the CPU is used")
     if name == "cuda" and not torch.cuda.is_available():
-        raise ModelError("device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config")
+        raise ModelError(
+            "device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config"
+        )
     return torch.device(name)
 
 
@@ -47,7 +49,9 @@ def choose_precision(name: str, device: torch.device) -> str:
     if device.type == "cuda":
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
     capabilities = torch.cpu.get_capabilities()
-    return "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
+    return (
+        "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
+    )
 
 
 def set_precision(model: PreTrainedModel, precision: str) -> None:

@@ -17,11 +17,26 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import BoolArray
-from biasgrid.inference.checkpoints.checkpoint import ModelError, load_recorded_model, load_recorded_tokenizer
-from biasgrid.inference.engine.audit import LARGEST_FLOAT32_DRIFT, audited_of, compare_audit, drift_between
+from biasgrid.inference.checkpoints.checkpoint import (
+    ModelError,
+    load_recorded_model,
+    load_recorded_tokenizer,
+)
+from biasgrid.inference.engine.audit import (
+    LARGEST_FLOAT32_DRIFT,
+    audited_of,
+    compare_audit,
+    drift_between,
+)
 from biasgrid.inference.engine.autotune import find_tuning, kept_tuning, tokens_of_batch
 from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.inference.engine.batches import BatchPart, Encoded, check_finite, longest_input, run_part
+from biasgrid.inference.engine.batches import (
+    BatchPart,
+    Encoded,
+    check_finite,
+    longest_input,
+    run_part,
+)
 from biasgrid.inference.engine.chunks import Chunks
 from biasgrid.inference.engine.device_rows import Batch, Fetched
 from biasgrid.inference.engine.encoding import NotAssembledError, check_row_lengths
@@ -32,10 +47,20 @@ from biasgrid.inference.engine.hardware import (
     name_of_device,
     set_precision,
 )
-from biasgrid.inference.engine.libraries.choice import AUTO, OPENVINO, TORCH, find_engine, typical_batch
+from biasgrid.inference.engine.libraries.choice import (
+    AUTO,
+    OPENVINO,
+    TORCH,
+    find_engine,
+    typical_batch,
+)
 from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
 from biasgrid.inference.engine.libraries.openvino import OpenVinoEncoder, openvino_version
-from biasgrid.inference.engine.out_of_vocabulary import check_tokens, known_tokens, with_unknown_tokens
+from biasgrid.inference.engine.out_of_vocabulary import (
+    check_tokens,
+    known_tokens,
+    with_unknown_tokens,
+)
 from biasgrid.inference.engine.processor_findings import WORTH_TELLING, find_once, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
@@ -129,14 +154,20 @@ class LocalBackEnd(BackEnd):
         """
 
     @abstractmethod
-    def table(self, encoded: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers, in the order of the instances, from what `run` returned; others are null."""
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers: the choices, the precision on this machine, and an engine beside torch."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        other = {"engine": f"{OPENVINO} {openvino_version()}"} if cls.engine(settings) == OPENVINO else {}
+        other = (
+            {"engine": f"{OPENVINO} {openvino_version()}"}
+            if cls.engine(settings) == OPENVINO
+            else {}
+        )
         return {"precision": precision, **super().decisive(settings), **other}
 
     @classmethod
@@ -146,21 +177,30 @@ class LocalBackEnd(BackEnd):
 
     @classmethod
     def with_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, some_instances: Callable[[], pl.DataFrame]
+        cls,
+        record: Mapping[str, Any],
+        settings: InferenceSettings,
+        some_instances: Callable[[], pl.DataFrame],
     ) -> InferenceSettings:
         """Returns the settings with the engine that `auto` is, which the first shard of the model finds."""
         if cls.engine(settings) != AUTO:
             return settings
         precision = choose_precision(settings.precision, choose_device(settings.device))
         file = settings.engines and settings.engines / f"{digest([record, precision])[:12]}.json"
-        found = find_once(file, lambda: cls.find_engine(record, settings, precision, audited_of(some_instances())))
+        found = find_once(
+            file, lambda: cls.find_engine(record, settings, precision, audited_of(some_instances()))
+        )
         reason = found.get("reason") or f"milliseconds of a batch {found['milliseconds']}"
         logger.info("%s computes %s (engine: auto): %s", found["engine"], settings.model, reason)
         return replace(settings, engine=found["engine"])
 
     @classmethod
     def find_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, precision: str, sample: pl.DataFrame
+        cls,
+        record: Mapping[str, Any],
+        settings: InferenceSettings,
+        precision: str,
+        sample: pl.DataFrame,
     ) -> dict[str, Any]:
         """Finds out what computes a model, by a sample of what it will be asked; see `choice.find_engine`."""
         torch.set_num_threads(settings.threads)
@@ -196,7 +236,9 @@ class LocalBackEnd(BackEnd):
         return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Loads the model, tokenizes the instances, and audits the model in float32."""
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
@@ -213,7 +255,9 @@ class LocalBackEnd(BackEnd):
             use_one_dnn(back_end.model)
         return back_end
 
-    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def reopen(
+        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Tokenizes other instances and audits the model on them; it is loaded again where it is float32 no more."""
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
@@ -229,11 +273,19 @@ class LocalBackEnd(BackEnd):
 
         def find(auto: str) -> dict[str, Any]:
             found = find_tuning(self.model, auto)
-            return found | ({"drift": self._drift(sample, auto)} if found["auto_is_faster"] >= WORTH_TELLING else {})
+            return found | (
+                {"drift": self._drift(sample, auto)}
+                if found["auto_is_faster"] >= WORTH_TELLING
+                else {}
+            )
 
         found = kept_tuning(self.model, self.settings, find)
         self.products = found["products"]
-        logger.info("float32 products are computed by %s, the fastest on %s", self.products, found["processor"])
+        logger.info(
+            "float32 products are computed by %s, the fastest on %s",
+            self.products,
+            found["processor"],
+        )
         if "drift" in found:
             logger.info("precision: auto would be %s", precision_note(found))
 
@@ -280,14 +332,18 @@ class LocalBackEnd(BackEnd):
             return self._encoded(instances, whole=False)
         except NotAssembledError as error:
             slower = "each text is tokenized as a whole, which is slower"
-            logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
+            logger.warning(
+                "assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower
+            )
             return None
 
     def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
         encoded = self.encode(instances, whole)
         longest = longest_input(self.model, self.tokenizer)
         check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
-        check_tokens(encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model)
+        check_tokens(
+            encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model
+        )
         return Ready(encoded, self.unknown(encoded))
 
     def unknown(self, encoded: Any) -> BoolArray:
@@ -324,7 +380,9 @@ class LocalBackEnd(BackEnd):
         (answered,) = self.answer_parts([instances], progress)
         return answered
 
-    def answer_parts(self, parts: Iterable[pl.DataFrame], progress: Progress) -> Generator[pl.DataFrame]:
+    def answer_parts(
+        self, parts: Iterable[pl.DataFrame], progress: Progress
+    ) -> Generator[pl.DataFrame]:
         """Answers parts; while one is read and written, the device has the next ones."""
         running: deque[Running] = deque()
         freed = FreedMemory() if self.model.device.type == "cpu" else None
@@ -338,7 +396,9 @@ class LocalBackEnd(BackEnd):
             while running:
                 yield self._read(running.popleft())
 
-    def _start(self, instances: pl.DataFrame, worker: Worker, progress: Progress, freed: FreedMemory | None) -> Running:
+    def _start(
+        self, instances: pl.DataFrame, worker: Worker, progress: Progress, freed: FreedMemory | None
+    ) -> Running:
         piece, places = self.pieces.of(instances) or (None, np.arange(len(instances)))
         ready = piece.encoded() if piece else self._ready_of(instances)
         if ready is None:
@@ -346,7 +406,14 @@ class LocalBackEnd(BackEnd):
         part = BatchPart.of(ready.encoded.rows, places)
 
         def run() -> Fetched:
-            return run_part(self, ready.encoded, part, self.token_budget, worker.checked(progress.advance), freed)
+            return run_part(
+                self,
+                ready.encoded,
+                part,
+                self.token_budget,
+                worker.checked(progress.advance),
+                freed,
+            )
 
         return Running(instances, ready, part, worker.submit(run))
 
@@ -355,7 +422,11 @@ class LocalBackEnd(BackEnd):
         return self._told(instances, ready, part, fetched.result().read(part.order))
 
     def _told(
-        self, instances: pl.DataFrame, ready: Ready, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self,
+        instances: pl.DataFrame,
+        ready: Ready,
+        part: BatchPart,
+        columns: dict[str, npt.NDArray[Any]],
     ) -> pl.DataFrame:
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
@@ -366,7 +437,10 @@ class LocalBackEnd(BackEnd):
         device = choose_device(self.settings.device)
         peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
         drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
-        return {"audit": drift | {"products": self.products, "token_budget": self.token_budget}, "gpu_peak_mb": peak}
+        return {
+            "audit": drift | {"products": self.products, "token_budget": self.token_budget},
+            "gpu_peak_mb": peak,
+        }
 
 
 def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:

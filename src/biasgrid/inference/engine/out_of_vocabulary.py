@@ -58,7 +58,10 @@ def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
 
     Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
     """
-    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad", "mask")]
+    others = [
+        getattr(tokenizer, f"{name}_token_id")
+        for name in ("bos", "eos", "cls", "sep", "pad", "mask")
+    ]
     return None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
 
 
@@ -81,8 +84,14 @@ def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) 
     """
     largest = max(int(segments.ids.max(initial=0)) for segments in (rows.first, rows.second))
     if largest >= known:
-        row = int((rows.first.have(largest)[rows.first_of] | rows.second.have(largest)[rows.second_of]).argmax())
-        raise unknown_token(model, instances[row if rows.owner is None else int(rows.owner[row])], largest, known)
+        row = int(
+            (
+                rows.first.have(largest)[rows.first_of] | rows.second.have(largest)[rows.second_of]
+            ).argmax()
+        )
+        raise unknown_token(
+            model, instances[row if rows.owner is None else int(rows.owner[row])], largest, known
+        )
 
 
 def unknown_token(model: str, instance: int, token: int, known: int) -> ModelError:
@@ -113,12 +122,17 @@ def token_types(tokens: Sequence[str | None]) -> IntArray:
     end = "\x80" if any(token.startswith(OF_BYTES) for token in known) else ALPHABETS
     texts = [token.removeprefix(CONTINUED).lstrip(OF_BYTES + OF_SENTENCES) for token in known]
     lettered = np.array([text.isalpha() and max(text) < end for text in texts], dtype=np.int64)
-    short = lettered * [within and len(text) <= SHORT_TOKEN for within, text in zip(is_continued, texts, strict=True)]
+    short = lettered * [
+        within and len(text) <= SHORT_TOKEN
+        for within, text in zip(is_continued, texts, strict=True)
+    ]
     return np.column_stack([lettered, short]) * any(is_continued)
 
 
 def count_short_tokens(segments: TokenizedTexts, pieces: IntArray) -> IntArray:
     """Counts tokens of letters in each segment, and those that are short pieces of words; shape (segments, 2)."""
-    sums = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(pieces[segments.ids], axis=0)])
+    sums = np.concatenate(
+        [np.zeros((1, 2), dtype=np.int64), np.cumsum(pieces[segments.ids], axis=0)]
+    )
     counts: IntArray = sums[segments.begins + segments.lengths] - sums[segments.begins]
     return counts

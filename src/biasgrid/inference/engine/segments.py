@@ -132,7 +132,9 @@ def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
 
 def distinct_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
     """Returns the distinct rows of some columns, categories as text, and for each row of the frame which it is."""
-    codes = [frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns]
+    codes = [
+        frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns
+    ]
     first, number = numbered_rows(codes)
     return frame.select(columns)[first].with_columns(pl.col(pl.Categorical).cast(pl.String)), number
 
@@ -197,7 +199,8 @@ def tokenize(
     if same(made, sample, whole):
         return made
     logger.warning(
-        "the tokens of a text are not those of its words (%r), so each text is tokenized, which is slower", texts[0]
+        "the tokens of a text are not those of its words (%r), so each text is tokenized, which is slower",
+        texts[0],
     )
     return tokenize_whole(tokenizer, texts.to_list(), placed)
 
@@ -205,11 +208,15 @@ def tokenize(
 def same(segments: TokenizedTexts, some: IntArray, others: TokenizedTexts) -> bool:
     """Whether some segments are the others, token by token, with their places in the text."""
     picked = segments.some(some)
-    is_same = np.array_equal(picked.lengths, others.lengths) and np.array_equal(picked.ids, others.ids)
+    is_same = np.array_equal(picked.lengths, others.lengths) and np.array_equal(
+        picked.ids, others.ids
+    )
     return is_same and np.array_equal(picked.offsets, others.offsets)
 
 
-def tokenize_whole(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], placed: bool = False) -> TokenizedTexts:
+def tokenize_whole(
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], placed: bool = False
+) -> TokenizedTexts:
     """Tokenizes texts without special tokens, each by itself; see `tokenize`."""
     blocks = []
     for start in range(0, max(1, len(texts)), TEXTS_AT_ONCE):
@@ -243,9 +250,13 @@ class TextWords:
         is_first = np.zeros(int(sizes.sum()), dtype=np.bool_)
         is_first[np.cumsum(sizes) - sizes] = True
         words = parts.explode().cast(pl.Categorical)
-        first, numbers = numbered_rows([2 * words.to_physical().cast(pl.Int64).to_numpy() + is_first])
+        first, numbers = numbered_rows(
+            [2 * words.to_physical().cast(pl.Int64).to_numpy() + is_first]
+        )
         spaces = np.where(is_first[first], "", " ").tolist()
-        return cls([space + word for space, word in zip(spaces, words[first], strict=True)], numbers, sizes)
+        return cls(
+            [space + word for space, word in zip(spaces, words[first], strict=True)], numbers, sizes
+        )
 
     @cached_property
     def text_of(self) -> IntArray:

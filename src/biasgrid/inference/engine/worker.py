@@ -29,7 +29,10 @@ class Worker:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         """Ends the work at its next step, and waits for that: a job that is killed has no time for more."""
         self.stopped.set()

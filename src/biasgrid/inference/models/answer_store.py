@@ -81,7 +81,9 @@ class Answers:
 class AnswerStore:
     """The store of what a shard's model has answered."""
 
-    def __init__(self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame, asked: AskedRows):
+    def __init__(
+        self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame, asked: AskedRows
+    ):
         """Looks at nothing yet.
 
         Args:
@@ -94,7 +96,9 @@ class AnswerStore:
         self.predictions_schema = schema
         self.schema = schema_with_keys(schema)
         self.asked = asked
-        self.instances = instances.select("instance", "key").with_row_index("asked_row", asked.first)
+        self.instances = instances.select("instance", "key").with_row_index(
+            "asked_row", asked.first
+        )
         self.keys = instances["key"]
         self.name = sha256(self.keys.to_numpy().tobytes()).hexdigest()[:16]
 
@@ -133,12 +137,16 @@ class AnswerStore:
                 answers.audits |= facts["audits"]
                 answers.devices |= set(facts["devices"])
             else:
-                answers.add_part(found, facts["seconds"] * len(found) / facts["rows"], facts["device"])
+                answers.add_part(
+                    found, facts["seconds"] * len(found) / facts["rows"], facts["device"]
+                )
         return answers
 
     def _kept_files(self) -> Iterator[Path]:
         """Yields the tables of finished shards, this one's first, and then the parts of others."""
-        yield from sorted(self.folder.glob("*.parquet"), key=lambda path: (path != self.table, path))
+        yield from sorted(
+            self.folder.glob("*.parquet"), key=lambda path: (path != self.table, path)
+        )
         yield from sorted(self.folder.glob("*/*.parquet"))
 
     def _answers_in(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -150,16 +158,24 @@ class AnswerStore:
         if found.is_empty():
             return empty_table(self.schema), {}
         answers = read_rows(path, self.predictions_schema, found["row"].to_numpy().astype(np.int64))
-        answers = answers.with_columns(found["instance"], found["key"]).select(list(self.schema.columns))
+        answers = answers.with_columns(found["instance"], found["key"]).select(
+            list(self.schema.columns)
+        )
         return answers, read_provenance(path, anywhere=True)
 
-    def _answers_in_part(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def _answers_in_part(
+        self, path: Path, wanted: pl.DataFrame
+    ) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Returns the same of a part of an unfinished shard, which has its keys in a column."""
         facts = read_provenance(path, anywhere=True)
         nothing = empty_table(self.schema), facts
         if self.asked.excludes(asked_rows_of(path, facts)):
             return nothing
-        if read_table(path, self.schema, ["key"], anywhere=True).join(wanted, on="key", how="semi").is_empty():
+        if (
+            read_table(path, self.schema, ["key"], anywhere=True)
+            .join(wanted, on="key", how="semi")
+            .is_empty()
+        ):
             return nothing
         answers = read_table(path, self.schema, anywhere=True).drop("instance")
         answers = answers.join(wanted, on="key", maintain_order="left")
@@ -174,7 +190,12 @@ class AnswerStore:
             seconds: how long they took.
             device: what gave them.
         """
-        facts = {"seconds": seconds, "device": device, "rows": len(answers), "store": self.folder.name}
+        facts = {
+            "seconds": seconds,
+            "device": device,
+            "rows": len(answers),
+            "store": self.folder.name,
+        }
         path = self.parts / f"{start}.parquet"
         # A file that is there may have other answers of this shard.
         path = path.with_stem(f"{start}-{token_hex(4)}") if path.exists() else path
@@ -211,10 +232,14 @@ def keep_together(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
     def parts() -> Iterator[pl.DataFrame]:
         for table in tables:
             for start in range(0, count_rows(table), ROWS_AT_ONCE):
-                yield read_table(table, schema, anywhere=True, rows=range(start, start + ROWS_AT_ONCE))
+                yield read_table(
+                    table, schema, anywhere=True, rows=range(start, start + ROWS_AT_ONCE)
+                )
 
     join_keys(keys, keys_beside(together))
-    write_table_in_parts(parts(), together, schema, facts[0] | {"audits": audits, "devices": devices, KEPT_AS: name})
+    write_table_in_parts(
+        parts(), together, schema, facts[0] | {"audits": audits, "devices": devices, KEPT_AS: name}
+    )
     for path in (*tables, *keys):
         path.unlink()
     return together

@@ -113,7 +113,9 @@ def join_keys(paths: Sequence[Path], path: Path) -> None:
         for low, end in pairwise(bounds):
             of_tables = zip(paths, answered, strict=True)
             each = [
-                keys_between(file, low, end - 1).with_columns(pl.col("row") + (rows.first - asked.first))
+                keys_between(file, low, end - 1).with_columns(
+                    pl.col("row") + (rows.first - asked.first)
+                )
                 for file, rows in of_tables
             ]
             yield pl.concat(each).sort("key")
@@ -174,7 +176,9 @@ def find_keys(path: Path, wanted: pl.DataFrame, asked: AskedRows) -> pl.DataFram
     facts = read_provenance(path, anywhere=True)
     answered = asked_rows_of(path, facts)
     if answered.table == asked.table:
-        there = wanted.filter(pl.col("asked_row").is_between(answered.first, answered.end, closed="left"))
+        there = wanted.filter(
+            pl.col("asked_row").is_between(answered.first, answered.end, closed="left")
+        )
         return there.with_columns(row=pl.col("asked_row") - answered.first).sort("row")
     groups = groups_of(wanted["key"].to_numpy(), path, facts)
     needed = np.unique(groups[groups >= 0])

@@ -46,7 +46,9 @@ class MultipleChoice(LocalBackEnd):
     Choices = OptionChoices
     loader = "AutoModelForMultipleChoice"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: OptionChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: OptionChoices
+    ):
         """Prepares the model; there is nothing to choose."""
         self.model = model
         self.tokenizer = tokenizer
@@ -64,7 +66,9 @@ class MultipleChoice(LocalBackEnd):
         return OptionRows(rows, DeviceRows.of(rows, self.model), len(options))
 
     @torch.inference_mode()
-    def run(self, encoded: OptionRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: OptionRows, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
@@ -78,9 +82,13 @@ class MultipleChoice(LocalBackEnd):
         inputs = {name: values[:, None] for name, values in encoded.on_device.inputs(batch).items()}
         return {"logits": self.model(**inputs).logits.float()[:, 0]}
 
-    def table(self, encoded: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an instance's logits."""
         logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoded.options)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)
-        return pl.DataFrame([lists_of("probabilities", shares, np.ones_like(shares, dtype=np.bool_), pl.Float32)])
+        return pl.DataFrame(
+            [lists_of("probabilities", shares, np.ones_like(shares, dtype=np.bool_), pl.Float32)]
+        )

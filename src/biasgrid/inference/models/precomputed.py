@@ -72,7 +72,9 @@ class PrecomputedAnswers(BackEnd):
         return dict(settings.choices)
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Reads the file and finds the answers.
 
         Raises:
@@ -93,13 +95,19 @@ class PrecomputedAnswers(BackEnd):
         """Says which logs the answers are from, each once."""
         given, _ = read_precomputed(Path(record["keys"]["answers"]))
         sources = [dict(answer.source) for answer in given if answer.source]
-        return {"logs": [one for place, one in enumerate(sources) if one not in sources[:place]]} if sources else {}
+        return (
+            {"logs": [one for place, one in enumerate(sources) if one not in sources[:place]]}
+            if sources
+            else {}
+        )
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Returns the answers to some instances."""
         progress.advance(len(instances))
         kind = KINDS[self.settings.answer]
-        places = instances.select("instance").join(self.places, on="instance", maintain_order="left")["place"]
+        places = instances.select("instance").join(
+            self.places, on="instance", maintain_order="left"
+        )["place"]
         answers = [self.responses[place] for place in places]
         options = kind.options(instances, self.settings.choices.get(LABELS, ()))
         return kind.table(Answered(answers, options, self.settings))
@@ -134,7 +142,10 @@ def match_responses(
     if not faults:
         kind = KINDS[asks.answer]
         ordered = asked.join(found, on="instance", maintain_order="left")
-        answers, options = [given[place] for place in ordered["place"]], kind.options(asked, asks.classes)
+        answers, options = (
+            [given[place] for place in ordered["place"]],
+            kind.options(asked, asks.classes),
+        )
         faults = [*kind.faults(path, answers, options)]
         if isinstance(kind, ChoiceKind) and asks.task != PSEUDO_LIKELIHOODS:
             faults += kind.sum_faults(path, answers, options)
@@ -146,12 +157,18 @@ def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
     # Where rows say the same, it does not matter which of them is meant.
     first = {response.content: place for place, response in reversed([*enumerate(given)])}
     rows = [(prompt_key(each), each.group, each.repetition, first[each.content]) for each in given]
-    return pl.DataFrame(rows, schema={"prompt": str, "group": str, REPETITION: int, "place": int}, orient="row")
+    return pl.DataFrame(
+        rows, schema={"prompt": str, "group": str, REPETITION: int, "place": int}, orient="row"
+    )
 
 
 def prompt_key(response: PrecomputedResponse) -> str:
     """Returns what a response is found by: its prompt, or both texts."""
-    return response.prompt if response.text_pair is None else f"{response.text_pair}{SEPARATOR}{response.prompt}"
+    return (
+        response.prompt
+        if response.text_pair is None
+        else f"{response.text_pair}{SEPARATOR}{response.prompt}"
+    )
 
 
 def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
@@ -160,9 +177,15 @@ def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) 
     if len(missing):
         shown = "original" if "original" in missing.columns else "whole"
         example = shorten_prompt(str(missing[shown][0]))
-        problem = f"{len(missing):,} of {len(asked):,} prompts have no answer; the first one is {example}"
-        yield Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset")
-    several = found.filter(pl.len().over("instance") > 1).join(asked, on="instance", maintain_order="left")
+        problem = (
+            f"{len(missing):,} of {len(asked):,} prompts have no answer; the first one is {example}"
+        )
+        yield Fault(
+            str(path), "", problem, "a row for each prompt, group and repetition of the dataset"
+        )
+    several = found.filter(pl.len().over("instance") > 1).join(
+        asked, on="instance", maintain_order="left"
+    )
     if len(several):
         prompt = shorten_prompt(str(several["whole"][0]))
         problem = f"{prompt} has several answers from groups that the dataset does not distinguish"
@@ -173,7 +196,9 @@ def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
     """Adds all that is asked of each instance: with the system text, without it, and both texts apart."""
     texts = [*request_texts(instances)]
     return instances.with_columns(
-        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(TEXT_AND_PAIR),
+        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(
+            TEXT_AND_PAIR
+        ),
         with_system=pl.Series([as_text(*each) for each in texts], dtype=pl.String),
         whole=pl.Series([text for _, text in texts], dtype=pl.String),
     )
@@ -190,14 +215,18 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
         `instance` and what is known of the responses of those that have one; several of instances without a group,
         where the file has different answers for several groups.
     """
-    named = [name for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR, *MATCHING_KEYS) if name in instances.columns]
+    named = [
+        name
+        for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR, *MATCHING_KEYS)
+        if name in instances.columns
+    ]
     asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
     told = given.with_columns(pl.col(REPETITION).cast(pl.String))
     known_of_each = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
     found = [
-        rows.join(responses, left_on=[text, *keys], right_on=["prompt", *keys], maintain_order="left").select(
-            "instance", *known_of_each, by=pl.lit(f"{text} {place}")
-        )
+        rows.join(
+            responses, left_on=[text, *keys], right_on=["prompt", *keys], maintain_order="left"
+        ).select("instance", *known_of_each, by=pl.lit(f"{text} {place}"))
         for text in (*PROMPT_COLUMNS, TEXT_AND_PAIR)
         if text in named
         for place, (rows, responses, keys) in enumerate(ways_to_match(asked, told))
@@ -205,10 +234,14 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
     # An answer to the prompt as it was before it was rewritten comes first.
     every = pl.concat(found)
     first = every.unique("instance", keep="first", maintain_order=True)
-    return every.join(first, on=["instance", "by"], how="semi").drop("by").unique(maintain_order=True)
+    return (
+        every.join(first, on=["instance", "by"], how="semi").drop("by").unique(maintain_order=True)
+    )
 
 
-def ways_to_match(asked: pl.DataFrame, given: pl.DataFrame) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
+def ways_to_match(
+    asked: pl.DataFrame, given: pl.DataFrame
+) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
     """Returns which instances are matched with which responses, and by which keys; the first match counts.
 
     A response without a group answers instances of any group; an instance without one takes any response.
@@ -218,4 +251,8 @@ def ways_to_match(asked: pl.DataFrame, given: pl.DataFrame) -> list[tuple[pl.Dat
         return [(asked, given, repetition)]
     own, other = asked.drop_nulls("group"), asked.filter(pl.col("group").is_null())
     without = given.filter(pl.col("group").is_null())
-    return [(own, given, ["group", *repetition]), (own, without, repetition), (other, given, repetition)]
+    return [
+        (own, given, ["group", *repetition]),
+        (own, without, repetition),
+        (other, given, repetition),
+    ]

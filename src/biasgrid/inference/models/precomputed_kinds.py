@@ -70,7 +70,9 @@ class AnswerKind(ABC):
         """Returns what each answer must have a number of: nothing, or a kind says what."""
         return [()] * len(instances)
 
-    def faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
+    def faults(
+        self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
+    ) -> Iterator[Fault]:
         """Yields the first answer of another kind, or without a number for one of its options.
 
         Args:
@@ -79,13 +81,17 @@ class AnswerKind(ABC):
             options: the options of each instance.
         """
         for one, texts in zip(answers, options, strict=True):
-            fault = next(self.faults_of_answer(one, [text for text in texts if text is not None]), None)
+            fault = next(
+                self.faults_of_answer(one, [text for text in texts if text is not None]), None
+            )
             if fault:
                 column, problem, expected = fault
                 yield Fault(str(path), f"{one.where}, {column}", problem, expected)
                 return
 
-    def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    def faults_of_answer(
+        self, one: PrecomputedResponse, options: Sequence[str]
+    ) -> Iterator[tuple[str, str, str]]:
         """Yields column, problem and what is expected of what is wrong with an answer."""
         for name in self.columns:
             values = getattr(one, name)
@@ -108,9 +114,15 @@ class ChoiceKind(AnswerKind):
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates of each instance, or the classes."""
         names = numbered_values(instances, "candidate")
-        return instances.select(pl.col(names).cast(pl.String)).rows() if names else [classes] * len(instances)
+        return (
+            instances.select(pl.col(names).cast(pl.String)).rows()
+            if names
+            else [classes] * len(instances)
+        )
 
-    def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    def faults_of_answer(
+        self, one: PrecomputedResponse, options: Sequence[str]
+    ) -> Iterator[tuple[str, str, str]]:
         """Yields what is wrong with an answer."""
         if one.scores and one.probabilities:
             yield "scores", "both `scores` and `probabilities`", "one of them"
@@ -119,10 +131,14 @@ class ChoiceKind(AnswerKind):
         else:
             yield from super().faults_of_answer(one, options)
 
-    def sum_faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
+    def sum_faults(
+        self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
+    ) -> Iterator[Fault]:
         """Yields the first answer whose options have more than 1 together; see `faults`."""
         for one, texts in zip(answers, options, strict=True):
-            total = sum((one.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts))
+            total = sum(
+                (one.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts)
+            )
             if total > 1 + PROBABILITY_ROUNDING:
                 problem = f"those of the options add up to {total:.6g}"
                 yield Fault(str(path), f"{one.where}, probabilities", problem, "at most 1 together")
@@ -135,12 +151,24 @@ class ChoiceKind(AnswerKind):
         are divided by it: what is made of answers are the shares of their candidates.
         """
         known = are_known(answered.options)
-        given = numbers_by_option(answered.options, [one.probabilities or {} for one in answered.answers])
-        logs = numbers_by_option(answered.options, [one.scores or {} for one in answered.answers], -np.inf)
-        has_logs = np.array([one.scores is not None for one in answered.answers], dtype=np.bool_)[:, None]
+        given = numbers_by_option(
+            answered.options, [one.probabilities or {} for one in answered.answers]
+        )
+        logs = numbers_by_option(
+            answered.options, [one.scores or {} for one in answered.answers], -np.inf
+        )
+        has_logs = np.array([one.scores is not None for one in answered.answers], dtype=np.bool_)[
+            :, None
+        ]
         largest = logs.max(axis=1, initial=-np.inf, keepdims=True)
-        shift = np.where(np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0)
-        columns = [lists_of("probabilities", np.where(has_logs, np.exp(logs - shift), given), known, pl.Float32)]
+        shift = np.where(
+            np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0
+        )
+        columns = [
+            lists_of(
+                "probabilities", np.where(has_logs, np.exp(logs - shift), given), known, pl.Float32
+            )
+        ]
         if answered.settings.task == WRITING_TASK:
             mass = np.where(has_logs, np.exp(logs), given).sum(axis=1).clip(max=1)
             scored_by = pl.repeat(IMPORTED, len(known), eager=True).cast(pl.Categorical)
@@ -161,15 +189,24 @@ class SpanKind(AnswerKind):
             return super().options(instances, classes)
         candidates = numbered_values(instances, "candidate")[: len(positions)]
         both = zip(candidates, positions, strict=True)
-        texts = [pl.when(pl.col(place).is_not_null()).then(pl.col(name).cast(pl.String)) for name, place in both]
+        texts = [
+            pl.when(pl.col(place).is_not_null()).then(pl.col(name).cast(pl.String))
+            for name, place in both
+        ]
         return instances.select(text.alias(str(place)) for place, text in enumerate(texts)).rows()
 
-    def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    def faults_of_answer(
+        self, one: PrecomputedResponse, options: Sequence[str]
+    ) -> Iterator[tuple[str, str, str]]:
         """Yields what is wrong with an answer; where there are no candidates, the span is all that it needs."""
         if options:
             yield from super().faults_of_answer(one, options)
         elif not one.response and one.starts is None and number_columns(one):
-            yield "response", "no span, which the dataset needs", "the most probable span as `response`"
+            yield (
+                "response",
+                "no span, which the dataset needs",
+                "the most probable span as `response`",
+            )
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns starts and ends of the candidates, and the span."""
@@ -177,15 +214,21 @@ class SpanKind(AnswerKind):
         sides = [
             lists_of(
                 name,
-                numbers_by_option(answered.options, [getattr(one, name) for one in answered.answers]),
+                numbers_by_option(
+                    answered.options, [getattr(one, name) for one in answered.answers]
+                ),
                 known,
                 pl.Float32,
             )
             for name in self.columns
         ]
-        spans = pl.Series("answer", [one.response for one in answered.answers], dtype=pl.Categorical)
+        spans = pl.Series(
+            "answer", [one.response for one in answered.answers], dtype=pl.Categorical
+        )
         probability = [one.probability for one in answered.answers]
-        return pl.DataFrame([*sides, spans, pl.Series("probability", probability, dtype=pl.Float32)])
+        return pl.DataFrame(
+            [*sides, spans, pl.Series("probability", probability, dtype=pl.Float32)]
+        )
 
 
 class TextKind(AnswerKind):
@@ -194,15 +237,23 @@ class TextKind(AnswerKind):
     columns = ("response",)
     expected = "a `response`, or `answers: scored` in the dataset"
 
-    def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    def faults_of_answer(
+        self, one: PrecomputedResponse, options: Sequence[str]
+    ) -> Iterator[tuple[str, str, str]]:
         """Yields that an answer has numbers and no text."""
         numbers = number_columns(one)
         if numbers and not one.response:
-            yield numbers[0], f"{NOUNS[numbers[0]]}, but the dataset needs written answers", self.expected
+            yield (
+                numbers[0],
+                f"{NOUNS[numbers[0]]}, but the dataset needs written answers",
+                self.expected,
+            )
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns the texts, and which of them are empty."""
-        responses = pl.Series("response", [one.response for one in answered.answers], dtype=pl.String)
+        responses = pl.Series(
+            "response", [one.response for one in answered.answers], dtype=pl.String
+        )
         is_empty = responses.str.strip_chars() == ""
         status = pl.select(status=pl.when(is_empty).then(pl.lit("empty")).otherwise(pl.lit("ok")))
         return pl.DataFrame([responses, status["status"].cast(pl.Categorical)])
@@ -225,7 +276,9 @@ class LikelihoodKind(AnswerKind):
     columns = ("score",)
     expected = "a number for each sentence"
 
-    def faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
+    def faults(
+        self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
+    ) -> Iterator[Fault]:
         """Yields that no sentence has a score; some may have none."""
         if all(one.score is None for one in answers):
             yield from super().faults(path, answers, options)
@@ -243,7 +296,9 @@ class VectorKind(AnswerKind):
     columns = ("vector",)
     expected = "a vector for each text"
 
-    def faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
+    def faults(
+        self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
+    ) -> Iterator[Fault]:
         """Yields the first answer without a vector, or with one of another length than the first."""
         found = [*super().faults(path, answers, options)]
         yield from found
@@ -280,7 +335,9 @@ def number_columns(one: PrecomputedResponse) -> list[str]:
     return [name for name in NUMERIC_ANSWER_COLUMNS if getattr(one, name) is not None]
 
 
-def missing_options(column: str, values: NumbersByOption, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def missing_options(
+    column: str, values: NumbersByOption, options: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
     """Yields the first option without a number; see `AnswerKind.faults_of_answer`."""
     lacking = [text for text in options if text not in values]
     if lacking:
@@ -300,10 +357,15 @@ def shape_of(options: Options) -> tuple[int, int]:
     return len(options), len(options[0]) if options else 0
 
 
-def numbers_by_option(options: Options, values: Sequence[NumbersByOption], otherwise: float = 0.0) -> FloatArray:
+def numbers_by_option(
+    options: Options, values: Sequence[NumbersByOption], otherwise: float = 0.0
+) -> FloatArray:
     """Returns the numbers of options, shape (instances, options); `otherwise` where one has none."""
     # No option is called "": what an instance has not is looked up under that name.
-    rows = [[one.get(text or "", otherwise) for text in texts] for texts, one in zip(options, values, strict=True)]
+    rows = [
+        [one.get(text or "", otherwise) for text in texts]
+        for texts, one in zip(options, values, strict=True)
+    ]
     numbers: FloatArray = np.array(rows, dtype=np.float64).reshape(shape_of(options))
     return numbers
 

@@ -244,7 +244,9 @@ def predict_shard(
     capabilities = read_capabilities(files.capabilities, files.model) if files.capabilities else {}
     settings = replace(settings, capabilities=capabilities, cell=files.answers)
     settings = back_end.with_engine(
-        record, settings, lambda: with_keys(read_requests(files.instances, back_end.READS, in_ranges(rows)[0]))
+        record,
+        settings,
+        lambda: with_keys(read_requests(files.instances, back_end.READS, in_ranges(rows)[0])),
     )
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
@@ -257,11 +259,19 @@ def predict_shard(
         "instances": read_provenance(files.instances),
         "store": folder.name,
     }
-    with Progress(settings.model, len(rows), settings.seconds_without_progress, files.progress) as progress:
-        shard_rows = ShardRows(files.instances, settings, back_end, record, folder, facts, opener or Opener(), progress)
+    with Progress(
+        settings.model, len(rows), settings.seconds_without_progress, files.progress
+    ) as progress:
+        shard_rows = ShardRows(
+            files.instances, settings, back_end, record, folder, facts, opener or Opener(), progress
+        )
         ranges = [shard_rows.answer(some) for some in in_ranges(rows)]
     schema = answer_schema(settings.answer)
-    table = ranges[0].table if len(ranges) == 1 else keep_together([each.table for each in ranges], schema)
+    table = (
+        ranges[0].table
+        if len(ranges) == 1
+        else keep_together([each.table for each in ranges], schema)
+    )
     with whole_file(files.predictions) as partial:
         link_or_copy(table, partial)
     write_timing(len(rows), ranges, back_end.runs_on(settings), files.timing)
@@ -270,7 +280,10 @@ def predict_shard(
 
 def in_ranges(rows: range) -> list[range]:
     """Divides the rows of a shard into those that are in memory together; a shard without rows is one range."""
-    return [rows[start : start + ROWS_IN_MEMORY] for start in range(0, max(1, len(rows)), ROWS_IN_MEMORY)]
+    return [
+        rows[start : start + ROWS_IN_MEMORY]
+        for start in range(0, max(1, len(rows)), ROWS_IN_MEMORY)
+    ]
 
 
 class AnsweredRange(NamedTuple):
@@ -359,7 +372,9 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], device: str, path: 
         seconds=round(seconds, 3),
         rows_per_second=round((rows - found) / seconds, 1) if seconds else None,
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        gpu_peak_mb=max((each.gpu_peak_mb for each in ranges if each.gpu_peak_mb is not None), default=None),
+        gpu_peak_mb=max(
+            (each.gpu_peak_mb for each in ranges if each.gpu_peak_mb is not None), default=None
+        ),
         device=device,
         host=socket.gethostname(),
     )

@@ -61,9 +61,13 @@ class RandomAnswers(BackEnd):
         return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else scoring
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Takes the seed."""
-        return cls(record["keys"]["random"]["seed"], settings.answer, settings.choices.get("scoring", ""))
+        return cls(
+            record["keys"]["random"]["seed"], settings.answer, settings.choices.get("scoring", "")
+        )
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances."""
@@ -81,7 +85,9 @@ class RandomAnswers(BackEnd):
             [
                 lists_of("probabilities", shares, known, pl.Float32),
                 pl.repeat(1.0, len(instances), dtype=pl.Float32, eager=True).alias("mass"),
-                pl.repeat(SCORED_AT_RANDOM, len(instances), eager=True).cast(pl.Categorical).alias("scored_by"),
+                pl.repeat(SCORED_AT_RANDOM, len(instances), eager=True)
+                .cast(pl.Categorical)
+                .alias("scored_by"),
             ]
         )
 
@@ -89,7 +95,9 @@ class RandomAnswers(BackEnd):
         """Draws a text for each instance."""
         places = (self.draws(instances, 1)[:, 0] * len(RANDOM_TEXTS)).astype(np.int64)
         texts = pl.Series("response", RANDOM_TEXTS).gather(places)
-        return pl.DataFrame([texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")])
+        return pl.DataFrame(
+            [texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")]
+        )
 
     def score(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a probability for each sentence; its score is that or, by most formulas, its logarithm."""
@@ -107,5 +115,7 @@ class RandomAnswers(BackEnd):
         """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
         seeds = mix_bits(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
         numbers = mix_bits(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
-        draws: npt.NDArray[np.float64] = ((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2**53
+        draws: npt.NDArray[np.float64] = (
+            (numbers >> np.uint64(11)).astype(np.float64) + 0.5
+        ) / 2**53
         return draws

@@ -66,7 +66,10 @@ class RegistryEntry(NamedTuple):
 MODELS_PACKAGE = __name__.rpartition(".")[0]
 OF_SENTENCES = f"{MODELS_PACKAGE}.likelihood"
 """Where back ends are that score whole sentences."""
-IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.reading:import_dump", "biasgrid.formats.unqover.reading:read_dump"
+IMPORT_DUMP, READ_DUMP = (
+    "biasgrid.formats.unqover.reading:import_dump",
+    "biasgrid.formats.unqover.reading:read_dump",
+)
 CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
 GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.section:GenerativeModel"
 SOURCES = {
@@ -115,7 +118,10 @@ BACK_ENDS = {
         encoder=True,
     ),
     ("text-classification", "scorer"): RegistryEntry(
-        f"{MODELS_PACKAGE}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER, encoder=True
+        f"{MODELS_PACKAGE}.scorers.text_scores:TextScores",
+        ("score",),
+        section=CLASSIFIER,
+        encoder=True,
     ),
     ("feature-extraction", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.scorers.text_vectors:TextVectors",
@@ -129,8 +135,12 @@ BACK_ENDS = {
         section=GENERATIVE_SECTION,
         other_paths=(("likelihood", f"{OF_SENTENCES}.causal:CausalLikelihood"),),
     ),
-    ("text-generation", "endpoint"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.endpoint:EndpointSource"),
-    ("text-generation", "serve"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.serve:ServeSource"),
+    ("text-generation", "endpoint"): SERVER._replace(
+        source=f"{MODELS_PACKAGE}.sources.endpoint:EndpointSource"
+    ),
+    ("text-generation", "serve"): SERVER._replace(
+        source=f"{MODELS_PACKAGE}.sources.serve:ServeSource"
+    ),
     ("text-generation", "random"): RegistryEntry(
         f"{MODELS_PACKAGE}.random_answers:RandomAnswers",
         ("choice", "text", "likelihood"),

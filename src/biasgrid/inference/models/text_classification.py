@@ -15,7 +15,14 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.classes import class_problem
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
-from biasgrid.inference.engine.encoding import TokenLayout, TokenRows, check, pair_layout, single_layout, whole_rows
+from biasgrid.inference.engine.encoding import (
+    TokenLayout,
+    TokenRows,
+    check,
+    pair_layout,
+    single_layout,
+    whole_rows,
+)
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.segments import distinct_rows, join_segments, tokenize
 
@@ -49,7 +56,9 @@ class TextClassification(LocalBackEnd):
     Choices = ClassChoices
     loader = "AutoModelForSequenceClassification"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ClassChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ClassChoices
+    ):
         """Prepares the model.
 
         Args:
@@ -70,8 +79,16 @@ class TextClassification(LocalBackEnd):
         Raises:
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        rows = whole_rows(self.tokenizer, texts_to_classify(asked)) if whole else self._assembled(asked)
-        return TextRows(rows, DeviceRows.of(rows, self.model), to_device(np.array(self.order), self.model.device))
+        rows = (
+            whole_rows(self.tokenizer, texts_to_classify(asked))
+            if whole
+            else self._assembled(asked)
+        )
+        return TextRows(
+            rows,
+            DeviceRows.of(rows, self.model),
+            to_device(np.array(self.order), self.model.device),
+        )
 
     def _assembled(self, asked: pl.DataFrame) -> TokenRows:
         # Behind a single text there is an empty one, and other tokens stand around both.
@@ -104,9 +121,13 @@ class TextClassification(LocalBackEnd):
         logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
         return {"probabilities": logits.softmax(dim=1).index_select(1, encoded.order)}
 
-    def table(self, _encoded: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, _encoded: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
-        return pl.DataFrame([pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))])
+        return pl.DataFrame(
+            [pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))]
+        )
 
 
 def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) -> TokenRows:
@@ -117,18 +138,27 @@ def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) 
         other: the others.
         is_one: shape (rows,), which are the one.
     """
-    first_of, second_of = np.empty(len(is_one), dtype=np.int32), np.empty(len(is_one), dtype=np.int32)
+    first_of, second_of = (
+        np.empty(len(is_one), dtype=np.int32),
+        np.empty(len(is_one), dtype=np.int32),
+    )
     first_of[is_one], second_of[is_one] = one.first_of, one.second_of
     first_of[~is_one] = other.first_of + len(one.first.lengths)
     second_of[~is_one] = other.second_of + len(one.second.lengths)
     return TokenRows(
-        join_segments([one.first, other.first]), join_segments([one.second, other.second]), first_of, second_of
+        join_segments([one.first, other.first]),
+        join_segments([one.second, other.second]),
+        first_of,
+        second_of,
     )
 
 
 def texts_to_classify(asked: pl.DataFrame) -> list[tuple[str, ...]]:
     """Returns the texts of instances, of each one or two."""
-    return [(text, pair) if pair else (text,) for text, pair in asked.select("text", "text_pair").iter_rows()]
+    return [
+        (text, pair) if pair else (text,)
+        for text, pair in asked.select("text", "text_pair").iter_rows()
+    ]
 
 
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
@@ -142,10 +172,14 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
         ModelError: the model has other classes, does not name each of them, or gives a text several.
     """
     if sorted(config.id2label) != list(range(config.num_labels)):
-        raise ModelError(f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ...")
+        raise ModelError(
+            f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ..."
+        )
     names = [str(config.id2label[place]) for place in range(config.num_labels)]
     if wrong := class_problem(config.problem_type):
-        raise ModelError(f"the checkpoint, of the classes {names}, {wrong.problem}; expected {wrong.expected}")
+        raise ModelError(
+            f"the checkpoint, of the classes {names}, {wrong.problem}; expected {wrong.expected}"
+        )
     places = {name.casefold(): place for place, name in enumerate(names)}
     wanted = [label.casefold() for label in labels]
     if len(places) != len(names) or sorted(places) != sorted(wanted):

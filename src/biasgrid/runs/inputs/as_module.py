@@ -35,7 +35,9 @@ def join_handlers(workflow: Any, results: str, names: Names) -> None:
     joined.setdefault(results, names)
 
 
-def _all_of(name: str, first: Callable[[Any], None], joined: Mapping[str, Names]) -> Callable[[Any], None]:
+def _all_of(
+    name: str, first: Callable[[Any], None], joined: Mapping[str, Names]
+) -> Callable[[Any], None]:
     """Returns a handler that calls one and then those of all grids."""
 
     def call(log: Any) -> None:

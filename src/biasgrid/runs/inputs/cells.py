@@ -73,7 +73,9 @@ class CellInputs:
             "answer": question.answer,
             "choices": self.choices(wildcards),
             "engine": self.grid.engine_of(wildcards.model),
-            "code": self.inputs.code_digest("predict", *modules_of_entry(back_end, question.answer)),
+            "code": self.inputs.code_digest(
+                "predict", *modules_of_entry(back_end, question.answer)
+            ),
         }
 
     def deciding_device(self, wildcards: Wildcards) -> str | None:
@@ -120,7 +122,9 @@ class CellInputs:
 
     def dump_code(self, wildcards: Wildcards) -> str:
         """Digests the code that reads a cell's dump."""
-        return self.inputs.code_digest("import_predictions", self.dump_reader(wildcards).split(":")[0])
+        return self.inputs.code_digest(
+            "import_predictions", self.dump_reader(wildcards).split(":")[0]
+        )
 
     def subject_lists(self, wildcards: Wildcards) -> list[Path]:
         """Returns the subject lists that a dump is compared with: none where one is missing, since dumps need none."""
@@ -141,7 +145,10 @@ class CellInputs:
         """Returns the kind of what each scorer of a cell's texts says of them, and where it is."""
         dataset, writer = wildcards.dataset, wildcards.model
         scorers = self.grid.question(writer, dataset).scorers
-        return {of: (kind, str(self.layout.scorer(dataset, writer, of).predictions)) for of, kind in scorers.items()}
+        return {
+            of: (kind, str(self.layout.scorer(dataset, writer, of).predictions))
+            for of, kind in scorers.items()
+        }
 
     def scorer_files(self, wildcards: Wildcards) -> list[str | Path]:
         """Returns the texts of a cell, and what scorers say of them; none where no model reads them."""
@@ -150,7 +157,10 @@ class CellInputs:
 
     def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns what decides a cell's measures, and what its predictions must say of themselves."""
-        family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
+        family, question = (
+            self.inputs.family(wildcards),
+            self.grid.question(wildcards.model, wildcards.dataset),
+        )
         return {
             "family": family,
             "answer": question.answer,
@@ -160,7 +170,9 @@ class CellInputs:
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
             "recomputed": self.recomputation(wildcards),
-            "code": self.inputs.code_digest("measure", *self.inputs.stages(wildcards, "keys", "measures")),
+            "code": self.inputs.code_digest(
+                "measure", *self.inputs.stages(wildcards, "keys", "measures")
+            ),
         }
 
     def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:
@@ -178,7 +190,10 @@ class CellInputs:
 
     def statistics_params(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns what decides a cell's numbers, given its sums."""
-        family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
+        family, question = (
+            self.inputs.family(wildcards),
+            self.grid.question(wildcards.model, wildcards.dataset),
+        )
         return {
             "family": family,
             "declared": self.declared(wildcards),
@@ -199,17 +214,34 @@ class CellInputs:
 
     def controls(self, wildcards: Wildcards) -> list[str]:
         """Returns the controls of a cell's dataset that its model is asked too, by name."""
-        return [name for name in self._controls.of(wildcards.dataset) if self.grid.fits(wildcards.model, name)]
+        return [
+            name
+            for name in self._controls.of(wildcards.dataset)
+            if self.grid.fits(wildcards.model, name)
+        ]
 
     def control_measures(self, wildcards: Wildcards) -> list[str]:
         """Returns the measures of the same model's controls, whose sizes are the null of a cell."""
-        return [self.inputs.cell_file(self.layout.measures, name, wildcards.model) for name in self.controls(wildcards)]
+        return [
+            self.inputs.cell_file(self.layout.measures, name, wildcards.model)
+            for name in self.controls(wildcards)
+        ]
 
     def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
         """Returns the units of a dataset's measures, but for validity flags; None where no sampling changes them."""
-        measures = {name: measure for name, measure in self.grid.measures_of(dataset).items() if measure.limit is None}
-        return {name: measure.unit if measure.design else None for name, measure in measures.items()}
+        measures = {
+            name: measure
+            for name, measure in self.grid.measures_of(dataset).items()
+            if measure.limit is None
+        }
+        return {
+            name: measure.unit if measure.design else None for name, measure in measures.items()
+        }
 
     def _ranges_of_measures(self, dataset: str) -> dict[str, tuple[float, float]]:
         """Returns between what the numbers of measures are whose range is not that of their unit."""
-        return {name: measure.range for name, measure in self.grid.measures_of(dataset).items() if measure.range}
+        return {
+            name: measure.range
+            for name, measure in self.grid.measures_of(dataset).items()
+            if measure.range
+        }

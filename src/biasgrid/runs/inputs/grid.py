@@ -43,14 +43,22 @@ class GridInputs:
     """
 
     def __init__(
-        self, grid: Config, layout: Layout, word_lists: Mapping[tuple[str, str], Lists], workflow_folder: str | Path
+        self,
+        grid: Config,
+        layout: Layout,
+        word_lists: Mapping[tuple[str, str], Lists],
+        workflow_folder: str | Path,
     ):
         """Keeps config, layout and lists; the scripts of the rules are in `workflow/scripts` of the folder."""
         self.grid, self.layout, self.word_lists = grid, layout, word_lists
         self._scripts = Path(workflow_folder, "workflow", "scripts")
         self.cells = grid.cells()
         self.datasets = list(dict.fromkeys(dataset for _, dataset in self.cells))
-        needed = {mutex for model, dataset in self.cells for mutex in (grid.turn(model, dataset), grid.turn(model))}
+        needed = {
+            mutex
+            for model, dataset in self.cells
+            for mutex in (grid.turn(model, dataset), grid.turn(model))
+        }
         self.mutexes = sorted(mutex for mutex in needed if mutex)
         self.shards = cache(layout.shards)
         self.predictions = cache(layout.predictions_of_cell)
@@ -100,7 +108,10 @@ class GridInputs:
     def stages(self, wildcards: Wildcards, *names: str) -> list[str]:
         """Returns the references of stages of a dataset's family, and of the replications that these import."""
         family, modes = self.family(wildcards), self.grid.family(wildcards.dataset).modes
-        return [*(stage(family, name) for name in names), *(mode.split(":")[0] for mode in modes.values())]
+        return [
+            *(stage(family, name) for name in names),
+            *(mode.split(":")[0] for mode in modes.values()),
+        ]
 
     def family(self, wildcards: Wildcards) -> str:
         """Returns the reference of the family of a dataset."""
@@ -112,7 +123,11 @@ class GridInputs:
 
     def of_cells(self, file: CellFile, *datasets: str) -> list[str]:
         """Returns a file of each cell, of the whole grid or of some datasets."""
-        return [self.cell_file(file, of, model) for model, of in self.cells if not datasets or of in datasets]
+        return [
+            self.cell_file(file, of, model)
+            for model, of in self.cells
+            if not datasets or of in datasets
+        ]
 
     def of_dataset(self, file: CellFile) -> Callable[[Wildcards], list[str]]:
         """Returns an input: a file of each cell of a job's dataset."""
@@ -124,7 +139,10 @@ class GridInputs:
 
     def instances_of_variants(self) -> list[Path]:
         """Returns the instances tables that the selected models answer."""
-        return [self.layout.instances(dataset, variant) for dataset, variant in self.grid.selected_variants]
+        return [
+            self.layout.instances(dataset, variant)
+            for dataset, variant in self.grid.selected_variants
+        ]
 
     def predictions_of_cells(self) -> list[Path]:
         """Returns the predictions tables of all cells, imported or of their shards."""
@@ -137,12 +155,16 @@ class GridInputs:
 
     def timings(self) -> list[Path]:
         """Returns how long the shards of all cells took."""
-        return [shard.timing for model, dataset in self.cells for shard in self.shards(dataset, model)]
+        return [
+            shard.timing for model, dataset in self.cells for shard in self.shards(dataset, model)
+        ]
 
     def records(self) -> list[Path]:
         """Returns the records of all selected models that have weights, and of those that read their texts."""
         models = dict.fromkeys([*self.grid.run.models, *self.grid.readers])
-        return [self.layout.record("models", model) for model in models if not self.is_imported(model)]
+        return [
+            self.layout.record("models", model) for model in models if not self.is_imported(model)
+        ]
 
     def synthetic_cells(self) -> list[tuple[str, str]]:
         """Returns model and dataset of the cells whose model has learned the dataset, without controls."""

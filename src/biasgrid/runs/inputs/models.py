@@ -66,7 +66,9 @@ class ModelInputs:
         synthetic = self.grid.synthetic.model_dump() if self.grid.synthetic else None
         if synthetic and self.grid.datasets[wildcards.dataset].control_of:
             strengths = self.grid.synthetic.strengths if self.grid.synthetic else {}
-            synthetic["strengths"] = {name: written_strength(without_bias(one)) for name, one in strengths.items()}
+            synthetic["strengths"] = {
+                name: written_strength(without_bias(one)) for name, one in strengths.items()
+            }
         return synthetic
 
     def synthetic_options(self, wildcards: Wildcards) -> Mapping[str, Any]:
@@ -90,8 +92,14 @@ class ModelInputs:
         assert train is not None, f"{wildcards.model} is not trained"
         if not train.synthetic:
             return {"data": train.data, "base": self.layout.record("bases", wildcards.model)}
-        folders = [self.layout.synthetic(dataset) for dataset in self.grid.learned_datasets(wildcards.model)]
-        data, words = [folder / train.synthetic for folder in folders], [folder / "words.json" for folder in folders]
+        folders = [
+            self.layout.synthetic(dataset)
+            for dataset in self.grid.learned_datasets(wildcards.model)
+        ]
+        data, words = (
+            [folder / train.synthetic for folder in folders],
+            [folder / "words.json" for folder in folders],
+        )
         return {"data": data, "words": words}
 
     def training(self, wildcards: Wildcards) -> dict[str, Any] | None:
@@ -120,13 +128,19 @@ class ModelInputs:
 
     def gpus(self, wildcards: Wildcards) -> int:
         """Returns how many GPUs a job of a model needs, where there are any."""
-        return 0 if self.grid.inference.device == "cpu" else self.grid.models[wildcards.model].source.gpus
+        return (
+            0
+            if self.grid.inference.device == "cpu"
+            else self.grid.models[wildcards.model].source.gpus
+        )
 
     def mutexes(self) -> dict[str, Callable[[Wildcards], int]]:
         """Returns resources of which there is one each: jobs that need the same one run one after the other."""
 
         def need_of(mutex: str) -> Callable[[Wildcards], int]:
-            return lambda wildcards: int(self.grid.turn(wildcards.model, wildcards.get("dataset", "")) == mutex)
+            return lambda wildcards: int(
+                self.grid.turn(wildcards.model, wildcards.get("dataset", "")) == mutex
+            )
 
         return {mutex: need_of(mutex) for mutex in self.inputs.mutexes}
 

@@ -28,7 +28,12 @@ class PageInputs:
 
     def __init__(self, inputs: GridInputs, config_name: str):
         """Keeps what is known of the whole grid."""
-        self.inputs, self.grid, self.layout, self.config_name = inputs, inputs.grid, inputs.layout, config_name
+        self.inputs, self.grid, self.layout, self.config_name = (
+            inputs,
+            inputs.grid,
+            inputs.layout,
+            config_name,
+        )
         self.figures = {of: figures for of, figures in figures_of(self.grid).items() if figures}
         self.controls = controls_of_config(self.grid)
 
@@ -43,7 +48,10 @@ class PageInputs:
     def marks(self, datasets: Iterable[str]) -> dict[str, dict[str, tuple[Mark, ...]]]:
         """Returns for each dataset the marks of those of its measures that have marks."""
         measures = {dataset: self.grid.measures_of(dataset) for dataset in datasets}
-        marks = {of: {name: one.marks for name, one in each.items() if one.marks} for of, each in measures.items()}
+        marks = {
+            of: {name: one.marks for name, one in each.items() if one.marks}
+            for of, each in measures.items()
+        }
         return {of: known for of, known in marks.items() if known}
 
     def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
@@ -52,14 +60,22 @@ class PageInputs:
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
         """Returns for each dataset the options of the row of each measure that stands in the summary."""
-        return {dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets}
+        return {
+            dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets
+        }
 
     def claims(self) -> dict[str, Any]:
         """Returns what is said of the measures of each dataset, see `GridFacts`, and what a trial asks."""
         datasets = self.grid.run.datasets
         # What is no trial has no such fact, so that summaries of before stay as they are.
-        trial = [name for name in datasets if name not in self.controls.datasets] if self.grid.trial else []
-        claims = claims_of({name: self.grid.measures_of(name) for name in datasets}) | {"units": self.units()}
+        trial = (
+            [name for name in datasets if name not in self.controls.datasets]
+            if self.grid.trial
+            else []
+        )
+        claims = claims_of({name: self.grid.measures_of(name) for name in datasets}) | {
+            "units": self.units()
+        }
         return claims | ({"trial": trial} if trial else {})
 
     def units(self) -> dict[str, str]:
@@ -81,8 +97,14 @@ class PageInputs:
 
     def _scoring(self, model: str, datasets: Iterable[str]) -> dict[str, Any]:
         """Returns how a model is scored on those of some datasets where one can choose."""
-        questions = {of: self.grid.question(model, of) for of in datasets if self.grid.fits(model, of)}
-        return {of: each.settings["scoring"] for of, each in questions.items() if "scoring" in each.settings}
+        questions = {
+            of: self.grid.question(model, of) for of in datasets if self.grid.fits(model, of)
+        }
+        return {
+            of: each.settings["scoring"]
+            for of, each in questions.items()
+            if "scoring" in each.settings
+        }
 
     def summary_marks(self, wildcards: Wildcards) -> dict[str, dict[str, tuple[Mark, ...]]]:
         """Returns the marks of all selected datasets."""
@@ -106,11 +128,18 @@ class PageInputs:
 
     def group_numbers(self) -> dict[str, tuple[str, str]]:
         """Returns of each dataset its family and the measure that says how a model treats a group."""
-        return {of: (self.grid.datasets[of].family, measure) for of, measure in group_numbers(self.grid).items()}
+        return {
+            of: (self.grid.datasets[of].family, measure)
+            for of, measure in group_numbers(self.grid).items()
+        }
 
     def figure_parts(self, wildcards: Wildcards) -> list[str]:
         """Returns the associations by template, which are in no figure of all datasets."""
-        return [] if wildcards.of == GRID else self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
+        return (
+            []
+            if wildcards.of == GRID
+            else self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
+        )
 
     def _datasets_of(self, wildcards: Wildcards) -> list[str]:
         """Returns the datasets that the figures in a folder are about."""
@@ -127,7 +156,10 @@ class PageInputs:
     def figure_datasets(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """Returns the datasets that each of the figures in a folder is about."""
         of = wildcards.of
-        return {name: datasets_of_figure(self.grid, name) if of == GRID else [of] for name in self.figures[of]}
+        return {
+            name: datasets_of_figure(self.grid, name) if of == GRID else [of]
+            for name in self.figures[of]
+        }
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
         """Returns the titles of the datasets of figures."""
@@ -143,7 +175,11 @@ class PageInputs:
 
     def figure_templates(self, wildcards: Wildcards) -> list[str]:
         """Returns the text of each template of a dataset; figures of all datasets name no templates."""
-        return [] if wildcards.of == GRID else texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
+        return (
+            []
+            if wildcards.of == GRID
+            else texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
+        )
 
     def figure_controls(self, wildcards: Wildcards) -> Controls:
         """Returns the negative controls, which figures of the grid show."""
@@ -159,7 +195,9 @@ class PageInputs:
 
     def figure_sections(self, wildcards: Wildcards) -> dict[str, MarkSection]:
         """Returns the common name of datasets whose marks are judged together."""
-        sections = {of: self.grid.family(of).section(self.grid, of) for of in self._datasets_of(wildcards)}
+        sections = {
+            of: self.grid.family(of).section(self.grid, of) for of in self._datasets_of(wildcards)
+        }
         return {dataset: section for dataset, section in sections.items() if section}
 
     def figure_code(self, wildcards: Wildcards) -> str:
@@ -194,7 +232,10 @@ class PageInputs:
             "megabytes": self.grid.report.megabytes,
             "controls": self.controls,
             "datasets": {name: self._dataset_facts(name) for name in self.grid.run.datasets},
-            "models": {name: self.grid.models[name].model_dump(include=names) for name in self.grid.run.models},
+            "models": {
+                name: self.grid.models[name].model_dump(include=names)
+                for name in self.grid.run.models
+            },
         }
 
     def _dataset_facts(self, dataset: str) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 
 FEWEST_SUBJECTS = 5
-NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects, they agree perfectly or do not vary"
+NO_AGREEMENT_INTERVAL = (
+    "no interval: without one of the subjects, they agree perfectly or do not vary"
+)
 OF_SUBJECTS = ("subject",)
 """The keys of numbers that order subjects."""
 

@@ -13,7 +13,13 @@ import polars as pl
 from biasgrid.stats.compare.agreement import agreement_of
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.comparability import pairs_on_one_scale, reason_not_comparable
-from biasgrid.stats.compare.differences import MarksOfMeasures, Pair, comparison_rows, differences_of, is_paired
+from biasgrid.stats.compare.differences import (
+    MarksOfMeasures,
+    Pair,
+    comparison_rows,
+    differences_of,
+    is_paired,
+)
 from biasgrid.stats.compare.how_asked import ACROSS
 from biasgrid.stats.compare.ranks import order_of, ranks_of
 from biasgrid.stats.settings import StatisticsSettings
@@ -33,9 +39,13 @@ class ComparisonTables(NamedTuple):
 
 
 def compare_models(
-    dataset: str, cells: Sequence[ComparedCell], settings: StatisticsSettings, marks: MarksOfMeasures = NO_MARKS,
-    across: Collection[str] = (), fair: Mapping[str, float] = NO_FAIR_VALUES,
-) -> ComparisonTables:  # fmt: skip
+    dataset: str,
+    cells: Sequence[ComparedCell],
+    settings: StatisticsSettings,
+    marks: MarksOfMeasures = NO_MARKS,
+    across: Collection[str] = (),
+    fair: Mapping[str, float] = NO_FAIR_VALUES,
+) -> ComparisonTables:
     """Compares all models of a dataset, pair by pair.
 
     Args:
@@ -46,7 +56,9 @@ def compare_models(
         across: in what models may differ that are compared, of `how_asked.ACROSS`.
         fair: the value of equal treatment of signed measures: models are ranked by how far they are from it.
     """
-    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across, fair)
+    return compare_cells(
+        dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across, fair
+    )
 
 
 def compare_runs(
@@ -73,9 +85,14 @@ def compare_runs(
 
 
 def compare_cells(
-    dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings,
-    marks: MarksOfMeasures, across: Collection[str], fair: Mapping[str, float] = NO_FAIR_VALUES,
-) -> ComparisonTables:  # fmt: skip
+    dataset: str,
+    cells: Sequence[ComparedCell],
+    places: Sequence[tuple[int, int]],
+    settings: StatisticsSettings,
+    marks: MarksOfMeasures,
+    across: Collection[str],
+    fair: Mapping[str, float] = NO_FAIR_VALUES,
+) -> ComparisonTables:
     """Compares cells with each other.
 
     Args:
@@ -111,6 +128,11 @@ def stack_tables(tables: Iterable[pl.DataFrame], name: str, dataset: str) -> pl.
     """Returns tables below each other in the columns and types of a schema, NaN as null."""
     empty = empty_table(COMPARISON_TABLES[name])
     rows = pl.concat(
-        [empty, *(table.with_columns(dataset=pl.lit(dataset)) for table in tables)], how="diagonal_relaxed"
+        [empty, *(table.with_columns(dataset=pl.lit(dataset)) for table in tables)],
+        how="diagonal_relaxed",
     )
-    return rows.cast(empty.schema).select(empty.columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return (
+        rows.cast(empty.schema)
+        .select(empty.columns)
+        .with_columns(pl.col(pl.Float64).fill_nan(None))
+    )

@@ -76,11 +76,15 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
-    known = numbers.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
+    known = numbers.join(
+        withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left"
+    )
     if facts.get(WITHHELD):
         known = known.filter(pl.col("measure").is_in(HOW_ANSWERED))
     compared = [part.clustered(settings.clusters) for part in parts if part.compared]
-    return ComparedCell(model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared))
+    return ComparedCell(
+        model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared)
+    )
 
 
 def compared_numbers(
@@ -99,7 +103,9 @@ def compared_numbers(
         without each cluster, null where it has nothing of the cluster, all null where nothing can be said; of shares
         `shares`, how many are counted and of how many cases, cluster after cluster. And the names of the clusters.
     """
-    chosen = [part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input]
+    chosen = [
+        part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input
+    ]
     found = [
         (
             part.keys.with_columns(value=pl.Series(part.values)),
@@ -119,7 +125,10 @@ def compared_numbers(
     lists_of_none = {name: pl.lit(None, pl.List(pl.Float64)) for name in ("without", "shares")}
     tables = [empty.with_columns(moderated=pl.lit(None, pl.Boolean), **lists_of_none)]
     for rows, units, without, moderated, counted in found:
-        aligned, places = np.full((len(without), len(names)), np.nan), [names.index(unit) for unit in units]
+        aligned, places = (
+            np.full((len(without), len(names)), np.nan),
+            [names.index(unit) for unit in units],
+        )
         aligned[:, places] = without
         lists = pl.Series(aligned, dtype=pl.Array(pl.Float64, len(names))).arr.to_list()
         known = rows.drop("left_out", "cases", "low", "high", strict=False)
@@ -128,7 +137,9 @@ def compared_numbers(
         if counted is not None:
             columns = np.zeros((len(counted), len(names), 2))
             columns[:, places] = counted
-            flat = pl.Series(columns.reshape(len(counted), -1), dtype=pl.Array(pl.Float64, 2 * len(names)))
+            flat = pl.Series(
+                columns.reshape(len(counted), -1), dtype=pl.Array(pl.Float64, 2 * len(names))
+            )
             known = known.with_columns(shares=flat.arr.to_list())
         tables.append(known)
     table = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None))
@@ -193,7 +204,9 @@ class CellNumbersMatrix:
         names = named.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
         values, without, shares = np.full((len(cells), len(names)), np.nan), [], []
         for cell, own in zip(cells, values, strict=True):
-            placed = cell.numbers.join(names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left")
+            placed = cell.numbers.join(
+                names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left"
+            )
             rows = placed["row"].to_numpy()
             own[rows] = placed["value"].to_numpy()
             lists = matrix_of(placed["without"])
@@ -204,13 +217,25 @@ class CellNumbersMatrix:
             shares.append({row: np.array(columns).reshape(-1, 2) for row, columns in counted})
         parts = names.filter(pl.Series(are_of_parts(names)))
         each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
-        placed = parts.join(each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left")
+        placed = parts.join(
+            each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left"
+        )
         part_of = placed["part"].to_numpy()
         has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
-        for own, present in zip(has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
+        for own, present in zip(
+            has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True
+        ):
             own[part_of[present]] = True
         over_more = [cell.over_more for cell in cells]
-        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, over_more, has_part)
+        return cls(
+            names.select(ROW),
+            hypothesis_families(names),
+            values,
+            without,
+            shares,
+            over_more,
+            has_part,
+        )
 
     @property
     def has_number(self) -> BoolArray:
@@ -226,7 +251,11 @@ def matrix_of(lists: pl.Series) -> FloatArray:
 
 def are_of_parts(names: pl.DataFrame) -> BoolArray:
     """Says which numbers are about parts of cells."""
-    found: BoolArray = names.select(pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null())).to_series().to_numpy()
+    found: BoolArray = (
+        names.select(pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null()))
+        .to_series()
+        .to_numpy()
+    )
     return found
 
 
@@ -245,6 +274,11 @@ def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
         keys = tuple(key for key in MEASURE_KEYS if rows[f"has {key}"][0])
         is_of_parts = bool({*keys} & {*PART_KEYS_COMPARED})
         kinds.append(
-            HypothesisFamily(rows["row"].to_numpy().astype(np.int64), keys, is_of_parts, bool(rows["moderated"].all()))
+            HypothesisFamily(
+                rows["row"].to_numpy().astype(np.int64),
+                keys,
+                is_of_parts,
+                bool(rows["moderated"].all()),
+            )
         )
     return kinds

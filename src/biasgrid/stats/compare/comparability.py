@@ -16,15 +16,29 @@ from biasgrid.tables.provenance import digest
 
 Facts = Mapping[str, Any]
 NOT_DECIDING = {
-    "of", "model", "dump", "instances", "store", "devices", "hardware", "audit", "config", "biasgrid", "libraries",
+    "of",
+    "model",
+    "dump",
+    "instances",
+    "store",
+    "devices",
+    "hardware",
+    "audit",
+    "config",
+    "biasgrid",
+    "libraries",
     "code",
-}  # fmt: skip
+}
 """Facts in which predictions of one model may differ for the same prompts, whose digest is `instances_sha256`."""
 FACT_NAMES = {"instances_sha256": "instances"}
 
 
 def reason_not_comparable(
-    numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], one: int, other: int, across: Collection[str]
+    numbers: CellNumbersMatrix,
+    cells: Sequence[ComparedCell],
+    one: int,
+    other: int,
+    across: Collection[str],
 ) -> str | None:
     """Says why two cells may not be compared, None where they may.
 
@@ -58,13 +72,17 @@ def pairs_on_one_scale(
     """
     own, found = comparable.copy(), []
     for pair in pairs:
-        reason = pair.reason or unlike_scales(measure, [cells[place].asked for place in (pair.one, pair.other)])
+        reason = pair.reason or unlike_scales(
+            measure, [cells[place].asked for place in (pair.one, pair.other)]
+        )
         found.append(pair._replace(reason=reason))
         own[[pair.one, pair.other], [pair.other, pair.one]] = reason is None
     return found, sets_of(own)
 
 
-def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]) -> str:
+def unlike_lists(
+    numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]
+) -> str:
     """Words that two models were asked about unlike lists, with what is in one alone."""
     parts = []
     for one, other in (pair, pair[::-1]):
@@ -72,7 +90,9 @@ def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair
         alone = [
             name
             for key in PART_KEYS_COMPARED
-            for name in sorted({*own[key].cast(str).drop_nulls()} - {*others[key].cast(str).drop_nulls()})
+            for name in sorted(
+                {*own[key].cast(str).drop_nulls()} - {*others[key].cast(str).drop_nulls()}
+            )
         ]
         if alone:
             parts.append(f"{first_few(alone)} of {cells[one].model} alone")
@@ -85,8 +105,13 @@ def sets_of(comparable: BoolArray) -> list[int]:
     Args:
         comparable: shape (models, models); a model that is not comparable with itself is in none, -1.
     """
-    firsts = [int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)]
-    numbers = {first: number for number, first in enumerate(dict.fromkeys(first for first in firsts if first >= 0))}
+    firsts = [
+        int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)
+    ]
+    numbers = {
+        first: number
+        for number, first in enumerate(dict.fromkeys(first for first in firsts if first >= 0))
+    }
     return [numbers.get(first, -1) for first in firsts]
 
 
@@ -104,13 +129,22 @@ def same_models(cells: Mapping[str, Facts]) -> str:
         dataset, _, model = cell.partition("/")
         predictions = facts.get("predictions", {})
         if source := source_of(predictions):
-            made.setdefault((*source, predictions.get("task")), {}).setdefault(model, {})[dataset] = predictions
+            made.setdefault((*source, predictions.get("task")), {}).setdefault(model, {})[
+                dataset
+            ] = predictions
     sentences = []
     for (what, *_), models in made.items():
         shared = set.intersection(*map(set, models.values()))
         if len(models) > 1 and shared:
-            names, keys = sorted(models), sorted(differing_facts([models[name] for name in models], shared))
-            ending = f"; they differ in {', '.join(keys)}." if keys else " and are asked alike: they are one model."
+            names, keys = (
+                sorted(models),
+                sorted(differing_facts([models[name] for name in models], shared)),
+            )
+            ending = (
+                f"; they differ in {', '.join(keys)}."
+                if keys
+                else " and are asked alike: they are one model."
+            )
             sentences.append(f"{' and '.join(names)} have the same {what}{ending}")
     return " ".join(sentences)
 

@@ -42,9 +42,11 @@ class SizeWithInterval(NamedTuple):
 
 
 def sizes_beside_controls(
-    measures: pl.DataFrame, headlines: Mapping[str, Mapping[str, str]], controls: Controls,
+    measures: pl.DataFrame,
+    headlines: Mapping[str, Mapping[str, str]],
+    controls: Controls,
     silenced: Silenced = MappingProxyType({}),
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """Sets the size of what is associated in each dataset beside that of its controls.
 
     Args:
@@ -58,7 +60,11 @@ def sizes_beside_controls(
         Columns `ROWS`: `control_difference` and `control_ratio` of each pair of cells.
     """
     cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
-    wholes = of_wholes(measures).filter(pl.col("bias_type").is_null(), options="").drop_nulls(["low", "high"])
+    wholes = (
+        of_wholes(measures)
+        .filter(pl.col("bias_type").is_null(), options="")
+        .drop_nulls(["low", "high"])
+    )
     sizes = {(row["model"], row["dataset"], row["measure"]): row for row in wholes.to_dicts()}
     fired = measures.drop_nulls("flag").select("model", "dataset", "measure").unique().rows()
     silent: dict[tuple[str, str], set[str]] = {}
@@ -72,7 +78,9 @@ def sizes_beside_controls(
         known = [size for size in headlines.get(about, {}) if is_size(size) and size not in of_both]
         # Where a dataset has groups, these are what is claimed.
         chosen = sorted(known, key=lambda size: size not in OF_GROUPS)
-        both = [(sizes.get((model, about, size)), sizes.get((model, dataset, size))) for size in chosen]
+        both = [
+            (sizes.get((model, about, size)), sizes.get((model, dataset, size))) for size in chosen
+        ]
         for one, other in [(one, other) for one, other in both if one and other][:1]:
             options = options_text(control=name, size=one["measure"])
             for compared in (control_difference, control_ratio):
@@ -101,9 +109,13 @@ def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInt
     """
     if other.value <= 0:
         return SizeWithInterval(None, None, None)
-    sides = (ShareWithInterval(*(np.array([max(end, 0.0)]) for end in side)) for side in (one, other))
+    sides = (
+        ShareWithInterval(*(np.array([max(end, 0.0)]) for end in side)) for side in (one, other)
+    )
     low, high = (float(end[0]) for end in ratio_of_shares(*sides))
-    return SizeWithInterval(max(one.value, 0.0) / other.value, low, high if isfinite(high) else None)
+    return SizeWithInterval(
+        max(one.value, 0.0) / other.value, low, high if isfinite(high) else None
+    )
 
 
 def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.DataFrame:
@@ -126,7 +138,9 @@ def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.D
         return own
     renamed = (pl.col(name).name.suffix("_0") for name in ends)
     alone = intervals.filter(pl.col("control").is_null()).select(*keys, *renamed)
-    joined = own.join(alone.unique(keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    joined = own.join(
+        alone.unique(keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
     return joined.with_columns(
         pl.when(with_control).then(f"{name}_0").otherwise(name).alias(name) for name in ends
     ).drop(f"{name}_0" for name in ends)

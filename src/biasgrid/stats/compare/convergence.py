@@ -30,7 +30,25 @@ NO_DIFFERENCES = "all differences are 0"
 NUMBER = ["dataset", "measure", "options"]
 GROUP_KEYS = ("subject_group", "subject")
 """What groups are called where numbers are of one group alone; the first that a dataset has."""
-FREE = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0, 100.0, float("inf"))
+FREE = (
+    1.0,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+    12.0,
+    15.0,
+    20.0,
+    30.0,
+    50.0,
+    100.0,
+    float("inf"),
+)
 """The degrees of freedom that are tried for intervals over several factors."""
 SMALLEST_P, LARGEST_P = 1e-12, 0.9
 """Nearer to 0 or 1, a p says nothing of degrees of freedom."""
@@ -55,7 +73,10 @@ class GroupNumbers(NamedTuple):
 
 
 def convergence(
-    measures: pl.DataFrame, datasets: Mapping[str, tuple[str, str]], level: float, intervals: pl.DataFrame | None = None
+    measures: pl.DataFrame,
+    datasets: Mapping[str, tuple[str, str]],
+    level: float,
+    intervals: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Correlates what datasets of different families say of the same groups.
 
@@ -70,7 +91,10 @@ def convergence(
     Returns:
         Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one model at least.
     """
-    is_wanted = [(pl.col("dataset") == of) & (pl.col("measure") == name) for of, (_, name) in datasets.items()]
+    is_wanted = [
+        (pl.col("dataset") == of) & (pl.col("measure") == name)
+        for of, (_, name) in datasets.items()
+    ]
     wanted = measures.filter(pl.any_horizontal(pl.lit(value=False), *is_wanted))
     rows_of_datasets = with_variances(against_zero(wanted, intervals), 1 - level)
     numbers = [
@@ -98,13 +122,18 @@ def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
     numbered = measures.with_columns(variance=pl.col("se") ** 2)
     parts = []
     for _, rows in numbered.group_by("model", *NUMBER, maintain_order=True):
-        low, high, p = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high", "p"))
+        low, high, p = (
+            rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            for name in ("low", "high", "p")
+        )
         found = pl.Series(variances_of_intervals(low, high, p, alpha)).fill_nan(None)
         parts.append(rows.with_columns(variance=pl.coalesce("variance", found)))
     return pl.concat(parts) if parts else numbered
 
 
-def variances_of_intervals(low: FloatArray, high: FloatArray, p: FloatArray, alpha: float) -> FloatArray:
+def variances_of_intervals(
+    low: FloatArray, high: FloatArray, p: FloatArray, alpha: float
+) -> FloatArray:
     """Returns the variances of numbers of a kind, whose interval and p are over several factors.
 
     The half width at alpha is h(alpha), and p is where h(p) is the number's size; h is nearly a t quantile times the
@@ -132,25 +161,39 @@ def variances_of_intervals(low: FloatArray, high: FloatArray, p: FloatArray, alp
 
 def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
     """Yields how models treat the groups of a dataset, by the options of a measure and its bias types."""
-    rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure).drop_nulls("value")
+    rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure).drop_nulls(
+        "value"
+    )
     pairs = rows.drop_nulls(["group", "other"])
     if len(pairs):
         table = effects_of_pairs(pairs)
     else:
         single = [
-            rows.drop_nulls(key).filter(pl.col(other).is_null() for other in MEASURE_KEYS if other != key)
+            rows.drop_nulls(key).filter(
+                pl.col(other).is_null() for other in MEASURE_KEYS if other != key
+            )
             for key in GROUP_KEYS
         ]
-        key, found = next(((key, each) for key, each in zip(GROUP_KEYS, single, strict=True) if len(each)), ("", None))
+        key, found = next(
+            ((key, each) for key, each in zip(GROUP_KEYS, single, strict=True) if len(each)),
+            ("", None),
+        )
         if found is None:
             return
         table = found.select(*NUMBER, "model", "bias_type", "value", group=key, variance="variance")
-    for (_, options, _), part in table.group_by("measure", "options", "bias_type", maintain_order=True):
-        groups, models = (part[name].unique(maintain_order=True).to_list() for name in ("group", "model"))
+    for (_, options, _), part in table.group_by(
+        "measure", "options", "bias_type", maintain_order=True
+    ):
+        groups, models = (
+            part[name].unique(maintain_order=True).to_list() for name in ("group", "model")
+        )
         wide = np.full((2, len(models), len(groups)), np.nan)
         for row in part.iter_rows(named=True):
             place = models.index(row["model"]), groups.index(row["group"])
-            wide[0][place], wide[1][place] = row["value"], np.nan if row["variance"] is None else row["variance"]
+            wide[0][place], wide[1][place] = (
+                row["value"],
+                np.nan if row["variance"] is None else row["variance"],
+            )
         yield GroupNumbers((dataset, measure, str(options)), groups, models, wide[0], wide[1])
 
 
@@ -169,18 +212,24 @@ def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def correlation_rows(one: GroupNumbers, other: GroupNumbers, alpha: float) -> Iterator[dict[str, object]]:
+def correlation_rows(
+    one: GroupNumbers, other: GroupNumbers, alpha: float
+) -> Iterator[dict[str, object]]:
     """Yields the row of two numbers that have enough groups in common in some model."""
-    folded = [{fold_name(name): place for place, name in enumerate(side.groups)} for side in (one, other)]
+    folded = [
+        {fold_name(name): place for place, name in enumerate(side.groups)} for side in (one, other)
+    ]
     shared = [name for name in folded[0] if name in folded[1]]
     models = [name for name in one.models if name in other.models]
     if len(shared) < FEWEST_GROUPS or not models:
         return
     sides = [
-        [each[[side.models.index(name) for name in models]][:, [places[name] for name in shared]]
-         for each in (side.values, side.variances)]
+        [
+            each[[side.models.index(name) for name in models]][:, [places[name] for name in shared]]
+            for each in (side.values, side.variances)
+        ]
         for side, places in zip((one, other), folded, strict=True)
-    ]  # fmt: skip
+    ]
     known = ~np.isnan(sides[0][0]) & ~np.isnan(sides[1][0])
     enough = known.sum(axis=1) >= FEWEST_GROUPS
     if not enough.any():
@@ -189,7 +238,10 @@ def correlation_rows(one: GroupNumbers, other: GroupNumbers, alpha: float) -> It
     ranks = [ranks_within(side) for side in values]
     value = correlation_of(*ranks)
     without = np.array(
-        [correlation_of(*(np.delete(each, group, axis=1) for each in ranks)) for group in range(len(shared))]
+        [
+            correlation_of(*(np.delete(each, group, axis=1) for each in ranks))
+            for group in range(len(shared))
+        ]
     )
     reliabilities = [reliability(side[0][enough], side[1][enough]) for side in sides]
     ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(shared))
@@ -198,12 +250,15 @@ def correlation_rows(one: GroupNumbers, other: GroupNumbers, alpha: float) -> It
     yield {
         **dict(zip(NUMBER, one.name, strict=True)),
         **{f"other_{key}": name for key, name in zip(NUMBER, other.name, strict=True)},
-        "value": value if is_known else None, "low": low, "high": high,
+        "value": value if is_known else None,
+        "low": low,
+        "high": high,
         "ceiling": None if np.isnan(ceiling) else ceiling,
         "corrected": value / ceiling if is_known and ceiling > 0 else None,
         "reason": None if is_known else NO_DIFFERENCES,
-        "models": int(enough.sum()), "groups": len(shared),
-    }  # fmt: skip
+        "models": int(enough.sum()),
+        "groups": len(shared),
+    }
 
 
 def ranks_within(values: FloatArray) -> FloatArray:
@@ -233,7 +288,9 @@ def rank_correlation(correlation: float, groups: int) -> float:
     return float(6 / (np.pi * (groups + 1)) * angles)
 
 
-def interval_of(value: float, without: FloatArray, alpha: float) -> tuple[float | None, float | None]:
+def interval_of(
+    value: float, without: FloatArray, alpha: float
+) -> tuple[float | None, float | None]:
     """Returns both ends of the interval over groups: jackknife of the artanh, None where a correlation is 1 or -1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z, all_z = np.arctanh(value), np.arctanh(without)

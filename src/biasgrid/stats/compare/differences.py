@@ -22,9 +22,7 @@ from biasgrid.stats.shares import difference_of_shares
 from biasgrid.tables.claims.marks import Mark, mark_of
 from biasgrid.tables.comparison import PARTS_KEPT
 
-NO_DIFFERENCE_INTERVAL = (
-    "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
-)
+NO_DIFFERENCE_INTERVAL = "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
 MarksOfMeasures = Mapping[str, Sequence[Mark]]
 """By measure, of those that have marks."""
 
@@ -77,17 +75,25 @@ class Differences:
     @property
     def sources(self) -> list[VarianceSource]:
         """All that they vary with, flat."""
-        return [VarianceSource(each.variance.ravel(), each.df.ravel()) for each in (self.source, *self.others.sources)]
+        return [
+            VarianceSource(each.variance.ravel(), each.df.ravel())
+            for each in (self.source, *self.others.sources)
+        ]
 
 
 def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
     """Says whether the clusters of two cells are the same, so that each can be left out of both."""
-    is_alike = one.templates is not None and one.templates == other.templates and one.units == other.units
+    is_alike = (
+        one.templates is not None and one.templates == other.templates and one.units == other.units
+    )
     return is_alike and len({*clusters}) == 1
 
 
 def differences_of(
-    numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair], settings: StatisticsSettings
+    numbers: CellNumbersMatrix,
+    kind: HypothesisFamily,
+    pairs: Sequence[Pair],
+    settings: StatisticsSettings,
 ) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
@@ -120,14 +126,18 @@ def differences_of(
             centre[place] = np.where(np.isnan(values[place]), np.nan, compared.centre)
             clusters[place] = (columns[..., 1::2] > 0).sum(axis=1).min(axis=1)
         elif pair.paired:
-            source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), keys, kind)
+            source, clusters[place] = over_clusters(
+                without_of_pair(numbers, kind, pair), keys, kind
+            )
         else:
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
     source, others = VarianceSource(variance, df), others_of_kind(numbers, kind, pairs)
     sources = [source, *others.sources]
-    p = p_values(centre.ravel(), [VarianceSource(*(each.ravel() for each in one)) for one in sources]).reshape(shape)
+    p = p_values(
+        centre.ravel(), [VarianceSource(*(each.ravel() for each in one)) for one in sources]
+    ).reshape(shape)
     p = np.where(np.isnan(p), p, np.fmax(p, least_p))
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
     # All parts of a pair are tested together, or all pairs.
@@ -135,14 +145,23 @@ def differences_of(
         q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
         own_sources = [VarianceSource(each.variance[tests], each.df[tests]) for each in sources]
         within = -limit[tests], limit[tests]
-        low[tests], high[tests] = selected_ends(centre[tests], q[tests], own_sources, within, settings.alpha)
-    return Differences(kind, values, centre, limit, source, others, clusters, p, q, familywise, (low, high))
+        low[tests], high[tests] = selected_ends(
+            centre[tests], q[tests], own_sources, within, settings.alpha
+        )
+    return Differences(
+        kind, values, centre, limit, source, others, clusters, p, q, familywise, (low, high)
+    )
 
 
-def others_of_kind(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]) -> OtherFactors:
+def others_of_kind(
+    numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]
+) -> OtherFactors:
     """Returns how the differences of a kind vary with other factors, shape (pairs, numbers)."""
     names = numbers.names[kind.rows]
-    found = [other_factors(names, numbers.over_more[pair.one], numbers.over_more[pair.other]) for pair in pairs]
+    found = [
+        other_factors(names, numbers.over_more[pair.one], numbers.over_more[pair.other])
+        for pair in pairs
+    ]
     most = max(found, key=lambda each: len(each.sources))
     nothing = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
     each = [[*own.sources, *[nothing] * (len(most.sources) - len(own.sources))] for own in found]
@@ -153,7 +172,9 @@ def others_of_kind(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Se
     return OtherFactors(stacked, most.name)
 
 
-def over_clusters(without: FloatArray, keys: pl.DataFrame, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
+def over_clusters(
+    without: FloatArray, keys: pl.DataFrame, kind: HypothesisFamily
+) -> tuple[VarianceSource, IntArray]:
     """Returns how much numbers vary with clusters, and how many clusters they have.
 
     Args:
@@ -168,10 +189,14 @@ def over_clusters(without: FloatArray, keys: pl.DataFrame, kind: HypothesisFamil
         counted = crossing_of(keys, without).counted
         return moderate_variances(variance, clusters.astype(np.float64), counted)[0], clusters
     # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
-    return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
+    return VarianceSource(
+        np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)
+    ), clusters
 
 
-def shares_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray | None:
+def shares_of_pair(
+    numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
+) -> FloatArray | None:
     """Returns what the shares of a pair count in each cluster, None where a number of the kind is no share.
 
     Returns:
@@ -183,12 +208,17 @@ def shares_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pai
         known, clusters = numbers.shares[place], numbers.without[place].shape[1]
         if not known.keys() >= {*kind.rows[~np.isnan(numbers.values[place, kind.rows])].tolist()}:
             return None
-        sides.append(np.stack([known.get(row, np.zeros((clusters, 2))) for row in kind.rows.tolist()]))
+        sides.append(
+            np.stack([known.get(row, np.zeros((clusters, 2))) for row in kind.rows.tolist()])
+        )
     if not any(side.any() for side in sides):
         return None
     if pair.paired:
         return np.concatenate(sides, axis=2)
-    one, other = (np.pad(side, [(0, 0), (0, 0), ends]) for side, ends in zip(sides, ((0, 2), (2, 0)), strict=True))
+    one, other = (
+        np.pad(side, [(0, 0), (0, 0), ends])
+        for side, ends in zip(sides, ((0, 2), (2, 0)), strict=True)
+    )
     return np.concatenate([one, other], axis=1)
 
 
@@ -232,7 +262,9 @@ def comparison_rows(
     source = found.sources[0]
     flat, p = found.values.ravel(), found.p.ravel()
     limit = found.limit.ravel()
-    low, high = interval_ends(found.centre.ravel(), half_width(found.sources, settings.alpha), (-limit, limit))
+    low, high = interval_ends(
+        found.centre.ravel(), half_width(found.sources, settings.alpha), (-limit, limit)
+    )
     # An interval without 0 is a test that finds something.
     low, high = (
         np.where(p > settings.alpha, np.minimum(low, 0), low),
@@ -244,26 +276,39 @@ def comparison_rows(
     order = np.lexsort((row, -size, chosen))
     chosen, row, place = chosen[order], row[order], place[order]
     columns = {
-        "difference": flat, "low": low, "high": high,
-        "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
+        "difference": flat,
+        "low": low,
+        "high": high,
+        "selected_low": found.selected[0].ravel(),
+        "selected_high": found.selected[1].ravel(),
         "se": np.sqrt(source.variance) * (np.nan if found.others.name else 1),
         "df": np.where(np.isnan(low) | bool(found.others.name), np.nan, source.df),
-        "p": p, "q": found.q.ravel(), "holm": found.holm.ravel(),
-    }  # fmt: skip
+        "p": p,
+        "q": found.q.ravel(),
+        "holm": found.holm.ravel(),
+    }
     sides = {
-        side: pl.Series(numbers.values[np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]])
+        side: pl.Series(
+            numbers.values[
+                np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]
+            ]
+        )
         for side in ("one", "other")
     }
     known = pl.Series(~np.isnan(flat[place]))
     names = numbers.names[found.kind.rows[row]]
-    declared = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    declared = (
+        () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    )
     # All other marks are those of intervals, which stand in the summary.
     ranges = [mark for mark in declared if mark.original]
     letters = {
         name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))
     }
-    asked = [differences_in_asking([cells[pair.one].asked, cells[pair.other].asked]) for pair in pairs]
+    asked = [
+        differences_in_asking([cells[pair.one].asked, cells[pair.other].asked]) for pair in pairs
+    ]
     of_pairs = pl.DataFrame(
         {
             "model": [cells[pair.one].model for pair in pairs],
@@ -281,25 +326,42 @@ def comparison_rows(
         clusters=pl.when(known).then(pl.Series(found.clusters.ravel()[place])),
         other_factors=pl.when(known).then(pl.lit(found.others.name or None, pl.String)),
         paired=pl.when(known).then("paired"),
-        reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
+        reason=reasons(
+            found,
+            numbers,
+            cells,
+            [pairs[each] for each in chosen.tolist()],
+            row,
+            np.isnan(low[place]),
+        ),
     )
 
 
-def rows_to_keep(found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]) -> BoolArray:
+def rows_to_keep(
+    found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]
+) -> BoolArray:
     """Says which differences are kept one by one, shape (pairs, numbers)."""
     if not found.kind.is_of_parts:
         present = numbers.has_number[:, found.kind.rows]
-        return np.array([present[pair.one] | present[pair.other] for pair in pairs]).reshape(found.values.shape)
+        return np.array([present[pair.one] | present[pair.other] for pair in pairs]).reshape(
+            found.values.shape
+        )
     size = np.where(np.isnan(found.values), -1, np.abs(found.values))
     largest = np.zeros(size.shape, dtype=np.bool_)
-    np.put_along_axis(largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1)
+    np.put_along_axis(
+        largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1
+    )
     return (largest | (found.q <= SIGNIFICANT)) & (size >= 0)
 
 
 def reasons(
-    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
-    rows: IntArray, unknown: BoolArray,
-) -> pl.Series:  # fmt: skip
+    found: Differences,
+    numbers: CellNumbersMatrix,
+    cells: Sequence[ComparedCell],
+    pairs: Sequence[Pair],
+    rows: IntArray,
+    unknown: BoolArray,
+) -> pl.Series:
     """Says why some differences, or their intervals, are not known, null where they are.
 
     Args:

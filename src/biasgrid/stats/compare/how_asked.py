@@ -24,7 +24,11 @@ UNLIKE_PROBABILITY = 2.0
 UNLIKE_ROOM = 1.5
 """Shares are not compared where the ratio of their room is larger."""
 SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
-    PROBABILITY: (UNLIKE_PROBABILITY, "answer probabilities", ("gamma", "mu_corrected", "strength")),
+    PROBABILITY: (
+        UNLIKE_PROBABILITY,
+        "answer probabilities",
+        ("gamma", "mu_corrected", "strength"),
+    ),
     ROOM: (UNLIKE_ROOM, "room of shares", ("share_gamma", "share_mu_corrected", "share_strength")),
 }
 """Of each scale its largest ratio, its name, and the measures that grow with it."""
@@ -44,14 +48,22 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     # Only of models that write is it recorded how their options were scored.
     asked = {SCORING: predictions.get("scored_by") or predictions.get("scoring")}
     # Only what is said of a server names an API.
-    apis = [said["api"] for said in predictions.values() if isinstance(said, Mapping) and "api" in said]
+    apis = [
+        said["api"] for said in predictions.values() if isinstance(said, Mapping) and "api" in said
+    ]
     of_server = None if not apis else PLAIN if apis[0] == "completions" else TEMPLATE
     asked[PROMPT] = predictions.get(PROMPT) or of_server
     written = predictions.get("generation") or {}
     asked |= {name: written.get(name) for name in OF_WRITING}
     wholes = measures.filter(pl.col(key).is_null() for key in MEASURE_KEYS)
-    shares = wholes.filter(pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])).drop_nulls("value")
-    asked |= dict(shares.unique("measure", keep="first", maintain_order=True).select("measure", "value").iter_rows())
+    shares = wholes.filter(pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])).drop_nulls(
+        "value"
+    )
+    asked |= dict(
+        shares.unique("measure", keep="first", maintain_order=True)
+        .select("measure", "value")
+        .iter_rows()
+    )
     return {name: value for name, value in asked.items() if value is not None}
 
 
@@ -66,7 +78,9 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
     for name in ACROSS:
         if name not in across and one.get(name) != other.get(name):
             what = "scored" if name == SCORING else "asked"
-            return f"{what} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
+            return (
+                f"{what} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
+            )
     return None
 
 

@@ -24,7 +24,11 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
     """
-    means = [part for part in parts if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)]
+    means = [
+        part
+        for part in parts
+        if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)
+    ]
     return [part for part in means if is_of_groups(part) or {PERSONS, FORMATS} & {*part.along}]
 
 
@@ -62,7 +66,9 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
     """
     sides = [parts_of_numbers(names, parts) for parts in (one, other)]
     # Numbers of a kind may be of several parts, such as one for each bias type.
-    of_parts = [found for part in sides[0] if (found := factors_of_part(names, part, sides[1])) is not None]
+    of_parts = [
+        found for part in sides[0] if (found := factors_of_part(names, part, sides[1])) is not None
+    ]
     return join_parts(of_parts, len(names))
 
 
@@ -100,7 +106,9 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
     kind = ["measure", "options"]
     kinds, rows = {*names.select(kind).rows()}, names.select(ROW).rows()
     placed = []
-    for part in (part for part in parts if len(part.keys) and part.keys.select(kind).row(0) in kinds):
+    for part in (
+        part for part in parts if len(part.keys) and part.keys.select(kind).row(0) in kinds
+    ):
         place = {row: number for number, row in enumerate(part.keys.select(ROW).rows())}
         places = np.array([place.get(row, -1) for row in rows], dtype=np.int64)
         if (places >= 0).any():
@@ -108,7 +116,9 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
     return placed
 
 
-def factors_of_part(names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]) -> FactorsOfPart | None:
+def factors_of_part(
+    names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]
+) -> FactorsOfPart | None:
     """Returns how differences of two models vary that are of a part of the one; None where the other has none.
 
     Args:
@@ -132,7 +142,11 @@ def factors_of(apart: Sums) -> OtherFactors:
     of_persons = [] if persons is None else [persons]
     formats = sources_of_formats(apart, may_grow=False)
     words = ("terms" if PAIR_OF_LISTS in apart.along else "names", PERSONS, FORMATS)
-    called = [word for word, sources in zip(words, (of_groups, of_persons, formats), strict=True) if sources]
+    called = [
+        word
+        for word, sources in zip(words, (of_groups, of_persons, formats), strict=True)
+        if sources
+    ]
     return OtherFactors([*of_groups, *of_persons, *formats], " x ".join(called))
 
 
@@ -143,7 +157,11 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
         parts: the parts.
         count: how many numbers there are.
     """
-    most = max((part.factors for part in parts), key=lambda factors: len(factors.sources), default=NO_OTHER_FACTORS)
+    most = max(
+        (part.factors for part in parts),
+        key=lambda factors: len(factors.sources),
+        default=NO_OTHER_FACTORS,
+    )
     sources = [VarianceSource(np.full(count, np.nan), np.zeros(count)) for _ in most.sources]
     for rows, factors in (part for part in parts if part.factors.sources):
         # A part with fewer sources does not vary with the others.
@@ -169,7 +187,10 @@ def difference_of_models(
     along = {}
     for factor in [factor for factor in one.along if factor in other.along]:
         units = list(dict.fromkeys([*one.along[factor].units, *other.along[factor].units]))
-        sides = [aligned(part.along[factor], units, of) for part, of in ((one, places), (other, other_places))]
+        sides = [
+            aligned(part.along[factor], units, of)
+            for part, of in ((one, places), (other, other_places))
+        ]
         along[factor] = Along(units, difference_of_units(*sides))
     return replace(one, keys=names, along=along)
 

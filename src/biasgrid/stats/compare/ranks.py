@@ -51,9 +51,12 @@ class RankedNumber(NamedTuple):
 
 
 def order_of(
-    found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair], fair: float | None,
+    found: Differences,
+    numbers: CellNumbersMatrix,
+    pairs: Sequence[Pair],
+    fair: float | None,
     settings: StatisticsSettings,
-) -> RankedNumber:  # fmt: skip
+) -> RankedNumber:
     """Returns a number of whole cells, ready for ranks.
 
     Of a signed number one size is larger than another if the number is larger in direction than the other and than the
@@ -74,11 +77,17 @@ def order_of(
     # The mirror images of all cells stand behind these.
     count = len(values)
     mirrored = [pair._replace(other=pair.other + count) for pair in pairs]
-    sums = differences_of(with_mirror_images(numbers, found.kind, fair), found.kind, mirrored, settings)
-    return RankedNumber(row, np.abs(values - fair), differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0]))
+    sums = differences_of(
+        with_mirror_images(numbers, found.kind, fair), found.kind, mirrored, settings
+    )
+    return RankedNumber(
+        row, np.abs(values - fair), differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0])
+    )
 
 
-def with_mirror_images(numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float) -> CellNumbersMatrix:
+def with_mirror_images(
+    numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float
+) -> CellNumbersMatrix:
     """Returns cells and, behind them, the same cells with the numbers of a kind mirrored at a value."""
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
@@ -113,9 +122,13 @@ def mirrored_units(part: Sums) -> Sums:
 
 
 def ranks_of(
-    order: RankedNumber, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
-    sets: Sequence[int], settings: StatisticsSettings,
-) -> Iterator[pl.DataFrame]:  # fmt: skip
+    order: RankedNumber,
+    numbers: CellNumbersMatrix,
+    cells: Sequence[ComparedCell],
+    pairs: Sequence[Pair],
+    sets: Sequence[int],
+    settings: StatisticsSettings,
+) -> Iterator[pl.DataFrame]:
     """Yields rows of `RANKS` of a number of whole cells, set by set; nothing of single models.
 
     Args:
@@ -128,7 +141,11 @@ def ranks_of(
     """
     name = numbers.names[order.row].select("measure", "options", "bias_type")
     for number in sorted({*sets} - {-1}):
-        members = [place for place, own in enumerate(sets) if own == number and numbers.has_number[place, order.row]]
+        members = [
+            place
+            for place, own in enumerate(sets)
+            if own == number and numbers.has_number[place, order.row]
+        ]
         if len(members) < 2:
             continue
         larger = significantly_larger(order, pairs, members, settings.alpha)
@@ -141,10 +158,14 @@ def ranks_of(
         yield name.join(rows, how="cross")
 
 
-def significantly_larger(order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
+def significantly_larger(
+    order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float
+) -> BoolArray:
     """Says which models are significantly larger than which (Holm's tests of all pairs); shape (members, members)."""
     place = {member: position for position, member in enumerate(members)}
-    chosen = [number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place]
+    chosen = [
+        number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place
+    ]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)
     for number, p in zip(chosen, holm(order.p[chosen]), strict=True):
         if p <= alpha:

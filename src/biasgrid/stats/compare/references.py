@@ -42,9 +42,21 @@ class StoredFigure(Section):
     tolerance: float | None = None
     low: float | None = None
     high: float | None = None
-    mark: Literal[
-        "A", "B", "C", "D", "A to B", "A to C", "A to D", "B to C", "B to D", "C to D",
-    ] | None = None  # fmt: skip
+    mark: (
+        Literal[
+            "A",
+            "B",
+            "C",
+            "D",
+            "A to B",
+            "A to C",
+            "A to D",
+            "B to C",
+            "B to D",
+            "C to D",
+        ]
+        | None
+    ) = None
 
     @model_validator(mode="after")
     def _says_something(self) -> StoredFigure:
@@ -118,7 +130,9 @@ class ReferenceNumbers(NamedTuple):
         if None in ends:
             return "no interval: not distinguishable"
         low, high, other_low, other_high = (float(end) for end in ends if end is not None)
-        return "above" if low > other_high else "below" if high < other_low else "not distinguishable"
+        return (
+            "above" if low > other_high else "below" if high < other_low else "not distinguishable"
+        )
 
 
 def read_references(path: str | Path) -> StoredReferences:
@@ -139,10 +153,16 @@ def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReference
     Raises:
         InputError: see `read_stored`.
     """
-    return {path.stem: read_references(path) for folder in folders for path in sorted(folder.glob("*.json"))}
+    return {
+        path.stem: read_references(path)
+        for folder in folders
+        for path in sorted(folder.glob("*.json"))
+    }
 
 
-def join_references(ours: StoredReferences, references: Mapping[str, StoredReferences]) -> Iterator[ReferenceNumbers]:
+def join_references(
+    ours: StoredReferences, references: Mapping[str, StoredReferences]
+) -> Iterator[ReferenceNumbers]:
     """Puts numbers beside those of references: of the same dataset, measure, options and bias type.
 
     Args:
@@ -155,7 +175,9 @@ def join_references(ours: StoredReferences, references: Mapping[str, StoredRefer
             cells = {cell_key(cell): cell for cell in reference.cells}
             for theirs in reference.figures:
                 if theirs.subject is None and figure_keys(theirs) == figure_keys(figure):
-                    reasons = reason_not_beside(known[cell_key(figure)], cells.get(cell_key(theirs)))
+                    reasons = reason_not_beside(
+                        known[cell_key(figure)], cells.get(cell_key(theirs))
+                    )
                     yield ReferenceNumbers(figure, theirs, reasons, file)
 
 
@@ -174,10 +196,14 @@ def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
     of_both = {text: (getattr(ours, name), getattr(theirs, name)) for name, text in KNOWN.items()}
-    return [f"{text} ({one}, not {other})" for text, (one, other) in of_both.items() if one != other]
+    return [
+        f"{text} ({one}, not {other})" for text, (one, other) in of_both.items() if one != other
+    ]
 
 
-def named_references(references: Mapping[str, StoredReferences], names: Sequence[str]) -> dict[str, StoredReferences]:
+def named_references(
+    references: Mapping[str, StoredReferences], names: Sequence[str]
+) -> dict[str, StoredReferences]:
     """Returns some references alone.
 
     Args:
@@ -198,4 +224,7 @@ def named_references(references: Mapping[str, StoredReferences], names: Sequence
         file: [one for one in stored.figures if wanted & {file.casefold(), one.label.casefold()}]
         for file, stored in references.items()
     }
-    return {file: references[file].model_copy(update={"figures": figures}) for file, figures in chosen.items()}
+    return {
+        file: references[file].model_copy(update={"figures": figures})
+        for file, figures in chosen.items()
+    }

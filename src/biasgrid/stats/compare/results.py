@@ -58,7 +58,9 @@ class Difference(NamedTuple):
         return " ".join(text for text in texts[0] if text) if texts else None
 
 
-def compare_two_models(results: Path, one: str, other: str, dataset: str | None) -> list[Difference]:
+def compare_two_models(
+    results: Path, one: str, other: str, dataset: str | None
+) -> list[Difference]:
     """Returns how two models of a run differ, on all datasets that both answered, or on one.
 
     Args:
@@ -77,11 +79,15 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
     rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
     known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
     if not known:
-        raise UserError(f"{results} compares no models; `biasgrid summary {results}` shows which models were measured")
+        raise UserError(
+            f"{results} compares no models; `biasgrid summary {results}` shows which models were measured"
+        )
     for name in (one, other):
         refuse_unknown(name, known, f"{results}: no model", dataset)
     if one == other:
-        raise UserError(f"{one!r} is given twice; expected two different models, or another folder of results")
+        raise UserError(
+            f"{one!r} is given twice; expected two different models, or another folder of results"
+        )
     found = []
     for name in names:
         chosen = rows_of_pair(rows.filter(dataset=name), one, other)
@@ -98,9 +104,19 @@ def rows_of_pair(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Returns the rows of two models, one minus other, in whichever order the table has them."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
-    negated = {name: -pl.col(twin) for low, high in INTERVAL_ENDS.items() for name, twin in ((low, high), (high, low))}
-    exchanged = {name: pl.col(twin) for one, two in SIDE_COLUMNS.items() for name, twin in ((one, two), (two, one))}
-    return pl.concat([forward, backward.with_columns(difference=-pl.col("difference"), **negated, **exchanged)])
+    negated = {
+        name: -pl.col(twin)
+        for low, high in INTERVAL_ENDS.items()
+        for name, twin in ((low, high), (high, low))
+    }
+    exchanged = {
+        name: pl.col(twin)
+        for one, two in SIDE_COLUMNS.items()
+        for name, twin in ((one, two), (two, one))
+    }
+    return pl.concat(
+        [forward, backward.with_columns(difference=-pl.col("difference"), **negated, **exchanged)]
+    )
 
 
 def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterator[Difference]:
@@ -144,10 +160,14 @@ def compared_datasets(results: Path) -> list[str]:
         UserError: there is no such folder, or there are none.
     """
     if not results.is_dir():
-        raise UserError(f"there is no folder {results}; expected the `results` of a config that was run")
+        raise UserError(
+            f"there is no folder {results}; expected the `results` of a config that was run"
+        )
     names = sorted(path.stem for path in results.glob("comparisons/*.parquet"))
     if not names:
-        raise UserError(f"there is no {results}/comparisons; expected a finished run of this version")
+        raise UserError(
+            f"there is no {results}/comparisons; expected a finished run of this version"
+        )
     return names
 
 
@@ -159,7 +179,10 @@ def models_of(results: Path, dataset: str) -> list[str]:
 def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
     """Reads cells of a run."""
     folders = [results / name / dataset for name in ("sums", "measures", "design")]
-    return [read_compared_cell(model, *(folder / f"{model}.parquet" for folder in folders)) for model in models]
+    return [
+        read_compared_cell(model, *(folder / f"{model}.parquet" for folder in folders))
+        for model in models
+    ]
 
 
 def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
@@ -187,4 +210,6 @@ def refuse_unknown(name: str, known: Sequence[str], problem: str, dataset: str |
     """
     if name not in known:
         where = f" on {dataset!r}" if dataset else ""
-        raise UserError(f"{problem} {name!r}{where}{nearest_name(name, known)}; expected {one_of(known)}")
+        raise UserError(
+            f"{problem} {name!r}{where}{nearest_name(name, known)}; expected {one_of(known)}"
+        )

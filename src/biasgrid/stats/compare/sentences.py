@@ -29,7 +29,8 @@ def difference_sentences(found: Difference, measures: Collection[tuple[str, str]
     wholes = [
         row
         for row in found.rows.iter_rows(named=True)
-        if (row["measure"], row["options"]) in measures and all(row[key] is None for key in OF_PARTS)
+        if (row["measure"], row["options"]) in measures
+        and all(row[key] is None for key in OF_PARTS)
     ]
     if not any(row["difference"] is not None for row in wholes):
         reasons = [row["reason"] for row in wholes if row["reason"]]
@@ -46,7 +47,9 @@ def difference_sentence(row: Mapping[str, Any], found: Difference) -> str:
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
     ends = f"{format_number(row['low'])} to {format_number(row['high'])}"
-    interval = f"difference {format_number(row['difference'])}, {100 * found.level:g} % interval {ends}"
+    interval = (
+        f"difference {format_number(row['difference'])}, {100 * found.level:g} % interval {ends}"
+    )
     if row["q"] is None or row["q"] > SIGNIFICANT:
         return f"not distinguishable ({values}; {interval})"
     place = "above" if row["difference"] > 0 else "below"

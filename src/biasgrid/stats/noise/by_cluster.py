@@ -11,7 +11,13 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
-from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, signed_root, strength_of
+from biasgrid.stats.null import (
+    Statistic,
+    corrected_statistic,
+    null_mean_of,
+    signed_root,
+    strength_of,
+)
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, Sums, leave_one_out, mean
 
@@ -43,7 +49,11 @@ class ByCluster:
         """Leaves out the associations that a single cluster asks for; for arrays, see the attributes."""
         clusters = (counts > 0).sum(axis=-1, keepdims=True)
         known = clusters >= FEWEST_CLUSTERS_WITH_NOISE
-        return cls(np.where(known, sums, 0), np.where(known, counts, 0), int(((clusters > 0) & ~known).sum()))
+        return cls(
+            np.where(known, sums, 0),
+            np.where(known, counts, 0),
+            int(((clusters > 0) & ~known).sum()),
+        )
 
     @property
     def known(self) -> int:
@@ -73,7 +83,10 @@ class ByCluster:
     def without(self, cluster: int) -> ByCluster:
         """Returns what is left without a cluster; how much formats differ is known from all of them."""
         kept = np.arange(self.clusters) != cluster
-        return replace(ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]), by_format=self.by_format)
+        return replace(
+            ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]),
+            by_format=self.by_format,
+        )
 
     @classmethod
     def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
@@ -102,7 +115,11 @@ class ByCluster:
 
     def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds, NaN where too few associations are known."""
-        return corrected_statistic(self.means, self.values, name) if self.is_representative else float("nan")
+        return (
+            corrected_statistic(self.means, self.values, name)
+            if self.is_representative
+            else float("nan")
+        )
 
     def null_mean(self, name: Statistic) -> float:
         """Returns what noise alone makes of mu or eta, NaN where too few associations are known."""
@@ -110,7 +127,11 @@ class ByCluster:
 
     def strength(self) -> float:
         """Returns the size of associations without noise, NaN where too few of them are known."""
-        return strength_of(self.sums, self.counts, self.format_variance) if self.is_representative else float("nan")
+        return (
+            strength_of(self.sums, self.counts, self.format_variance)
+            if self.is_representative
+            else float("nan")
+        )
 
     @property
     def format_variance(self) -> FloatArray | float:
@@ -145,7 +166,9 @@ def size_without_clusters(
     return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
 
-def size_row(part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings) -> dict[str, Any]:
+def size_row(
+    part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings
+) -> dict[str, Any]:
     """Returns a size of associations with its interval: over clusters, and of a strength over prompt formats, too.
 
     Args:
@@ -161,7 +184,11 @@ def size_row(part: ByCluster, size: tuple[str, float, FloatArray], settings: Sta
 
 
 def interval_row(
-    measure: str, value: float, without: FloatArray, settings: StatisticsSettings, formats: FloatArray | None = None
+    measure: str,
+    value: float,
+    without: FloatArray,
+    settings: StatisticsSettings,
+    formats: FloatArray | None = None,
 ) -> dict[str, Any]:
     """Returns a size of the associations with its interval: jackknife over clusters, of three at least.
 
@@ -187,10 +214,18 @@ def interval_row(
         }
     sides = [without] if formats is None else [without, formats]
     if sides[-1].shape[1] < FEWEST_OF_SIZE or np.isnan(sides[-1]).any():
-        return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
+        return {
+            "measure": measure,
+            "value": value,
+            "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats",
+        }
     sources = [left_out_source(side) for side in sides]
     if not sources[0].variance[0] > 0:
-        return {"measure": measure, "value": value, "reason": f"the same without any one of {clusters} clusters"}
+        return {
+            "measure": measure,
+            "value": value,
+            "reason": f"the same without any one of {clusters} clusters",
+        }
     half = float(half_width(sources, settings.alpha)[0])
     high = value + half
     if value > 0 and all((side > 0).all() for side in sides):

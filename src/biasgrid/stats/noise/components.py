@@ -18,9 +18,15 @@ WANTED_RELIABILITY = 0.8
 """The reliability for which clusters are counted."""
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 VARIANCE_NAMES_OF_FORMATS = (
-    "subject", "association", "subject x cluster", "subject x format", "association x cluster", "association x format",
-    "subject x cluster x format", "association x cluster x format",
-)  # fmt: skip
+    "subject",
+    "association",
+    "subject x cluster",
+    "subject x format",
+    "association x cluster",
+    "association x format",
+    "subject x cluster x format",
+    "association x cluster x format",
+)
 """The same of cells with several prompt formats."""
 INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
 FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
@@ -84,16 +90,25 @@ def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
     sources = [some for count in range(utilities.ndim) for some in combinations(axes, count)]
     centred = utilities - utilities.mean(axis=0, keepdims=True)
     means = {
-        some: centred.mean(axis=tuple(axis for axis in axes if axis not in some), keepdims=True) for some in sources
+        some: centred.mean(axis=tuple(axis for axis in axes if axis not in some), keepdims=True)
+        for some in sources
     }
-    repeats = {some: prod(utilities.shape[axis] for axis in axes if axis not in some) for some in sources}
+    repeats = {
+        some: prod(utilities.shape[axis] for axis in axes if axis not in some) for some in sources
+    }
     squares, by_size = {}, sorted(sources, key=len, reverse=True)
     for some in sources:
-        parts = [(-1) ** (len(some) - len(part)) * means[part] for part in by_size if {*part} <= {*some}]
+        parts = [
+            (-1) ** (len(some) - len(part)) * means[part] for part in by_size if {*part} <= {*some}
+        ]
         free = (len(utilities) - 1) * prod(utilities.shape[axis] - 1 for axis in some)
         squares[some] = repeats[some] * (sum(parts) ** 2).sum() / free
     doubled = {
-        some: sum((-1) ** (len(more) - len(some)) * squares[more] for more in sources if {*some} <= {*more})
+        some: sum(
+            (-1) ** (len(more) - len(some)) * squares[more]
+            for more in sources
+            if {*some} <= {*more}
+        )
         / repeats[some]
         for some in sources
     }
@@ -114,7 +129,9 @@ def indices_of(components: Components, attributes: int, clusters: int) -> Indice
     if signal + noise == 0:
         return Indices(*[float("nan")] * 4)
     needed = (
-        np.ceil(WANTED_RELIABILITY / (1 - WANTED_RELIABILITY) * noise / signal - 1e-9) if signal > 0 else float("nan")
+        np.ceil(WANTED_RELIABILITY / (1 - WANTED_RELIABILITY) * noise / signal - 1e-9)
+        if signal > 0
+        else float("nan")
     )
     # Of components that are not clipped: the sum is that of means, whose subject's own part may be 0.
     of_subjects = max(components.subject + components.association / attributes, 0.0)
@@ -136,11 +153,17 @@ class PairVariance:
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
         self.pattern = self.squares[:, 3].astype(np.int64)
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
-        self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(-1, 2)
-        membership = np.asarray(cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64)
+        self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(
+            -1, 2
+        )
+        membership = np.asarray(
+            cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64
+        )
         self.counts = counts.sums @ membership
 
-    def of(self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray) -> tuple[float, float]:
+    def of(
+        self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray
+    ) -> tuple[float, float]:
         """Returns the variance of pairs and that of orders in a block.
 
         With u the utilities of a cluster, the mean over swap groups of (C - (u(x1) - u(x2)) / 2)².
@@ -193,7 +216,9 @@ def variances_of(
             continue
         own = dict(zip(VARIANCE_NAMES, components, strict=True))
         if formats > 1:
-            own = dict(zip(VARIANCE_NAMES_OF_FORMATS, crossed_components(crossed).values(), strict=True))
+            own = dict(
+                zip(VARIANCE_NAMES_OF_FORMATS, crossed_components(crossed).values(), strict=True)
+            )
         rest = dict(zip(("pair", "order"), pair.of(scale, gamma, attributes, pattern), strict=True))
         variances = own | rest
         total = sum(max(each, 0.0) for each in variances.values())
@@ -201,8 +226,13 @@ def variances_of(
             share = max(variance, 0.0) / total if total else None
             yield {"block": number, "name": name, "value": variance, "share": share}
         indices = dict(zip(INDEX_NAMES, indices_of(components, *by_cluster.shape[1:]), strict=True))
-        if formats > 1 and (over_formats := components_of(by_format := crossed.mean(axis=2))) is not None:
+        if (
+            formats > 1
+            and (over_formats := components_of(by_format := crossed.mean(axis=2))) is not None
+        ):
             of_formats = indices_of(over_formats, *by_format.shape[1:])
-            indices |= zip(FORMAT_INDEX_NAMES, (of_formats.template_share, of_formats.reliability), strict=True)
+            indices |= zip(
+                FORMAT_INDEX_NAMES, (of_formats.template_share, of_formats.reliability), strict=True
+            )
         for name, value in indices.items():
             yield {"block": number, "name": name, "value": value, "share": None}

@@ -15,7 +15,13 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
-from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.multiplicity import (
+    SIGNIFICANT,
+    false_discovery_rates,
+    holm,
+    selected_ends,
+    simultaneous_bounds,
+)
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import nullable
@@ -51,15 +57,22 @@ def source_columns(
         "centre": pl.Series(values),
         "fair": pl.Series(np.full(len(values), fair)),
         "variances": pl.Series(variances, dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
-        "dfs": pl.Series(dfs.astype(np.float64), dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
+        "dfs": pl.Series(
+            dfs.astype(np.float64), dtype=pl.Array(pl.Float64, len(sources))
+        ).arr.to_list(),
         "own": pl.Series(np.full(len(values), len(own))),
     }
 
 
 def corrected_columns(
-    values: FloatArray, p: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource],
-    within: tuple[float, float], settings: StatisticsSettings, fair: float,
-) -> dict[str, pl.Series]:  # fmt: skip
+    values: FloatArray,
+    p: FloatArray,
+    own: Sequence[VarianceSource],
+    shared: Sequence[VarianceSource],
+    within: tuple[float, float],
+    settings: StatisticsSettings,
+    fair: float,
+) -> dict[str, pl.Series]:
     """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected together; null: no test.
 
     Args:
@@ -107,7 +120,10 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
         free = free_numbers(rows)
         noise_free = float(((rows["value"] - rows["fair"]) ** 2 - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
         if free >= FEWEST_OF_CONTROL:
-            found.append(dict(zip(SIZE_KEYS, key, strict=True)) | {"variance": max(noise_free, 0), "df": free - 1})
+            found.append(
+                dict(zip(SIZE_KEYS, key, strict=True))
+                | {"variance": max(noise_free, 0), "df": free - 1}
+            )
     return found
 
 
@@ -123,17 +139,24 @@ def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
     """Returns the claims that are tested together with others of their kind, with `about` and their `row`."""
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
-    keys = {name: pl.lit(None, pl.String) for name in (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")}
+    keys = {
+        name: pl.lit(None, pl.String) for name in (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")
+    }
     missing = [each.alias(name) for name, each in keys.items() if name not in estimates.columns]
     rows = estimates.with_row_index("row").with_columns(missing).with_columns(about=tested_key())
     is_pair = pl.all_horizontal(pl.col(key).is_not_null() for key in GROUPS)
     return rows.filter(
-        "is_claim", pl.col("q").is_not_null(), pl.col("variances").is_not_null(), is_association() | is_pair
+        "is_claim",
+        pl.col("q").is_not_null(),
+        pl.col("variances").is_not_null(),
+        is_association() | is_pair,
     )
 
 
 def beyond_control(
-    estimates: pl.DataFrame, controls: Mapping[str, Sequence[Mapping[str, Any]]], settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    controls: Mapping[str, Sequence[Mapping[str, Any]]],
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """Sets the tested numbers of a cell beside the size of its control's: interval, p, q and bound have it in them.
 
@@ -150,17 +173,27 @@ def beyond_control(
     tests = tested_claims(estimates)
     if not sizes or tests.is_empty():
         return estimates.with_columns(control=pl.lit(None, pl.String))
-    known = pl.DataFrame(sizes, schema={**SIZE_COLUMNS, "control": pl.String}).sort("variance", descending=True)
+    known = pl.DataFrame(sizes, schema={**SIZE_COLUMNS, "control": pl.String}).sort(
+        "variance", descending=True
+    )
     largest = known.unique(SIZE_KEYS, keep="first", maintain_order=True).rename(
         {"variance": "control_variance", "df": "control_df"}
     )
-    beside = tests.drop("control", strict=False).join(largest, on=SIZE_KEYS, how="inner", maintain_order="left")
-    kinds = [with_control(rows, settings) for _, rows in beside.group_by("kind", maintain_order=True)]
+    beside = tests.drop("control", strict=False).join(
+        largest, on=SIZE_KEYS, how="inner", maintain_order="left"
+    )
+    kinds = [
+        with_control(rows, settings) for _, rows in beside.group_by("kind", maintain_order=True)
+    ]
     numbered = estimates.with_row_index("row")
     is_beside = pl.col("row").is_in(beside["row"].implode())
-    against_zero = numbered.with_columns(is_claim=pl.col("is_claim") & ~is_beside, control=pl.lit(None, pl.String))
+    against_zero = numbered.with_columns(
+        is_claim=pl.col("is_claim") & ~is_beside, control=pl.lit(None, pl.String)
+    )
     columns = against_zero.columns
-    return pl.concat([against_zero, *(rows.select(columns) for rows in kinds)], how="vertical_relaxed").drop("row")
+    return pl.concat(
+        [against_zero, *(rows.select(columns) for rows in kinds)], how="vertical_relaxed"
+    ).drop("row")
 
 
 def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
@@ -172,7 +205,9 @@ def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFra
     """
     variances, dfs = (np.stack(rows[name].to_list()) for name in ("variances", "dfs"))
     sources = [VarianceSource(*each) for each in zip(variances.T, dfs.T, strict=True)]
-    control = VarianceSource(*(rows[name].to_numpy() for name in ("control_variance", "control_df")))
+    control = VarianceSource(
+        *(rows[name].to_numpy() for name in ("control_variance", "control_df"))
+    )
     own, shared = [*sources[: rows["own"][0]], control], sources[rows["own"][0] :]
     centre, within = rows["centre"].to_numpy(), settings.range_of(str(rows["measure"][0]))
     fair = float(rows["fair"][0])
@@ -180,7 +215,9 @@ def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFra
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), within)
     # Of numbers that are the same in all clusters only the control says how they vary.
     beyond = p_values(centre - fair, [*own, *shared])
-    p = np.fmax(rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre - fair, [control]), beyond))
+    p = np.fmax(
+        rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre - fair, [control]), beyond)
+    )
     ends = {"low": np.where(p > settings.alpha, np.minimum(low, fair), low)}
     ends["high"] = np.where(p > settings.alpha, np.maximum(high, fair), high)
     return rows.with_columns(

@@ -84,7 +84,9 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
     if sums.interval == SHARES:
         found = difference_of_shares(sums.along[sums.factor].sums)
         every = np.ones(len(units), dtype=np.bool_)
-        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p, added=every)
+        return OverFactor(
+            without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p, added=every
+        )
     if sums.interval == SHARE_OF_TWO:
         return over_shares_of_two(sums)
     if sums.interval == MEAN_SHARE_OF_TWO:
@@ -93,9 +95,18 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
     is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
         source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
-        return OverFactor(without, source, units, prior, gain=gain, constant=is_constant & np.isnan(source.variance))
+        return OverFactor(
+            without,
+            source,
+            units,
+            prior,
+            gain=gain,
+            constant=is_constant & np.isnan(source.variance),
+        )
     free = (units - 1).astype(np.float64)
-    return OverFactor(without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant)
+    return OverFactor(
+        without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant
+    )
 
 
 def over_shares_of_two(sums: Sums) -> OverFactor:
@@ -103,7 +114,9 @@ def over_shares_of_two(sums: Sums) -> OverFactor:
     along = sums.along[sums.factor]
     found = shares_of_two(along.sums)
     units, every = along.present.sum(axis=1), np.ones(len(along.sums), dtype=np.bool_)
-    return OverFactor(sums.without, found.source, units, NO_PRIOR, found.centre, found.least_p, added=every)
+    return OverFactor(
+        sums.without, found.source, units, NO_PRIOR, found.centre, found.least_p, added=every
+    )
 
 
 def over_mean_shares(sums: Sums) -> OverFactor:
@@ -122,9 +135,13 @@ def over_mean_shares(sums: Sums) -> OverFactor:
     halved_variance, _ = jackknife(leave_one_out(halved, totals, mean))
     apart = mean(totals) - sums.fair
     apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
-    least_p = p_with_ties(values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)]))
+    least_p = p_with_ties(
+        values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)])
+    )
     is_few = cases.sum(axis=1) < FEWEST_CASES * units
-    source = VarianceSource(np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df))
+    source = VarianceSource(
+        np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df)
+    )
     return OverFactor(
         without,
         source,
@@ -157,7 +174,9 @@ def over_moderated(
     found = gain_of(along.sums, sums.finish, crossing)
     if found.found.any():
         gain = found.source
-        variance = without_rounding(np.where(found.found, divide(found.residual, counts), variance), units, values)
+        variance = without_rounding(
+            np.where(found.found, divide(found.residual, counts), variance), units, values
+        )
     trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
     return *moderate_variances(variance, counts, crossing.counted, trend), gain
 
@@ -176,7 +195,11 @@ def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
         return []
     if sums.interval in WITH_ADDED:
         return [over_names(sums, FORMATS)]
-    found = over_first_factor(replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow)
+    found = over_first_factor(
+        replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow
+    )
     # Formats in which numbers are all the same add nothing to what clusters tell.
-    variance = np.where(np.isnan(found.source.variance) & (found.units > 1), 0.0, found.source.variance)
+    variance = np.where(
+        np.isnan(found.source.variance) & (found.units > 1), 0.0, found.source.variance
+    )
     return [found.source._replace(variance=variance), *found.sources[1:]]

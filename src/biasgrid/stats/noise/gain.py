@@ -97,7 +97,9 @@ def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
 def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool:
     """Says whether the numbers of two rows are those of the other with the other sign."""
     one, other = (np.flatnonzero(row == each) for each in (0, 1))
-    if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(np.unique(column[one])) != len(one):
+    if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(
+        np.unique(column[one])
+    ) != len(one):
         return False
     first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
     # Numbers may all be tiny: a tolerance that is not relative to them would take any two rows for mirrored.
@@ -126,7 +128,9 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
         inside = np.flatnonzero(blocks == block)
         clusters = present[inside].any(axis=0)
         own = by_cluster[inside][:, clusters]
-        factors[np.ix_(inside, clusters)] = factors_of(own, values[inside], crossing.counted[inside])
+        factors[np.ix_(inside, clusters)] = factors_of(
+            own, values[inside], crossing.counted[inside]
+        )
         free[inside] = clusters.sum() - 1
     residuals = by_cluster - values[:, None] * factors
     residual = residual_variance(sums, finish, values, factors)
@@ -136,7 +140,9 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
         if len(inside) < FEWEST_VARIANCES:
             continue
         rows = None if crossing.row is None else crossing.row[inside]
-        noise, of_noise = noise_of_factors(residuals[inside], values[inside], residual[inside], rows)
+        noise, of_noise = noise_of_factors(
+            residuals[inside], values[inside], residual[inside], rows
+        )
         of_block = factors[inside[0]]
         spread = of_block[~np.isnan(of_block)].var(ddof=1)
         if not noise > 0:
@@ -175,7 +181,9 @@ def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -
     return divide((np.nan_to_num(by_cluster) * weights).sum(axis=0), (weights**2).sum(axis=0))
 
 
-def residual_variance(sums: FloatArray, finish: Finish, values: FloatArray, factors: FloatArray) -> FloatArray:
+def residual_variance(
+    sums: FloatArray, finish: Finish, values: FloatArray, factors: FloatArray
+) -> FloatArray:
     """Returns the variance of a cluster's value without what its factor makes of it, shape (numbers,).
 
     It is the jackknife of the sums less counts times value times factor, so that clusters of unequal size count as in
@@ -212,5 +220,7 @@ def noise_of_factors(
     weighted = np.zeros((len(subjects), residuals.shape[1]))
     np.add.at(weighted, place.reshape(-1), np.nan_to_num(residuals) * values[:, None])
     count = len(subjects)
-    of_subjects = count / (count - 1) * float((weighted**2).sum()) / (free * square**2) if count > 1 else 0.0
+    of_subjects = (
+        count / (count - 1) * float((weighted**2).sum()) / (free * square**2) if count > 1 else 0.0
+    )
     return max(noise, of_subjects), count - 1

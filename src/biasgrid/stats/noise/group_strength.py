@@ -20,7 +20,9 @@ from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums
 
 FEWEST_NAMES = 3
 """Without one of them two are left, which tell how much names differ."""
-UNKNOWN = "fewer than half of the associations of groups have two clusters, and two names of each group"
+UNKNOWN = (
+    "fewer than half of the associations of groups have two clusters, and two names of each group"
+)
 
 
 def strength_of_groups(sums: Sums) -> float:
@@ -45,7 +47,9 @@ def variance_over(factor: str, sums: Sums) -> FloatArray:
 
 def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
     """Returns the variances over clusters, names and prompt formats, but for one; shape (factors, numbers)."""
-    return np.stack([variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides])
+    return np.stack(
+        [variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides]
+    )
 
 
 def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
@@ -78,7 +82,9 @@ def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
             columns[:, place] = 0
         along = {factor: Along(names, columns) for factor, columns in own.items()}
         rest = replace(sums, along={**sums.along, **along})
-        found.append(float(root_without_noise(sums.finish(left), others + variance_over(NAMES, rest))))
+        found.append(
+            float(root_without_noise(sums.finish(left), others + variance_over(NAMES, rest)))
+        )
     return np.array(found), groups.tolist()
 
 
@@ -108,17 +114,31 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
     if FORMATS in sums.along:
         formats = strength_without_units(sums, FORMATS)
         if len(formats) < FEWEST_OF_SIZE:
-            return {**shared, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
+            return {
+                **shared,
+                "value": value,
+                "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats",
+            }
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
-        return {**shared, "value": value, "reason": "the same without any one of its clusters and names"}
+        return {
+            **shared,
+            "value": value,
+            "reason": "the same without any one of its clusters and names",
+        }
     # A size is not below 0, whatever is left of it without noise.
     high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):
         of_logs = [of_left_out(np.log(without), groups) for without, groups in sides]
         high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
-    return {**shared, "value": value, "low": float(value - half), "high": float(high), "method": "combined"}
+    return {
+        **shared,
+        "value": value,
+        "low": float(value - half),
+        "high": float(high),
+        "method": "combined",
+    }
 
 
 def of_left_out(without: FloatArray, groups: Sequence[int]) -> VarianceSource:

@@ -75,9 +75,14 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     if NAMES not in part.along:
         return SharesOverNames(ShareWithInterval(values, low, high), np.full(len(values), np.nan))
     names = half_width([over_names(of_means, NAMES)], alpha)
-    moved_low, moved_high = values - np.hypot(values - low, names), values + np.hypot(high - values, names)
+    moved_low, moved_high = (
+        values - np.hypot(values - low, names),
+        values + np.hypot(high - values, names),
+    )
     items_part = ((high - low) / 2) ** 2 / (((high - low) / 2) ** 2 + names**2)
-    return SharesOverNames(ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part)
+    return SharesOverNames(
+        ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part
+    )
 
 
 def without_sign(low: float, high: float) -> tuple[float, float]:
@@ -113,23 +118,33 @@ class Apart(NamedTuple):
 
 def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
     """Returns the difference of two of some groups."""
-    items = np.concatenate([groups.along[ITEMS].sums[place] for place in (one, other)], axis=-1)[None]
+    items = np.concatenate([groups.along[ITEMS].sums[place] for place in (one, other)], axis=-1)[
+        None
+    ]
     sources = []
     if NAMES in groups.along:
-        names = np.concatenate([groups.along[NAMES].sums[place] for place in (one, other)], axis=-1)[None]
+        names = np.concatenate(
+            [groups.along[NAMES].sums[place] for place in (one, other)], axis=-1
+        )[None]
         sources.append(lists_source(names))
     if of_shares:
         found = difference_of_shares(items)
         return Apart(found.centre, [found.source, *sources], float(found.sign_flip_p[0]))
     totals = items.sum(axis=1)
     variance, units = jackknife(leave_one_out(items, totals, DIFFERENCE.function))
-    return Apart(DIFFERENCE(totals), [VarianceSource(variance, (units - 1).astype(np.float64)), *sources], 0.0)
+    return Apart(
+        DIFFERENCE(totals),
+        [VarianceSource(variance, (units - 1).astype(np.float64)), *sources],
+        0.0,
+    )
 
 
 def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
     """Returns the claim of the ratio of two groups' shares, without a direction of the smaller by the larger one."""
     shares, items = shares_over_names(groups, alpha)
-    one, other = (ShareWithInterval(*(each[place : place + 1] for each in shares)) for place in PAIR)
+    one, other = (
+        ShareWithInterval(*(each[place : place + 1] for each in shares)) for place in PAIR
+    )
     low, high = (float(end[0]) for end in ratio_of_shares(one, other))
     method = "MOVER-R"
     if np.isnan(low):
@@ -137,7 +152,13 @@ def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
     part = float(items.mean())
     if not is_directed:
         inverse = 1 / low if low > 0 else np.inf
-        ends = (min(low, 1 / high), 1.0) if low <= 1 <= high else (low, high) if high < 1 else (1 / high, inverse)
+        ends = (
+            (min(low, 1 / high), 1.0)
+            if low <= 1 <= high
+            else (low, high)
+            if high < 1
+            else (1 / high, inverse)
+        )
         return Claim(*ends, method, part)
     if np.isinf(high):
         return Claim(np.nan, np.nan, method, reason=ANY_RATIO)
@@ -151,15 +172,26 @@ def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     the expected range of as many normal numbers with the variance of these differences.
     """
     count = len(groups.keys)
-    pairs = [groups_apart(groups, one, other, of_shares) for one, other in combinations(range(count), 2)]
+    pairs = [
+        groups_apart(groups, one, other, of_shares) for one, other in combinations(range(count), 2)
+    ]
     ends = np.array([without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs])
     low, high = (float(end) for end in ends.max(axis=0))
     p = min(1.0, len(pairs) * float(np.min([pair.p for pair in pairs])))
     variances = np.array([[float(source.variance[0]) for source in pair.sources] for pair in pairs])
     null_mean = expected_range(count) * float(np.sqrt(variances.sum(axis=1).mean() / 2))
-    widths = [np.array([float(half_width([source], alpha)[0]) ** 2 for source in pair.sources]) for pair in pairs]
-    items = float(np.mean([each[0] / each.sum() for each in widths])) if NAMES in groups.along else np.nan
-    return Claim(low, min(high, 1.0) if of_shares else high, "differences of groups", items, p, null_mean)
+    widths = [
+        np.array([float(half_width([source], alpha)[0]) ** 2 for source in pair.sources])
+        for pair in pairs
+    ]
+    items = (
+        float(np.mean([each[0] / each.sum() for each in widths]))
+        if NAMES in groups.along
+        else np.nan
+    )
+    return Claim(
+        low, min(high, 1.0) if of_shares else high, "differences of groups", items, p, null_mean
+    )
 
 
 def expected_range(count: int) -> float:

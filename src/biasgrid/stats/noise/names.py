@@ -41,7 +41,9 @@ class Side(NamedTuple):
     def of(cls, sums: FloatArray, groups: IntArray) -> Side:
         """Makes it of sums of shape (numbers, names, 2), sum and count."""
         counts = sums[..., 1]
-        return cls(divide(sums[..., 0], counts), divide(counts, counts.sum(axis=1, keepdims=True)), groups)
+        return cls(
+            divide(sums[..., 0], counts), divide(counts, counts.sum(axis=1, keepdims=True)), groups
+        )
 
     def only(self, numbers: IntArray) -> Side:
         """Returns the names of some numbers."""
@@ -117,7 +119,9 @@ def sides_of(sums: Sums) -> tuple[Side, Side]:
     if PAIR_OF_LISTS in sums.along:
         return sides_of_lists(sums.along[PAIR_OF_LISTS].sums)
     groups = groups_of_names(sums)
-    return Side.of(sums.along[NAMES].sums, groups[NAMES]), Side.of(sums.along[PARTNERS].sums, groups[PARTNERS])
+    return Side.of(sums.along[NAMES].sums, groups[NAMES]), Side.of(
+        sums.along[PARTNERS].sums, groups[PARTNERS]
+    )
 
 
 def sides_of_lists(sums: FloatArray) -> tuple[Side, Side]:
@@ -142,9 +146,13 @@ def groups_of_names(sums: Sums) -> dict[str, IntArray]:
     if "subject_group" in sums.keys.columns:
         codes = sums.keys["subject_group"].cast(pl.String).rank("dense").fill_null(0).to_list()
         for number, code in enumerate(codes):
-            of_name |= {names[place]: int(code) for place in np.flatnonzero(present[number]).tolist()}
+            of_name |= {
+                names[place]: int(code) for place in np.flatnonzero(present[number]).tolist()
+            }
     return {
-        factor: np.array([of_name.get(name, 0) for name in sums.along[factor].units], dtype=np.int64)
+        factor: np.array(
+            [of_name.get(name, 0) for name in sums.along[factor].units], dtype=np.int64
+        )
         for factor in (NAMES, PARTNERS)
     }
 
@@ -155,7 +163,10 @@ def numbers_of_same_names(sums: Sums) -> list[IntArray]:
     if not about:
         return [np.arange(len(sums.keys))]
     names = sums.keys.select(about).with_row_index("number")
-    return [rows["number"].to_numpy().astype(np.int64) for _, rows in names.group_by(about, maintain_order=True)]
+    return [
+        rows["number"].to_numpy().astype(np.int64)
+        for _, rows in names.group_by(about, maintain_order=True)
+    ]
 
 
 def welch(one: Side, other: Side) -> VarianceSource:
@@ -174,7 +185,9 @@ def welch(one: Side, other: Side) -> VarianceSource:
     variance = variances.sum(axis=0)
     # Where names are all the same, each side says so with all it has.
     satterthwaite = divide(variance**2, divide(variances**2, df).sum(axis=0))
-    return VarianceSource(np.asarray(variance), np.where(variance == 0, df.sum(axis=0), satterthwaite))
+    return VarianceSource(
+        np.asarray(variance), np.where(variance == 0, df.sum(axis=0), satterthwaite)
+    )
 
 
 def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:

@@ -18,7 +18,9 @@ DECIMALS_OF_DF = 9
 """Degrees of freedom are added up from leverages, and whole but for rounding."""
 
 
-def residuals_along(persons: list[str], means: FloatArray, design: FloatArray, squared_weights: FloatArray) -> Along:
+def residuals_along(
+    persons: list[str], means: FloatArray, design: FloatArray, squared_weights: FloatArray
+) -> Along:
     """Returns how far persons are from an additive model, for each of some contrasts of their means.
 
     A plain variance within groups would take effects of other factors for noise.

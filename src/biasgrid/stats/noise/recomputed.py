@@ -19,7 +19,10 @@ MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
 
 
 def recompute_measures(
-    measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    measure: MeasureOf,
+    observations: pl.DataFrame,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell, and again without each of its clusters.
 
@@ -34,7 +37,11 @@ def recompute_measures(
         others.
     """
     measured = with_keys(measure(observations, options))
-    chosen = has_clusters(measured, settings) if "template" in observations.columns else pl.lit(value=False)
+    chosen = (
+        has_clusters(measured, settings)
+        if "template" in observations.columns
+        else pl.lit(value=False)
+    )
     whole = measured.filter(chosen)
     yield measured.filter(~chosen)
     if whole.is_empty():
@@ -43,9 +50,16 @@ def recompute_measures(
     cluster = clusters_of_templates(template, settings.clusters)
     # Named as in other cells, which may have others of the dataset's clusters.
     _, firsts = np.unique(cluster, return_index=True)
-    names, count = [cluster_name(int(template[first]), settings.clusters) for first in firsts] or ["none"], len(firsts)
+    names, count = (
+        [cluster_name(int(template[first]), settings.clusters) for first in firsts] or ["none"],
+        len(firsts),
+    )
     # Of a single cluster nothing is left.
-    kept = [observations.filter(pl.Series(cluster != each)) for each in range(count)] if count > 1 else []
+    kept = (
+        [observations.filter(pl.Series(cluster != each)) for each in range(count)]
+        if count > 1
+        else []
+    )
     parts = [align_rows(whole, with_keys(measure(part, options))) for part in kept]
     columns = np.zeros((len(whole), len(names), 2))
     for place, part in enumerate(parts):
@@ -53,7 +67,9 @@ def recompute_measures(
         # What a cluster has nothing of is the same without it.
         columns[:, place, 1] = column_numbers(part, "n") < column_numbers(whole, "n")
     columns[columns[..., 1] == 0] = 0
-    repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
+    repetitions = (
+        observations["repetition"].n_unique() if "repetition" in observations.columns else 1
+    )
     keys = whole.with_columns(cases=pl.col("n") / repetitions)
     yield Sums(keys, {"clusters": Along(names, columns)}, RECOMPUTED)
 
@@ -63,8 +79,14 @@ def with_keys(measures: pl.DataFrame) -> pl.DataFrame:
     missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
     texts = [pl.col(key).cast(pl.String) for key in ROW if key not in ("template", "options")]
     options = pl.col("options").fill_null("").cast(pl.String)
-    counts = [pl.lit(0, pl.Int64).alias(name) for name in ("n", "left_out") if name not in measures.columns]
-    return measures.with_columns(*missing, *counts).with_columns(*texts, options, pl.col("template").cast(pl.UInt16))
+    counts = [
+        pl.lit(0, pl.Int64).alias(name)
+        for name in ("n", "left_out")
+        if name not in measures.columns
+    ]
+    return measures.with_columns(*missing, *counts).with_columns(
+        *texts, options, pl.col("template").cast(pl.UInt16)
+    )
 
 
 def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Expr:
@@ -75,7 +97,9 @@ def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Exp
 
 def align_rows(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
     """Returns value and n of a part in the rows of the whole, n 0 where it has no such row."""
-    joined = whole.select(ROW).join(part, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")
+    joined = whole.select(ROW).join(
+        part, on=list(ROW), how="left", nulls_equal=True, maintain_order="left"
+    )
     return joined.select("value", pl.col("n").fill_null(0))
 
 

@@ -45,7 +45,10 @@ def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
         noise[inside] = flat[inside] - means[inside, None] * np.nan_to_num(factors)
         attributes = inside[: len(inside) // shape[0]]
         of_block = noise.reshape(shape)[:, attributes]
-        if len(attributes) < FEWEST_ATTRIBUTES or (counts[:, attributes] > 0).any(axis=(0, 1)).sum() < FEWEST_CLUSTERS:
+        if (
+            len(attributes) < FEWEST_ATTRIBUTES
+            or (counts[:, attributes] > 0).any(axis=(0, 1)).sum() < FEWEST_CLUSTERS
+        ):
             noise[inside] = np.nan
             continue
         known = ~np.isnan(of_block)
@@ -87,7 +90,9 @@ def noise_ratio(noise: FloatArray) -> FloatArray:
         noise: from `noise_of_clusters`.
     """
     known = ~np.isnan(noise)
-    spread = np.sqrt(divide((np.where(known, noise, 0) ** 2).sum(axis=(0, 1)), known.sum(axis=(0, 1))))
+    spread = np.sqrt(
+        divide((np.where(known, noise, 0) ** 2).sum(axis=(0, 1)), known.sum(axis=(0, 1)))
+    )
     there = spread[~np.isnan(spread)]
     return divide(spread, float(np.median(there)) if len(there) else np.nan)
 
@@ -95,7 +100,11 @@ def noise_ratio(noise: FloatArray) -> FloatArray:
 def known_correlation(one: FloatArray, other: FloatArray) -> float:
     """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
     known = ~np.isnan(one) & ~np.isnan(other)
-    apart = [each[known] - each[known].mean() for each in (one, other)] if known.any() else [np.zeros(1)] * 2
+    apart = (
+        [each[known] - each[known].mean() for each in (one, other)]
+        if known.any()
+        else [np.zeros(1)] * 2
+    )
     norm = np.sqrt((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
     return float((apart[0] * apart[1]).sum() / norm) if norm > 0 else float("nan")
 
@@ -112,16 +121,29 @@ def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray
     alike, loudness = likeness(noise, gamma.counts > 0), noise_ratio(noise)
     rows: list[dict[str, Any]] = []
     for cluster in range(gamma.clusters):
-        names = {"cluster": cluster, "templates": ", ".join(map(str, np.unique(templates[cluster_of == cluster])))}
+        names = {
+            "cluster": cluster,
+            "templates": ", ".join(map(str, np.unique(templates[cluster_of == cluster]))),
+        }
         without = gamma.without(cluster) if gamma.clusters > 1 else None
         like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
-        of_others = known_correlation(gamma.values[..., cluster], without.means) if without else None
+        of_others = (
+            known_correlation(gamma.values[..., cluster], without.means) if without else None
+        )
         found = {
             "mu_without": float(statistic(without.means, "mu")) if without else None,
             "correlation": of_others,
             "likeness": float(alike[cluster, like]) if like is not None else None,
             "noise_ratio": float(loudness[cluster]),
         }
-        rows += [{**names, "name": name, "value": value, "like": like} for name, value in found.items()]
-    types = {"cluster": pl.UInt16, "templates": pl.String, "name": pl.String, "value": pl.Float64, "like": pl.UInt16}
+        rows += [
+            {**names, "name": name, "value": value, "like": like} for name, value in found.items()
+        ]
+    types = {
+        "cluster": pl.UInt16,
+        "templates": pl.String,
+        "name": pl.String,
+        "value": pl.Float64,
+        "like": pl.UInt16,
+    }
     return pl.DataFrame(rows, schema=types)

@@ -45,7 +45,9 @@ def trend_of(
     if not 1 - noise / float((values[known] ** 2).mean()) >= LEAST_SIGNAL:
         return None
     place = share_below(np.abs(values))
-    design = np.stack([np.ones_like(place), place, *(np.maximum(place - knot, 0) for knot in KNOTS)], axis=1)
+    design = np.stack(
+        [np.ones_like(place), place, *(np.maximum(place - knot, 0) for knot in KNOTS)], axis=1
+    )
     logs = logs_of_variances(own[usable], df[usable])
     found, *_ = np.linalg.lstsq(design[usable], logs, rcond=None)
     fit = np.asarray(design @ found)

@@ -85,7 +85,10 @@ def logs_of_variances(variances: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def variance_prior(
-    variances: FloatArray, df: FloatArray, counted: BoolArray | None = None, trend: Trend | None = None
+    variances: FloatArray,
+    df: FloatArray,
+    counted: BoolArray | None = None,
+    trend: Trend | None = None,
 ) -> Prior:
     """Estimates the prior of variances.
 
@@ -127,7 +130,10 @@ def inverse_trigamma(value: float) -> float:
 
 
 def moderate_variances(
-    variance: FloatArray, clusters: FloatArray, counted: BoolArray | None = None, trend: Trend | None = None
+    variance: FloatArray,
+    clusters: FloatArray,
+    counted: BoolArray | None = None,
+    trend: Trend | None = None,
 ) -> tuple[VarianceSource, Prior]:
     """Returns the moderated variances of numbers over clusters.
 

@@ -12,7 +12,9 @@ from biasgrid.tables.claims.numbers import format_number, format_p
 from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, options_of
 
 
-def control_text(lines: pl.DataFrame, placebos: pl.DataFrame, significant: int, tests: int) -> str | None:
+def control_text(
+    lines: pl.DataFrame, placebos: pl.DataFrame, significant: int, tests: int
+) -> str | None:
     """Returns what the controls of a cell show; None where no control was measured.
 
     Args:
@@ -22,7 +24,10 @@ def control_text(lines: pl.DataFrame, placebos: pl.DataFrame, significant: int, 
         tests: how many tests it has.
     """
     share = significant / tests if tests else 0.0
-    texts = [text_of_control(row, share) for row in lines.filter(measure=CONTROL).drop_nulls("value").to_dicts()]
+    texts = [
+        text_of_control(row, share)
+        for row in lines.filter(measure=CONTROL).drop_nulls("value").to_dicts()
+    ]
     texts += size_texts(lines)
     texts += [text_of_placebo(row) for row in placebos.drop_nulls("p").to_dicts()]
     return "; ".join(texts) or None
@@ -48,7 +53,13 @@ def size_texts(lines: pl.DataFrame) -> Iterator[str]:
         chosen = options_of(row["options"])
         size = chosen["size"].replace("_", " ")
         # A larger size that may be chance is no proof that it is none.
-        more = "larger" if row["low"] > 0 else "not significantly larger" if row["value"] > 0 else "no larger"
+        more = (
+            "larger"
+            if row["low"] > 0
+            else "not significantly larger"
+            if row["value"] > 0
+            else "no larger"
+        )
         apart = format_number(abs(row["value"]))
         yield f"its {size} is {more} than that of the control ({chosen['control']}; by {apart})"
 

@@ -56,11 +56,15 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
         is_association() | all_known(*GROUPS),
     )
     of_groups = all_known(*ASSOCIATIONS[0]).any().over(*CELL, "measure", "options")
-    return rows.filter(~(of_groups & pl.col("subject").is_not_null() & pl.col("attribute").is_not_null()))
+    return rows.filter(
+        ~(of_groups & pl.col("subject").is_not_null() & pl.col("attribute").is_not_null())
+    )
 
 
 def counted_tests(
-    measures: pl.DataFrame, counted: CountedMeasures | None = None, flags: pl.DataFrame | None = None
+    measures: pl.DataFrame,
+    counted: CountedMeasures | None = None,
+    flags: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Returns the rows of `single_tests` whose measures are counted.
 
@@ -72,11 +76,15 @@ def counted_tests(
     rows = single_tests(measures)
     if not counted:
         return rows
-    has_choice = pl.col("dataset").is_in([dataset for dataset, declared in counted.items() if declared])
+    has_choice = pl.col("dataset").is_in(
+        [dataset for dataset, declared in counted.items() if declared]
+    )
     return pl.concat([rows.filter(~has_choice), of_chosen_measures(rows, counted, flags)])
 
 
-def of_chosen_measures(rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None) -> pl.DataFrame:
+def of_chosen_measures(
+    rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None
+) -> pl.DataFrame:
     """Returns the rows whose measure is counted in their cell; none of a dataset that counts no measure.
 
     Args:
@@ -120,7 +128,9 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
     """
     tests = pl.col("q").count()
     is_found = is_significant() & mirrors_none()
-    found = rows.group_by("model", "dataset", "bias_type", "generalises_to", maintain_order=True).agg(
+    found = rows.group_by(
+        "model", "dataset", "bias_type", "generalises_to", maintain_order=True
+    ).agg(
         value=pl.when(tests > 0).then(is_found.sum().cast(pl.Float64)),
         clusters=pl.col("clusters").max(),
         n=tests.cast(pl.Int64),
@@ -131,4 +141,6 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
 
 def is_untestable() -> pl.Expr:
     """Says of each row whether it could not be tested though it has a value."""
-    return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
+    return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(
+        value=False
+    )

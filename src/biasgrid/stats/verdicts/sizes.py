@@ -29,10 +29,14 @@ def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.Data
     rows = estimates
     for size, (measure, keys) in sizes.items():
         tests = estimates.filter("is_claim", pl.col("measure") == measure, all_known(*keys))
-        tests = tests.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys))
+        tests = tests.filter(
+            pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys)
+        )
         p = tests["p"].drop_nulls().to_list()
         is_size = (pl.col("measure") == size) & pl.col("value").is_not_null()
-        rows = rows.with_columns(p=pl.when(is_size).then(pl.lit(simes(p) if p else None)).otherwise("p"))
+        rows = rows.with_columns(
+            p=pl.when(is_size).then(pl.lit(simes(p) if p else None)).otherwise("p")
+        )
     return rows
 
 
@@ -47,7 +51,9 @@ def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFr
         Rows of estimates without groups; none where no difference has a value.
     """
     is_difference = pl.col("measure").is_in(list(counted)) & all_known(*GROUPS, "bias_type")
-    rows = estimates.filter("is_claim", is_difference, pl.col("generalises_to").is_not_null()).drop_nulls("value")
+    rows = estimates.filter(
+        "is_claim", is_difference, pl.col("generalises_to").is_not_null()
+    ).drop_nulls("value")
     lines = [largest_gap(of_type) for _, of_type in rows.group_by("bias_type", maintain_order=True)]
     return pl.DataFrame(lines, schema_overrides=estimates.schema) if lines else estimates.clear()
 
@@ -62,7 +68,9 @@ def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
         A row of estimates.
     """
     is_less = ~is_significant().fill_null(value=False)
-    first = differences.sort(is_less, -pl.col("value").abs(), maintain_order=True).row(0, named=True)
+    first = differences.sort(is_less, -pl.col("value").abs(), maintain_order=True).row(
+        0, named=True
+    )
     kept = ("bias_type", "n", "left_out", "clusters", "generalises_to", "method", "reason")
     return {
         "measure": LARGEST_GAP,

@@ -25,7 +25,9 @@ from biasgrid.tables.summary import (
 )
 
 LINE = ["model", "dataset", "bias_type"]
-NOISE_UNKNOWN = "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
+NOISE_UNKNOWN = (
+    "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
+)
 """Why a number is withheld."""
 OVER_TERMS = "terms"
 """What numbers generalise to that are tested for measures alone."""
@@ -73,11 +75,15 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
-    wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
+    wholes = with_known_noise(
+        of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
+    )
     wholes = withheld_together(wholes, headline_places(headlines), controls)
     tests = counted_tests(measures, facts.counted, wholes)
     found = significant_tests(tests)
-    headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
+    headlined = found.join(
+        headline_places(headlines), on=["dataset", "measure", "options"], how="semi"
+    )
     beside = measures.drop_nulls("control").select("model", "control").unique().rows()
     shown = [control(wholes, found, controls, beside), *([] if sizes is None else [sizes])]
     shown.append(few_comparisons(tests, facts.units))
@@ -85,13 +91,28 @@ def summarise(
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     of_models = [
-        (model, dataset, models[model].kind, models[model].label, models[model].scoring.get(dataset))
+        (
+            model,
+            dataset,
+            models[model].kind,
+            models[model].label,
+            models[model].scoring.get(dataset),
+        )
         for model, dataset in cells.rows()
     ]
     names = dict.fromkeys(("model", "dataset", "kind", "label", "scoring"), pl.String)
     rows = (
-        whole.join(pl.DataFrame(of_models, schema=names, orient="row"), on=["model", "dataset"], maintain_order="left")
-        .join(headline_places(headlines), on=["dataset", "measure", "options"], how="left", maintain_order="left")
+        whole.join(
+            pl.DataFrame(of_models, schema=names, orient="row"),
+            on=["model", "dataset"],
+            maintain_order="left",
+        )
+        .join(
+            headline_places(headlines),
+            on=["dataset", "measure", "options"],
+            how="left",
+            maintain_order="left",
+        )
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
@@ -118,14 +139,23 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
     """
     limit = CONTROLS[FEW_COMPARISONS].limit
     tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
-    cells = tested.group_by("model", "dataset", maintain_order=True).agg(pl.col("n").median(), pl.len())
+    cells = tested.group_by("model", "dataset", maintain_order=True).agg(
+        pl.col("n").median(), pl.len()
+    )
     rows = [
-        (model, dataset, FEW_COMPARISONS, "", median, count, 0, limit.problem.format(
-            value=median, flag=units[dataset], limit=limit.value
-        ))
+        (
+            model,
+            dataset,
+            FEW_COMPARISONS,
+            "",
+            median,
+            count,
+            0,
+            limit.problem.format(value=median, flag=units[dataset], limit=limit.value),
+        )
         for model, dataset, median, count in cells.rows()
         if limit and median < limit.value
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
 
@@ -140,8 +170,12 @@ def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
     names = corrected.select(
         *keys, measure=pl.col("measure").str.strip_suffix(CORRECTED), is_unknown=pl.lit(value=True)
     )
-    joined = wholes.join(names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left")
-    is_unknown = pl.col("is_unknown").fill_null(value=False) & ~pl.col("measure").is_in(NOT_POSITIVE)
+    joined = wholes.join(
+        names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    is_unknown = pl.col("is_unknown").fill_null(value=False) & ~pl.col("measure").is_in(
+        NOT_POSITIVE
+    )
     withheld = is_unknown & pl.col("null_mean").is_null() & pl.col("value").is_not_null()
     return joined.with_columns(
         value=pl.when(~withheld).then("value"),

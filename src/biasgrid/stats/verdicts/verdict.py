@@ -15,12 +15,34 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
-from biasgrid.stats.verdicts.counts import CELL, GROUPS, counted_tests, is_untestable, mirrors_none, of_chosen_measures
+from biasgrid.stats.verdicts.counts import (
+    CELL,
+    GROUPS,
+    counted_tests,
+    is_untestable,
+    mirrors_none,
+    of_chosen_measures,
+)
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
-from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, UNTESTABLE, Controls
-from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST_NUMBER, NOT_MEASURED, NOTHING_FOUND, RATES, VERDICTS, Verdict
+from biasgrid.tables.metric import (
+    HOW_ANSWERED,
+    NOT_MEASURABLE,
+    REFUSALS_DIFFER,
+    TO_DO,
+    UNTESTABLE,
+    Controls,
+)
+from biasgrid.tables.verdicts import (
+    BIAS_FOUND,
+    LARGEST_NUMBER,
+    NOT_MEASURED,
+    NOTHING_FOUND,
+    RATES,
+    VERDICTS,
+    Verdict,
+)
 
 UNTESTED = "its headline numbers have no test: read their intervals and marks"
 """Why a cell could not be measured whose headline numbers have no test at all."""
@@ -30,7 +52,9 @@ KIND = ["measure", "options", "bias_type"]
 """Tests of a kind are corrected together."""
 
 
-def verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts, controls: Controls) -> pl.DataFrame:
+def verdicts(
+    measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts, controls: Controls
+) -> pl.DataFrame:
     """Returns the verdict of each cell.
 
     Args:
@@ -88,7 +112,11 @@ class CellTests:
         """Why all its headlines are withheld; None where one of them is not."""
         flags = self.lines.filter("headline", ~pl.col("measure").is_in(HOW_ANSWERED))["flag"]
         is_withheld = flags.str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-        return flags[0].removeprefix(f"{NOT_MEASURABLE}: ") if len(flags) and is_withheld.all() else None
+        return (
+            flags[0].removeprefix(f"{NOT_MEASURABLE}: ")
+            if len(flags) and is_withheld.all()
+            else None
+        )
 
     @property
     def withheld_headline(self) -> str | None:
@@ -127,7 +155,9 @@ class CellTests:
         return {} if not rows else largest_columns(with_more_first(rows[0]))
 
 
-def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+def tests_of_verdicts(
+    measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
+) -> pl.DataFrame:
     """Returns the tests that verdicts are made of.
 
     A headline number that is tested itself, or withheld, stands for the differences of which it is made.
@@ -145,7 +175,9 @@ def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: Grid
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
     wholes = of_headlines(of_chosen_measures(of_wholes(measures), facts.counted, flags), summary)
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
-    stands = wholes.filter(pl.col("p").is_not_null() | is_withheld).select(*CELL, "measure").unique()
+    stands = (
+        wholes.filter(pl.col("p").is_not_null() | is_withheld).select(*CELL, "measure").unique()
+    )
     others = parts.join(stands, on=[*CELL, "measure"], how="anti", maintain_order="left")
     return pl.concat([wholes, others])
 
@@ -167,15 +199,23 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
         measures: schema `MEASURES`.
         facts: which measures are rates of others.
     """
-    named = [(dataset, name, rate) for dataset, rates in facts.rates.items() for name, rate in rates.items()]
-    rate_of = pl.DataFrame(named, schema=dict.fromkeys(("dataset", "measure", "rate_of"), pl.String), orient="row")
+    named = [
+        (dataset, name, rate)
+        for dataset, rates in facts.rates.items()
+        for name, rate in rates.items()
+    ]
+    rate_of = pl.DataFrame(
+        named, schema=dict.fromkeys(("dataset", "measure", "rate_of"), pl.String), orient="row"
+    )
     joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
     keys = [*CELL, "bias_type", "rate_of"]
     is_rate = pl.col("template").is_null() & pl.col("other").is_null()
     rates = measures.filter(is_rate).rename({"measure": "rate_of"})
     for name, of_group in zip(RATES, GROUPS, strict=True):
         shares = rates.select(*keys, pl.col("group").alias(of_group), pl.col("value").alias(name))
-        joined = joined.join(shares, on=[*keys, of_group], how="left", maintain_order="left", nulls_equal=True)
+        joined = joined.join(
+            shares, on=[*keys, of_group], how="left", maintain_order="left", nulls_equal=True
+        )
     return joined
 
 
@@ -183,7 +223,9 @@ def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
     """Returns the rows of measures that are placebos of others."""
     named = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
     keys = pl.DataFrame(named, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
-    return of_wholes(measures).join(keys, on=["dataset", "measure"], how="semi", maintain_order="left")
+    return of_wholes(measures).join(
+        keys, on=["dataset", "measure"], how="semi", maintain_order="left"
+    )
 
 
 def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
@@ -203,7 +245,9 @@ def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
         "untestable": cell.tests.filter(is_untestable()).height,
         "answers_differ": differ[0]["flag"] if differ else None,
         "answers_differ_p": differ[0]["p"] if differ else None,
-        "control": control_text(cell.lines, cell.placebos, significant, cell.tested if is_found else 0),
+        "control": control_text(
+            cell.lines, cell.placebos, significant, cell.tested if is_found else 0
+        ),
         "is_control": cell.is_control,
     }
 
@@ -236,7 +280,9 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
     """Returns the verdict of a cell."""
     p = cell.p
     if cell.withheld is not None:
-        return Judged(NOT_MEASURED, reason=cell.withheld, remedy=remedy_of(cell, cell.withheld, facts))
+        return Judged(
+            NOT_MEASURED, reason=cell.withheld, remedy=remedy_of(cell, cell.withheld, facts)
+        )
     if p is None or cell.withheld_headline is not None:
         reason, remedy = why_untested(cell, facts)
         return Judged(NOT_MEASURED, reason=reason, remedy=remedy)
@@ -254,7 +300,10 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
     Of several reasons it is the first that withholds a number, else the first that says why one has no test.
     """
     reasons = cell.tests["reason"].drop_nulls()
-    first = [reasons.filter(reasons.str.starts_with(beginning)) for beginning in (NOT_MEASURABLE, UNTESTABLE, "")]
+    first = [
+        reasons.filter(reasons.str.starts_with(beginning))
+        for beginning in (NOT_MEASURABLE, UNTESTABLE, "")
+    ]
     reason = next((of_kind[0] for of_kind in first if len(of_kind)), None)
     if reason is None:
         return UNTESTED, None
@@ -265,7 +314,9 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
 def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
     """Returns what to do about the first flag of a cell that a reason names; None where it names none."""
     remedies = facts.remedies.get(cell.dataset, {})
-    fired = cell.lines.filter(~pl.col("headline")).drop_nulls("flag").select("measure", "flag").rows()
+    fired = (
+        cell.lines.filter(~pl.col("headline")).drop_nulls("flag").select("measure", "flag").rows()
+    )
     return next((remedies.get(measure) for measure, flag in fired if flag in reason), None)
 
 
@@ -277,7 +328,10 @@ def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
         where it is not known.
     """
     sizes = cell.tests.drop_nulls(["p", "detectable"])
-    most = {name: facts.range_of({"dataset": cell.dataset, "measure": name})[1] for name in sizes["measure"].unique()}
+    most = {
+        name: facts.range_of({"dataset": cell.dataset, "measure": name})[1]
+        for name in sizes["measure"].unique()
+    }
     known = sizes.select("measure", "detectable").rows()
     possible = [size for measure, size in known if size < most[measure]]
     return max(possible, default=inf if known else None)

@@ -81,7 +81,9 @@ SCHEMA = table(
             ),
             nullable=True,
         ),
-        "response": column(pl.String, description="the response that was parsed, if any", nullable=True),
+        "response": column(
+            pl.String, description="the response that was parsed, if any", nullable=True
+        ),
     },
 )
 SHOWN_TOKENS = 3
@@ -128,8 +130,12 @@ def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
     if not {*columns} <= {*predictions.collect_schema()}:
         return []
     rows = predictions.select(columns).drop_nulls().explode(columns)
-    counts = rows.group_by("first_tokens").agg(count=pl.len(), sum=pl.col("first_probabilities").sum())
-    ordered = counts.sort("count", "sum", "first_tokens", descending=[True, True, False]).head(SHOWN_TOKENS)
+    counts = rows.group_by("first_tokens").agg(
+        count=pl.len(), sum=pl.col("first_probabilities").sum()
+    )
+    ordered = counts.sort("count", "sum", "first_tokens", descending=[True, True, False]).head(
+        SHOWN_TOKENS
+    )
     return ordered.collect()["first_tokens"].to_list()
 
 
@@ -150,4 +156,9 @@ def probable_forms(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]
         .group_by("surface_forms")
         .agg(mean=pl.col("form_probabilities").sum() / n)
     )
-    return sums.sort("mean", "surface_forms", descending=[True, False]).head(SHOWN_TOKENS).collect().rows()
+    return (
+        sums.sort("mean", "surface_forms", descending=[True, False])
+        .head(SHOWN_TOKENS)
+        .collect()
+        .rows()
+    )

@@ -16,10 +16,15 @@ SCHEMA = table(
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "response": column(pl.String, description="what the model wrote"),
         "status": column(
-            pl.Categorical, description="how the response ended: `ok`, `length`, `empty`, `filtered`, `refused`"
+            pl.Categorical,
+            description="how the response ended: `ok`, `length`, `empty`, `filtered`, `refused`",
         ),
-        "tokens_in": column(pl.UInt32, description="number of tokens read, if known", nullable=True),
-        "tokens_out": column(pl.UInt32, description="number of tokens written, if known", nullable=True),
+        "tokens_in": column(
+            pl.UInt32, description="number of tokens read, if known", nullable=True
+        ),
+        "tokens_out": column(
+            pl.UInt32, description="number of tokens written, if known", nullable=True
+        ),
         "over_limit": column(
             pl.Boolean,
             description="whether more tokens were written than the server was allowed to write",

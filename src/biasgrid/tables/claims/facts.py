@@ -85,9 +85,17 @@ class GridFacts(NamedTuple):
             cells.setdefault((row["dataset"], row["model"]), {})[row["measure"]] = row["value"]
         for (dataset, model), values in cells.items():
             probability = values.get(ANSWER_PROBABILITY) or IMPROBABLE
-            known = {name: value for name in self.relative.get(dataset, {}) if (value := values.get(name)) is not None}
-            sizes = {name: max(value, 0) if is_size(name) else value for name, value in known.items()}
-            parts = [f"{name} is {format_number(size / probability)}" for name, size in sizes.items()]
+            known = {
+                name: value
+                for name in self.relative.get(dataset, {})
+                if (value := values.get(name)) is not None
+            }
+            sizes = {
+                name: max(value, 0) if is_size(name) else value for name, value in known.items()
+            }
+            parts = [
+                f"{name} is {format_number(size / probability)}" for name, size in sizes.items()
+            ]
             if parts and probability < IMPROBABLE:
                 yield f"{dataset}, {model}: of the answer probability {format_number(probability)}, {', '.join(parts)}"
 
@@ -106,7 +114,11 @@ class GridFacts(NamedTuple):
         Args:
             models: those that it is about, all by default.
         """
-        cells = {cell: facts for cell, facts in self._cells_of(models).items() if cell.partition("/")[0] in self.trial}
+        cells = {
+            cell: facts
+            for cell, facts in self._cells_of(models).items()
+            if cell.partition("/")[0] in self.trial
+        }
         sentences = list(coverage_sentences(cells, trial_counts))
         if len(sentences) == 1 and len(self.trial) == 1:
             return f"Quick trial: {sentences[0].partition(': ')[2]}"
@@ -114,7 +126,11 @@ class GridFacts(NamedTuple):
 
     def _cells_of(self, models: Iterable[str] | None) -> CellFacts:
         chosen = set(models or ()) or None
-        return {cell: facts for cell, facts in self.cells.items() if chosen is None or cell.partition("/")[2] in chosen}
+        return {
+            cell: facts
+            for cell, facts in self.cells.items()
+            if chosen is None or cell.partition("/")[2] in chosen
+        }
 
 
 NO_FACTS = GridFacts()
@@ -136,7 +152,11 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         for dataset, known in measures.items()
     }
     silenced = {
-        dataset: {name: list(each.limit.silences) for name, each in known.items() if each.limit and each.limit.silences}
+        dataset: {
+            name: list(each.limit.silences)
+            for name, each in known.items()
+            if each.limit and each.limit.silences
+        }
         for dataset, known in measures.items()
     }
     relative = {
@@ -144,11 +164,17 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         for dataset, known in measures.items()
     }
     headlines = {
-        dataset: {name: (each.meaning, each.fair) for name, each in known.items() if each.headline is not None}
+        dataset: {
+            name: (each.meaning, each.fair)
+            for name, each in known.items()
+            if each.headline is not None
+        }
         for dataset, known in measures.items()
     }
     placebos = {
-        dataset: sorted({mark.placebo for each in known.values() for mark in each.marks if mark.placebo})
+        dataset: sorted(
+            {mark.placebo for each in known.values() for mark in each.marks if mark.placebo}
+        )
         for dataset, known in measures.items()
     }
     words = {
@@ -156,7 +182,8 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         for dataset, known in measures.items()
     }
     rates = {
-        dataset: {name: each.rates for name, each in known.items() if each.rates} for dataset, known in measures.items()
+        dataset: {name: each.rates for name, each in known.items() if each.rates}
+        for dataset, known in measures.items()
     }
     remedies = {
         dataset: {name: each.limit.remedy for name, each in known.items() if each.limit}
@@ -203,7 +230,10 @@ def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
     some = {name: counts for name, counts in parts.items() if counts[0] < counts[1]}
     if not some and coverage[ROWS][0] < coverage[ROWS][1]:
         some = {ROWS: coverage[ROWS]}
-    return ", ".join(f"{count_text(asked)} of {count_text(whole)} {name}" for name, (asked, whole) in some.items())
+    return ", ".join(
+        f"{count_text(asked)} of {count_text(whole)} {name}"
+        for name, (asked, whole) in some.items()
+    )
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:

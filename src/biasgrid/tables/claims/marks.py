@@ -76,7 +76,9 @@ def room_in_mark(marks: Sequence[Mark], value: float) -> float:
     """Returns how far a value is from the nearest one with another mark."""
     own = mark_of(marks, value)
     others = (mark for mark in marks if mark.letter != own)
-    return min((max(mark.low - value, value - mark.high, 0.0) for mark in others), default=float("inf"))
+    return min(
+        (max(mark.low - value, value - mark.high, 0.0) for mark in others), default=float("inf")
+    )
 
 
 def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> MarkRange:
@@ -123,7 +125,9 @@ def mark_of_section(letters: Iterable[str | None], original: bool = False) -> st
         letters: the marks; None does not count.
         original: whether fewer than three marks are divided by three too, as in GenderBench, where two D make a C.
     """
-    worst = sorted((LETTERS.index(letter) for letter in letters if letter), reverse=True)[:WORST_OF_SECTION]
+    worst = sorted((LETTERS.index(letter) for letter in letters if letter), reverse=True)[
+        :WORST_OF_SECTION
+    ]
     if not worst:
         return None
     mean = round(sum(worst) / (WORST_OF_SECTION if original else len(worst)))

@@ -53,7 +53,9 @@ def format_number(value: float | None) -> str:
         return "0"
     if abs(value) >= LARGEST_FRACTION:
         return f"{value:,.0f}"
-    return f"{value:.2e}" if abs(value) < SMALLEST_FIXED else f"{value:.{shared_decimals([value])}f}"
+    return (
+        f"{value:.2e}" if abs(value) < SMALLEST_FIXED else f"{value:.{shared_decimals([value])}f}"
+    )
 
 
 def format_p(p: float) -> str:
@@ -67,16 +69,24 @@ def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
     """Returns how many decimals give the largest of some numbers, which are read together, its significant digits."""
     largest = max((abs(value) for value in values), default=0)
     # The exponent of the rounded number: 0.09996 is 0.100.
-    return max(digits - 1 - int(f"{largest:.{digits - 1}e}".partition("e")[2]), 0) if largest >= ZERO else 0
+    return (
+        max(digits - 1 - int(f"{largest:.{digits - 1}e}".partition("e")[2]), 0)
+        if largest >= ZERO
+        else 0
+    )
 
 
 def with_minus(text: str) -> str:
     """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of `e-07`."""
-    raised = EXPONENT.sub(lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text)
+    raised = EXPONENT.sub(
+        lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text
+    )
     return raised.replace("-", "\N{MINUS SIGN}")
 
 
-def number_in_words(template: str, value: float, rate: float | None = None, other_rate: float | None = None) -> str:
+def number_in_words(
+    template: str, value: float, rate: float | None = None, other_rate: float | None = None
+) -> str:
     """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be fair`.
 
     Args:
@@ -86,7 +96,12 @@ def number_in_words(template: str, value: float, rate: float | None = None, othe
         other_rate: the rate of the second.
     """
     near_half = 100 * (1 / (1 + exp(-abs(value))) - 0.5)
-    numbers = {"points": 100 * abs(value), "percent": 100 * value, "half": 50 + 50 * value, "near_half": near_half}
+    numbers = {
+        "points": 100 * abs(value),
+        "percent": 100 * value,
+        "half": 50 + 50 * value,
+        "near_half": near_half,
+    }
     rates = {"rate": rate, "other_rate": other_rate}
     numbers |= {name: 100 * share for name, share in rates.items() if share is not None}
     return template.format(**{name: format_number(number) for name, number in numbers.items()})
@@ -159,5 +174,9 @@ def format_estimate(
     # A range without an end has no half.
     says_little = ends[1] - ends[0] > (most - least) / 2
     only_above = row["value"] is not None and row["value"] < least
-    interval = f"at most {format_number(ends[1])}" if only_above else between.join(map(format_number, ends))
+    interval = (
+        f"at most {format_number(ends[1])}"
+        if only_above
+        else between.join(map(format_number, ends))
+    )
     return FormattedNumber(format_number(value), interval, says_little)

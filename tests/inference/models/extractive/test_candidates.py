@@ -6,7 +6,12 @@ from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
 from biasgrid.inference.engine.segments import TokenizedTexts, segments_of
-from biasgrid.inference.models.extractive.candidates import Windows, candidate_windows, widen, widening_words
+from biasgrid.inference.models.extractive.candidates import (
+    Windows,
+    candidate_windows,
+    widen,
+    widening_words,
+)
 
 WORDS = "a an the several A The of group team couple man person city women . dog Ann Carl".split()
 
@@ -14,7 +19,9 @@ WORDS = "a an the several A The of group team couple man person city women . dog
 def tokenizer(mark: str) -> PreTrainedTokenizerFast:
     """A vocabulary of WORDS, as they are and behind a space."""
     vocabulary = dict.fromkeys([*WORDS, *(mark + word for word in WORDS)])
-    backend = Tokenizer(models.WordLevel({word: row for row, word in enumerate(vocabulary)}, unk_token="dog"))
+    backend = Tokenizer(
+        models.WordLevel({word: row for row, word in enumerate(vocabulary)}, unk_token="dog")
+    )
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="dog")
 
 
@@ -24,7 +31,9 @@ def widened(model_type: str, text: str) -> tuple[int, int]:
     tokens = text.split()
     contexts = segments_of([vocabulary.convert_tokens_to_ids(tokens)])
     place = np.full((1, 2), next(row for row, token in enumerate(tokens) if token.endswith("Ann")))
-    windows = widen(Windows(place, place, place, place), contexts, widening_words(vocabulary, model_type))
+    windows = widen(
+        Windows(place, place, place, place), contexts, widening_words(vocabulary, model_type)
+    )
     assert (windows.first == place).all()
     assert (windows.last == place).all()
     return int((place - windows.start_from)[0, 0]), int((windows.end_to - place)[0, 0])
@@ -58,7 +67,9 @@ def widened(model_type: str, text: str) -> tuple[int, int]:
         ("roberta", "Ġdog ĠAnn man", (0, 0)),
     ],
 )
-def test_spans_are_widened_as_in_unqover(model_type: str, text: str, expected: tuple[int, int]) -> None:
+def test_spans_are_widened_as_in_unqover(
+    model_type: str, text: str, expected: tuple[int, int]
+) -> None:
     assert widened(model_type, text) == expected
 
 

@@ -25,7 +25,11 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Writers:
 def written_cell(tmp_path: Path, writer: Writers) -> Callable[..., Cell]:
     """Gives a cell of a tiny causal language model that is asked the given texts."""
 
-    def make(rows: Sequence[dict[str, Any]], architecture: str = "llama", template: str | None = None) -> Cell:
-        return Cell(tmp_path / "cell", "text-generation", asked(rows), writer(architecture, template))
+    def make(
+        rows: Sequence[dict[str, Any]], architecture: str = "llama", template: str | None = None
+    ) -> Cell:
+        return Cell(
+            tmp_path / "cell", "text-generation", asked(rows), writer(architecture, template)
+        )
 
     return make

@@ -29,9 +29,14 @@ SPELLINGS = {
 }
 
 
-def rows(*options: str, system: str | None = SYSTEM, end: str = "\nAnswer:") -> list[dict[str, object]]:
+def rows(
+    *options: str, system: str | None = SYSTEM, end: str = "\nAnswer:"
+) -> list[dict[str, object]]:
     question = f"{LETTERS}{end}"
-    return [{"system": system, "text_pair": text, "text": question, "candidates": list(options)} for text in STATEMENTS]
+    return [
+        {"system": system, "text_pair": text, "text": question, "candidates": list(options)}
+        for text in STATEMENTS
+    ]
 
 
 def expected(cell: Cell) -> pl.DataFrame:
@@ -52,7 +57,9 @@ def spellings(option: str, asked: Sequence[str | None]) -> tuple[list[str], list
         return words, []
     if not all(other in ("A", "B", None) for other in asked):
         return [option], []
-    return words, [form for word in words for form in (f"{word})", f"{word}.", f"({word})", f"({word}")]
+    return words, [
+        form for word in words for form in (f"{word})", f"{word}.", f"({word})", f"({word}")
+    ]
 
 
 def prompts(cell: Cell, plain: PlainWriter) -> list[str]:
@@ -65,11 +72,17 @@ def shortest_prompt(cell: Cell) -> int:
     return min(len(plain.ids(prompt)) for prompt in prompts(cell, plain))
 
 
-OPTIONS = {"letters": ["A", "B"], "words": ["Yes", "No"], "several tokens": ["the old man", "nobody", "Yes"]}
+OPTIONS = {
+    "letters": ["A", "B"],
+    "words": ["Yes", "No"],
+    "several tokens": ["the old man", "nobody", "Yes"],
+}
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-@pytest.mark.parametrize(("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)])
+@pytest.mark.parametrize(
+    ("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)]
+)
 def test_probabilities_are_those_of_plain_passes(
     written_cell: Cells, architecture: str, template: str | None, options: list[str]
 ) -> None:
@@ -87,19 +100,26 @@ def test_probabilities_are_those_of_plain_passes(
 @pytest.mark.parametrize("end", ["\nAnswer: ", "\nAnswer: A", "\nAnswer: (", ""])
 def test_borders_that_the_tokenizer_merges_are_found(written_cell: Cells, end: str) -> None:
     ours = written_cell(rows("A", "B", "nobody", end=end))
-    assert largest_difference(ours.predict().select("instance", "probabilities"), expected(ours)) < 1e-6
+    assert (
+        largest_difference(ours.predict().select("instance", "probabilities"), expected(ours))
+        < 1e-6
+    )
 
 
 def test_instances_may_have_unlike_options(written_cell: Cells) -> None:
     mixed = [*rows("A", "B")[:2], *rows("Yes", "No", "nobody")[:2], *rows("No")[:1]]
-    ours = written_cell([row | {"text": f"{row['text']} {place}"} for place, row in enumerate(mixed)])
+    ours = written_cell(
+        [row | {"text": f"{row['text']} {place}"} for place, row in enumerate(mixed)]
+    )
     said = ours.predict()
     assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
     assert said["probabilities"].to_list()[0][2] is None
     assert said["tokens"].to_list()[0] == [1, 1, None]
 
 
-def test_a_prefix_that_all_have_is_read_once(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prefix_that_all_have_is_read_once(
+    written_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = written_cell(rows("A", "B", system=SYSTEM * 4), "llama", CHAT_TEMPLATE)
     lengths: list[int] = []
     hook_model(monkeypatch, lambda ids: lengths.append(ids.shape[1]))
@@ -109,7 +129,9 @@ def test_a_prefix_that_all_have_is_read_once(written_cell: Cells, monkeypatch: p
     assert largest_difference(said, ours.predict_anew()) < 1e-6
 
 
-@pytest.mark.parametrize(("architecture", "shares"), [("gemma3_text", True), ("mamba", True), ("jamba", False)])
+@pytest.mark.parametrize(
+    ("architecture", "shares"), [("gemma3_text", True), ("mamba", True), ("jamba", False)]
+)
 def test_other_architectures_share_what_they_can(
     written_cell: Cells, caplog: pytest.LogCaptureFixture, architecture: str, shares: bool
 ) -> None:
@@ -163,7 +185,9 @@ def test_batches_stay_within_the_token_budget_with_keys_and_values(
     assert 1 < max(sizes) <= 256 // shortest_prompt(ours)
 
 
-def test_an_interrupted_shard_goes_on_and_ends_the_same(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_shard_goes_on_and_ends_the_same(
+    written_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 4)
     ours = written_cell(rows("A", "B") * 2)
     uninterrupted = ours.predict()
@@ -172,14 +196,26 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(written_cell: Cells, mon
 
 
 def test_options_of_models_that_think_are_read_behind_the_thoughts(written_cell: Cells) -> None:
-    closed = [written_cell(rows("A", "B"), "llama", template).predict_anew() for template in (THINKS, THINKS_IF_ASKED)]
+    closed = [
+        written_cell(rows("A", "B"), "llama", template).predict_anew()
+        for template in (THINKS, THINKS_IF_ASKED)
+    ]
     assert largest_difference(*closed) < 1e-6
 
 
-def test_how_texts_are_written_decides_nothing_of_options(written_cell: Cells, writer: Callable[..., Path]) -> None:
+def test_how_texts_are_written_decides_nothing_of_options(
+    written_cell: Cells, writer: Callable[..., Path]
+) -> None:
     ours = written_cell(rows("A", "B"))
     ours.predict()
-    other = {"max_tokens": 5, "temperature": 0.0, "top_p": 1.0, "options": "scored", "seed": 4, "thinking": True}
+    other = {
+        "max_tokens": 5,
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "options": "scored",
+        "seed": 4,
+        "thinking": True,
+    }
     ours.predict(generation=other)
     assert ours.timing["found"] == len(ours.instances)
     assert "generation" not in read_provenance(ours.out)
@@ -202,12 +238,19 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
         begins = [plain.probability(prompt, [option]) for option in options]
         own = [begins[0] - begins[1], begins[1] - begins[2], *begins[2:]]
         assert found.to_list() == pytest.approx(own, rel=1e-4, abs=1e-7)
-    assert said["mass"].to_list() == pytest.approx(said["probabilities"].list.sum().to_list(), rel=1e-5)
+    assert said["mass"].to_list() == pytest.approx(
+        said["probabilities"].list.sum().to_list(), rel=1e-5
+    )
 
 
 def test_behind_a_word_a_tokenizer_of_whole_words_needs_the_space() -> None:
     tokenizer = make_tokenizer(["Who? (a) a man, (b) a woman"])
-    (request,) = OptionTokens(Prompter(tokenizer, thinking=False)).asked(["Who? (a) a man, (b) a woman"], [("a", "b")])
+    (request,) = OptionTokens(Prompter(tokenizer, thinking=False)).asked(
+        ["Who? (a) a man, (b) a woman"], [("a", "b")]
+    )
     # `womana` is unknown; scored from before it, both options would have next to nothing.
     assert tokenizer.convert_ids_to_tokens(request.context[-1:]) == ["woman"]
-    assert [tokenizer.convert_ids_to_tokens(list(forms[0])) for forms in request.options] == [["a"], ["b"]]
+    assert [tokenizer.convert_ids_to_tokens(list(forms[0])) for forms in request.options] == [
+        ["a"],
+        ["b"],
+    ]

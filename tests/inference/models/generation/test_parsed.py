@@ -55,7 +55,9 @@ def test_choices_are_those_of_the_texts_and_hang_on_how_these_are_written(
     rows = [{"text": f"Which, {number}? Answer:", "candidates": ["A", "B"]} for number in range(8)]
     # What is most probable hangs on the prompt alone, what is drawn on the options too.
     keys = Generation(max_tokens=150, options="parsed", temperature=0).model_dump()
-    written = Cell(tmp_path / "text", "text-generation", asked(rows), writer()).predict(answer="text", generation=keys)
+    written = Cell(tmp_path / "text", "text-generation", asked(rows), writer()).predict(
+        answer="text", generation=keys
+    )
     ended = written.filter(pl.col("status").cast(pl.String) == "ok")
     said = dict(ended.select("instance", pl.col("response").cast(pl.String)).rows())
     assert 0 < len(said) < len(rows)

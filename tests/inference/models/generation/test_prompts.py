@@ -69,7 +69,9 @@ def test_what_a_template_trims_or_escapes_has_arrived(template: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["choice", "text"])
-@pytest.mark.parametrize(("template", "text"), [(DROPS, "Is it true?"), (FIRST_WORDS, "Is it true that Ann lies?")])
+@pytest.mark.parametrize(
+    ("template", "text"), [(DROPS, "Is it true?"), (FIRST_WORDS, "Is it true that Ann lies?")]
+)
 def test_a_template_that_drops_what_is_asked_is_refused(
     written_cell: Cells, template: str, text: str, answer: str
 ) -> None:
@@ -83,7 +85,8 @@ def test_a_template_that_drops_what_is_asked_is_refused(
 def test_texts_that_become_one_prompt_are_refused_with_both(written_cell: Cells) -> None:
     texts = ["Who lies? ", *(f"Who lies, {number}?" for number in range(3)), "Who lies?"]
     with pytest.raises(
-        ModelError, match=r"texts 'Who lies\? ' and 'Who lies\?' have the same prompt, '<\|user\|>.*Who lies"
+        ModelError,
+        match=r"texts 'Who lies\? ' and 'Who lies\?' have the same prompt, '<\|user\|>.*Who lies",
     ):
         written_cell(rows(*texts), "llama", TRIMS).predict()
     # What is asked twice may have one prompt.
@@ -105,7 +108,10 @@ def test_a_date_is_written_as_the_template_wants() -> None:
     tokenizer = make_tokenizer(
         "  {% if true %}\nx{% endif %}{{ strftime_now('%-d.%m.%y, %A %H:%M') }} {{ messages[0].content }}"
     )
-    assert Prompter(tokenizer, False, day="2026-03-04").prompt(None, "Hm?") == "x4.03.26, Wednesday 00:00 Hm?"
+    assert (
+        Prompter(tokenizer, False, day="2026-03-04").prompt(None, "Hm?")
+        == "x4.03.26, Wednesday 00:00 Hm?"
+    )
 
 
 def test_a_base_model_is_asked_plainly_though_it_has_a_template(written_cell: Cells) -> None:
@@ -128,5 +134,7 @@ def test_a_prompt_that_is_too_long_is_refused_before_anything_is_asked(written_c
 
 
 def test_prompts_are_made_of_all_that_is_asked(written_cell: Cells) -> None:
-    cell = written_cell([{"system": None, "text_pair": "Ann met Bob.", "text": "Who lies?", "candidates": OPTIONS}])
+    cell = written_cell(
+        [{"system": None, "text_pair": "Ann met Bob.", "text": "Who lies?", "candidates": OPTIONS}]
+    )
     assert isinstance(cell.predict(), pl.DataFrame)

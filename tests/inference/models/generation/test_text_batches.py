@@ -31,7 +31,9 @@ BUDGETS = (1, 200, 2000)
 def prompts_of(count: int) -> list[str]:
     """Prompts of 2 to 21 words, all different."""
     draw = np.random.default_rng(1)
-    return [f"{place} {' '.join(draw.choice(WORDS, draw.integers(1, 21)))}" for place in range(count)]
+    return [
+        f"{place} {' '.join(draw.choice(WORDS, draw.integers(1, 21)))}" for place in range(count)
+    ]
 
 
 def opened(checkpoint: Path, **keys: Any) -> Writer:
@@ -44,8 +46,12 @@ def tokens_of(writer: Writer, prompts: Sequence[str]) -> list[list[int]]:
     return [writer.tokenizer(prompt, add_special_tokens=False).input_ids for prompt in prompts]
 
 
-def written(writer: Writer, prompts: Sequence[list[int]], token_budget: int, prefix: Prefix) -> dict[int, list[int]]:
-    texts = [OpenText(place, [*ids], len(ids), 10, 1000 * place) for place, ids in enumerate(prompts)]
+def written(
+    writer: Writer, prompts: Sequence[list[int]], token_budget: int, prefix: Prefix
+) -> dict[int, list[int]]:
+    texts = [
+        OpenText(place, [*ids], len(ids), 10, 1000 * place) for place, ids in enumerate(prompts)
+    ]
     return {text.number: text.written for text in writer.write(texts, prefix, token_budget)}
 
 
@@ -56,7 +62,9 @@ def whole(_prompts: Sequence[list[int]]) -> Prefix:
 
 def alone(writer: Writer) -> Writer:
     """A writer all of whose tokens are decided by a pass over their text alone."""
-    return replace(writer, next_tokens=replace(writer.next_tokens, bound=math.inf), padding=NO_PADDING)
+    return replace(
+        writer, next_tokens=replace(writer.next_tokens, bound=math.inf), padding=NO_PADDING
+    )
 
 
 @pytest.mark.slow
@@ -67,10 +75,14 @@ def test_texts_do_not_hang_on_order_batches_or_a_kill(
     rows = asked([{"text": text} for text in prompts_of(500)])
     ours = Cell(tmp_path / "cell", "text-generation", rows, writer(architecture))
     keys = {"answer": "text", "generation": Generation(max_tokens=6).model_dump()}
-    expected = dict(zip(rows["text"], ours.predict(token_budget=4096, **keys)["response"], strict=True))
+    expected = dict(
+        zip(rows["text"], ours.predict(token_budget=4096, **keys)["response"], strict=True)
+    )
     numbers = pl.int_range(len(rows), dtype=pl.UInt32)
     for place, order in enumerate((rows.reverse(), rows.sample(fraction=1, shuffle=True, seed=2))):
-        other = Cell(tmp_path / f"{place}", ours.task, order.with_columns(instance=numbers), ours.checkpoint)
+        other = Cell(
+            tmp_path / f"{place}", ours.task, order.with_columns(instance=numbers), ours.checkpoint
+        )
         said = other.predict_all(2, token_budget=(150, 1000)[place], **keys)["response"]
         assert dict(zip(order["text"], said, strict=True)) == expected
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 200)
@@ -81,11 +93,18 @@ def test_texts_do_not_hang_on_order_batches_or_a_kill(
 
 
 @pytest.mark.parametrize("architecture", ["llama", "gemma3_text", "mamba", "jamba"])
-@pytest.mark.parametrize("keys", [{"temperature": 0}, {}, {"top_p": 0.8}], ids=["greedy", "drawn", "nucleus"])
-def test_texts_are_those_of_every_token_alone(writer: Writers, architecture: str, keys: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "keys", [{"temperature": 0}, {}, {"top_p": 0.8}], ids=["greedy", "drawn", "nucleus"]
+)
+def test_texts_are_those_of_every_token_alone(
+    writer: Writers, architecture: str, keys: dict[str, Any]
+) -> None:
     ours = opened(writer(architecture), **keys)
     prompts = tokens_of(ours, [f"A cook lies. {prompt}" for prompt in prompts_of(12)])
-    for prefix_of in (whole, *([] if architecture == "jamba" else [partial(Prefix.of_all, ours.model)])):
+    for prefix_of in (
+        whole,
+        *([] if architecture == "jamba" else [partial(Prefix.of_all, ours.model)]),
+    ):
         fitted, prefix = ours.fitted(prompts[:4], prefix_of, exact=True), prefix_of(prompts)
         expected = written(alone(fitted), prompts, 1, Prefix())
         assert all(written(fitted, prompts, budget, prefix) == expected for budget in BUDGETS)
@@ -94,7 +113,9 @@ def test_texts_are_those_of_every_token_alone(writer: Writers, architecture: str
 
 
 @pytest.mark.parametrize("temperature", [0, 1])
-def test_tokens_that_rounding_could_decide_are_decided_alone(writer: Writers, temperature: float) -> None:
+def test_tokens_that_rounding_could_decide_are_decided_alone(
+    writer: Writers, temperature: float
+) -> None:
     ours = opened(writer("llama"), temperature=temperature)
     weights = ours.model.get_output_embeddings().weight.data
     # Every second token is as probable as the one before it, but for rounding.
@@ -118,18 +139,24 @@ def test_no_text_is_computed_on_behind_its_end(tmp_path: Path) -> None:
     ours.model.register_forward_pre_hook(hook, with_kwargs=True)
     budget = 8 * max(len(ids) + 10 for ids in prompts)
     texts = written(fitted, prompts, budget, Prefix())
-    assert sum(rows for rows, columns in sizes if columns == 1) == sum(len(text) - 1 for text in texts.values())
+    assert sum(rows for rows, columns in sizes if columns == 1) == sum(
+        len(text) - 1 for text in texts.values()
+    )
     assert min(map(len, texts.values())) < max(map(len, texts.values())) == 10
     # Others take the places of those that have ended.
     assert max(rows for rows, _ in sizes) >= 8
     assert len(sizes) < 40 / 8 * 10 + 20
 
 
-def test_texts_stay_within_the_token_budget(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_stay_within_the_token_budget(
+    written_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = written_cell([{"text": text} for text in prompts_of(30)], "llama", CHAT_TEMPLATE)
     sizes: list[int] = []
     hook_model(monkeypatch, lambda ids: sizes.append(len(ids)))
-    said = ours.predict(answer="text", token_budget=256, generation=Generation(max_tokens=8).model_dump())
+    said = ours.predict(
+        answer="text", token_budget=256, generation=Generation(max_tokens=8).model_dump()
+    )
     assert 1 < max(sizes) <= 256 // (int(said["tokens_in"].min()) + 8)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,14 @@ import polars as pl
 import pytest
 import torch
 from shards import Cell
-from tiny_writers import CHAT_TEMPLATE, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter, make_tokenizer
+from tiny_writers import (
+    CHAT_TEMPLATE,
+    STATEMENTS,
+    THINKS,
+    THINKS_IF_ASKED,
+    PlainWriter,
+    make_tokenizer,
+)
 from transformers import AutoModelForCausalLM
 
 from biasgrid.inference.models.generation.noise import mixed_tensor, seeds_of, with_noise
@@ -33,20 +40,31 @@ def said(cell: Cell, **options: Any) -> list[str]:
     return written(cell, **options)["response"].to_list()
 
 
-@pytest.mark.parametrize(("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)])
-def test_greedy_texts_are_those_of_plain_decoding(written_cell: Cells, architecture: str, template: str | None) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)]
+)
+def test_greedy_texts_are_those_of_plain_decoding(
+    written_cell: Cells, architecture: str, template: str | None
+) -> None:
     ours = written_cell(ROWS, architecture, template)
     table = written(ours, temperature=0)
     plain = PlainWriter(ours.checkpoint)
-    for row, answer in zip(ours.instances.iter_rows(named=True), table.iter_rows(named=True), strict=True):
+    for row, answer in zip(
+        ours.instances.iter_rows(named=True), table.iter_rows(named=True), strict=True
+    ):
         ids = plain.ids(plain.prompt(row["system"], row["text"]))
         begin = len(ids)
         with torch.inference_mode():
             while len(ids) < begin + 12 and ids[-1] != 1:
                 ids.append(int(plain.model(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
-        assert answer["response"] == plain.tokenizer.decode(ids[begin:], skip_special_tokens=True).strip()
+        assert (
+            answer["response"]
+            == plain.tokenizer.decode(ids[begin:], skip_special_tokens=True).strip()
+        )
         assert (answer["tokens_in"], answer["tokens_out"]) == (begin, len(ids) - begin)
-        assert answer["status"] == ("length" if ids[-1] != 1 else "ok" if answer["response"] else "empty")
+        assert answer["status"] == (
+            "length" if ids[-1] != 1 else "ok" if answer["response"] else "empty"
+        )
 
 
 def test_drawn_texts_hang_on_seed_and_instance_alone(written_cell: Cells) -> None:
@@ -104,7 +122,13 @@ def test_numbers_are_mixed_as_keys_are() -> None:
 @pytest.fixture(scope="module")
 def thinker(tmp_path_factory: pytest.TempPathFactory) -> Writer:
     tokenizer = make_tokenizer(THINKS)
-    config = {"model_type": "gpt2", "vocab_size": len(tokenizer), "n_embd": 8, "n_layer": 1, "n_head": 1}
+    config = {
+        "model_type": "gpt2",
+        "vocab_size": len(tokenizer),
+        "n_embd": 8,
+        "n_layer": 1,
+        "n_head": 1,
+    }
     from transformers import AutoConfig
 
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**config))
@@ -125,7 +149,9 @@ def thinker(tmp_path_factory: pytest.TempPathFactory) -> Writer:
         ("Who?<think>\n", "No </think> The old", "The old", "length"),
     ],
 )
-def test_thoughts_are_no_part_of_an_answer(thinker: Writer, prompt: str, text: str, response: str, status: str) -> None:
+def test_thoughts_are_no_part_of_an_answer(
+    thinker: Writer, prompt: str, text: str, response: str, status: str
+) -> None:
     tokens = thinker.tokenizer(text, add_special_tokens=False).input_ids
     assert thinker.text(prompt, tokens) == (response, status, len(tokens))
 
@@ -165,19 +191,30 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
     thoughts = Thoughts.of({"begin": begin, "end": end})
     asked = Prompter(tokenizer, thinking=False, thoughts=thoughts).prompt(None, "Who?")
     assert asked.endswith(f"{begin}\n\n{end}\n\n")
-    assert Prompter(tokenizer, thinking=True, thoughts=thoughts).prompt(None, "Who?").rstrip().endswith(begin)
+    assert (
+        Prompter(tokenizer, thinking=True, thoughts=thoughts)
+        .prompt(None, "Who?")
+        .rstrip()
+        .endswith(begin)
+    )
 
 
 def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    warn_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
-    assert "tiny: 2 of 5 responses begin with '<reasoning>' and are treated as answers" in caplog.text
+    warn_of_strange_marks(
+        "tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""]
+    )
+    assert (
+        "tiny: 2 of 5 responses begin with '<reasoning>' and are treated as answers" in caplog.text
+    )
     caplog.clear()
     warn_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
     assert not caplog.text
 
 
 @pytest.mark.parametrize("template", [THINKS, THINKS_IF_ASKED])
-def test_thinking_is_switched_off_unless_it_is_asked_for(written_cell: Cells, template: str) -> None:
+def test_thinking_is_switched_off_unless_it_is_asked_for(
+    written_cell: Cells, template: str
+) -> None:
     ours = written_cell(ROWS, "llama", template)
     off, on = (written(ours, thinking=thinking, temperature=0) for thinking in (False, True))
     assert off["response"].to_list() != on["response"].to_list()

@@ -36,7 +36,9 @@ Cells = Callable[..., Cell]
 
 @pytest.mark.parametrize("scoring", scorings_of(CAUSAL))
 @pytest.mark.parametrize("architecture", ["llama", "gpt2", "gemma3_text", "mamba"])
-def test_scores_are_those_of_one_token_at_a_time(cell: Cells, architecture: str, scoring: str) -> None:
+def test_scores_are_those_of_one_token_at_a_time(
+    cell: Cells, architecture: str, scoring: str
+) -> None:
     pairs = [(two, one if scoring == "context-mean" else None, None) for one, two in PAIRS]
     ours = cell(instances_of(pairs), architecture)
     said, plain = scored(ours, scoring), PlainCausal(ours.checkpoint)
@@ -50,7 +52,9 @@ def test_scores_are_those_of_one_token_at_a_time(cell: Cells, architecture: str,
 
 
 @pytest.mark.parametrize("adds", [True, False])
-def test_a_sum_is_read_a_second_time_behind_what_the_tokenizer_adds(cell: Cells, tmp_path: Path, adds: bool) -> None:
+def test_a_sum_is_read_a_second_time_behind_what_the_tokenizer_adds(
+    cell: Cells, tmp_path: Path, adds: bool
+) -> None:
     checkpoint = save_writer(tmp_path / "llama", "llama", None)
     if not adds:
         add_nothing(checkpoint)
@@ -61,17 +65,23 @@ def test_a_sum_is_read_a_second_time_behind_what_the_tokenizer_adds(cell: Cells,
     second = said["score_without_start"].to_list()
     assert [score is None for score in second] == [score is None for score in expected]
     known = [score for score in expected if score is not None]
-    assert [score for score in second if score is not None] == pytest.approx(known, rel=1e-5, abs=1e-5)
+    assert [score for score in second if score is not None] == pytest.approx(
+        known, rel=1e-5, abs=1e-5
+    )
     assert ours.audit["largest_drift"] < 1e-5
     if adds:
         assert second[:-1] == pytest.approx(said["score"].to_list()[:-1], rel=1e-6)
 
 
 def test_other_formulas_have_no_second_score(cell: Cells) -> None:
-    assert scored(cell(pairs_of(PAIRS, "mean")), "mean")["score_without_start"].null_count() == 2 * len(PAIRS)
+    assert scored(cell(pairs_of(PAIRS, "mean")), "mean")[
+        "score_without_start"
+    ].null_count() == 2 * len(PAIRS)
 
 
-def test_the_start_stands_before_each_token_of_a_sum_and_before_the_first_of_a_mean(cell: Cells) -> None:
+def test_the_start_stands_before_each_token_of_a_sum_and_before_the_first_of_a_mean(
+    cell: Cells,
+) -> None:
     ours = cell(pairs_of(PAIRS, "sum"))
     total, mean = (scored(ours, scoring) for scoring in ("sum", "mean"))
     one_token = total["tokens"] == 1
@@ -84,7 +94,10 @@ def test_neither_batches_nor_order_change_a_score(cell: Cells, scoring: str) -> 
     instances = pairs_of(PAIRS, scoring)
     whole = scored(cell(instances), scoring)
     back = instances.reverse().with_columns(instance=pl.int_range(len(instances), dtype=pl.UInt32))
-    for other in (scored(cell(instances), scoring, token_budget=1), scored(cell(back), scoring).reverse()):
+    for other in (
+        scored(cell(instances), scoring, token_budget=1),
+        scored(cell(back), scoring).reverse(),
+    ):
         assert np.abs(scores_of(whole) - scores_of(other)).max() < 1e-5
 
 
@@ -100,7 +113,9 @@ def test_long_sentences_lose_their_ends_and_say_so(cell: Cells, scoring: str) ->
 
 
 def test_a_context_that_leaves_no_room_scores_nothing(cell: Cells) -> None:
-    said = scored(cell(instances_of([("A cook lies.", "A cook lies. " * 200, None)])), "context-mean")
+    said = scored(
+        cell(instances_of([("A cook lies.", "A cook lies. " * 200, None)])), "context-mean"
+    )
     assert said["truncated"].to_list() == [True]
     assert said["score"].to_list() == [None]
 
@@ -113,7 +128,11 @@ def test_an_empty_sentence_has_no_score(cell: Cells) -> None:
 @pytest.mark.parametrize(
     ("rows", "scoring", "message"),
     [
-        ([("Ann lied.", None, None)], "context-mean", "instance 0 has no text_pair; expected the context"),
+        (
+            [("Ann lied.", None, None)],
+            "context-mean",
+            "instance 0 has no text_pair; expected the context",
+        ),
         (
             [("Ann lied.", None, None)],
             "cps",
@@ -134,6 +153,8 @@ def test_how_a_model_writes_changes_no_score(cell: Cells) -> None:
     ours = cell(pairs_of(PAIRS, "sum"))
     first = scored(ours, "sum")
     parts = sorted(ours.answers.glob("*/*.parquet"))
-    again = ours.predict(answer="likelihood", scoring="sum", generation={"max_tokens": 3}, chat_template=False)
+    again = ours.predict(
+        answer="likelihood", scoring="sum", generation={"max_tokens": 3}, chat_template=False
+    )
     assert again.equals(first)
     assert sorted(ours.answers.glob("*/*.parquet")) == parts

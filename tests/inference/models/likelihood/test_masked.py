@@ -9,7 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from sentences import BLANKS, PAIRS, PlainMasked, blanks_of, instances_of, pairs_of, scored, scores_of
+from sentences import (
+    BLANKS,
+    PAIRS,
+    PlainMasked,
+    blanks_of,
+    instances_of,
+    pairs_of,
+    scored,
+    scores_of,
+)
 from shards import Cell
 from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForPreTraining
 
@@ -38,10 +47,16 @@ Cells = Callable[..., Cell]
 
 @pytest.mark.parametrize("scoring", OF_PAIRS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_scores_are_those_of_one_sentence_at_a_time(cell: Cells, architecture: str, scoring: str) -> None:
+def test_scores_are_those_of_one_sentence_at_a_time(
+    cell: Cells, architecture: str, scoring: str
+) -> None:
     ours = cell(pairs_of(PAIRS, scoring), architecture)
     said, plain = scored(ours, scoring), PlainMasked(ours.checkpoint)
-    places = said.height * [None] if SCORINGS[scoring].needs == "" else ours.instances["pair_place"].to_list()
+    places = (
+        said.height * [None]
+        if SCORINGS[scoring].needs == ""
+        else ours.instances["pair_place"].to_list()
+    )
     texts = zip(ours.instances["text"], ours.instances["text_pair"], places, strict=True)
     expected = [plain.score(scoring, *row) for row in texts]
     assert said["score"].is_null().to_list() == [each is None for each in expected]
@@ -51,14 +66,21 @@ def test_scores_are_those_of_one_sentence_at_a_time(cell: Cells, architecture: s
     )
     assert set(said["scoring"]) == {scoring}
     assert not said["truncated"].any()
-    read = [text.lower() if (architecture, scoring) == ("albert", "cps") else text for text in ours.instances["text"]]
-    assert said["tokens"].to_list() == [len(plain.tokenizer(text, add_special_tokens=False).input_ids) for text in read]
+    read = [
+        text.lower() if (architecture, scoring) == ("albert", "cps") else text
+        for text in ours.instances["text"]
+    ]
+    assert said["tokens"].to_list() == [
+        len(plain.tokenizer(text, add_special_tokens=False).input_ids) for text in read
+    ]
     assert read_provenance(ours.out)["scoring"] == scoring
 
 
 @pytest.mark.parametrize("scoring", ["stereoset", "stereoset-biasbench"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_words_at_blank_have_the_mean_probability_of_their_tokens(cell: Cells, architecture: str, scoring: str) -> None:
+def test_words_at_blank_have_the_mean_probability_of_their_tokens(
+    cell: Cells, architecture: str, scoring: str
+) -> None:
     ours = cell(blanks_of(BLANKS), architecture)
     said, plain = scored(ours, scoring), PlainMasked(ours.checkpoint)
     texts = zip(ours.instances["text"], ours.instances["text_pair"], strict=True)
@@ -70,7 +92,10 @@ def test_words_at_blank_have_the_mean_probability_of_their_tokens(cell: Cells, a
 def test_a_space_before_the_word_changes_roberta_and_not_bert(cell: Cells) -> None:
     for architecture, changes in (("roberta", True), ("bert", False)):
         ours = cell(blanks_of(BLANKS), architecture)
-        one, two = (scored(ours, scoring)["score"].to_list() for scoring in ("stereoset", "stereoset-biasbench"))
+        one, two = (
+            scored(ours, scoring)["score"].to_list()
+            for scoring in ("stereoset", "stereoset-biasbench")
+        )
         assert (one != pytest.approx(two)) == changes
 
 
@@ -100,13 +125,20 @@ def test_sentences_without_a_token_to_score_have_no_score(cell: Cells) -> None:
     said = scored(cell(pairs_of([("Ann", "Carl"), ("Ann lied", "Ann lied")], "cps")), "cps")
     assert said["score"].is_null().to_list() == [True, True, False, False]
     assert said["tokens_scored"].to_list()[:2] == [0, 0]
-    said = scored(cell(pairs_of([("Ann", "Carl"), ("Ann lied", "Ann lied")], "span-mean")), "span-mean")
+    said = scored(
+        cell(pairs_of([("Ann", "Carl"), ("Ann lied", "Ann lied")], "span-mean")), "span-mean"
+    )
     assert said["score"].is_null().to_list() == [False, False, True, True]
 
 
 def test_unknown_tokens_are_counted(cell: Cells) -> None:
     said = scored(
-        cell(instances_of([("Ann lied.", None, None), ("Ann \N{SNOWMAN} lied \N{COMET}.", None, None)])), "aul"
+        cell(
+            instances_of(
+                [("Ann lied.", None, None), ("Ann \N{SNOWMAN} lied \N{COMET}.", None, None)]
+            )
+        ),
+        "aul",
     )
     assert said["unknown_tokens"].to_list() == [0, 2]
     assert said["unknown"].to_list() == [False, True]
@@ -115,7 +147,9 @@ def test_unknown_tokens_are_counted(cell: Cells) -> None:
 @pytest.mark.parametrize("scoring", ["cps", "aul", "sss", "pll-l2r"])
 def test_long_sentences_lose_their_ends_and_say_so(cell: Cells, scoring: str) -> None:
     long = "Ann lied to Carl. " * 60
-    said = scored(cell(pairs_of([(long, long.replace("Ann", "Zoë", 1)), PAIRS[0]], scoring)), scoring)
+    said = scored(
+        cell(pairs_of([(long, long.replace("Ann", "Zoë", 1)), PAIRS[0]], scoring)), scoring
+    )
     assert said["truncated"].to_list() == [True, True, False, False]
     assert said["tokens"].to_list()[0] > 126
     assert said["tokens_scored"].to_list()[0] <= 126
@@ -132,13 +166,37 @@ def test_a_mask_that_was_cut_scores_nothing(cell: Cells) -> None:
 @pytest.mark.parametrize(
     ("rows", "scoring", "message"),
     [
-        ([("Ann lied.", None, 0)], "cps", "instance 0 has no text_pair; expected the partner that 'cps' needs"),
-        ([("Ann lied.", "Carl lied.", None)], "sss", "instance 0 has None as pair_place; expected 0 or 1"),
-        ([("Ann [MASK].", None, None)], "aul", "instance 0 has the mask token [MASK] in its sentence"),
+        (
+            [("Ann lied.", None, 0)],
+            "cps",
+            "instance 0 has no text_pair; expected the partner that 'cps' needs",
+        ),
+        (
+            [("Ann lied.", "Carl lied.", None)],
+            "sss",
+            "instance 0 has None as pair_place; expected 0 or 1",
+        ),
+        (
+            [("Ann [MASK].", None, None)],
+            "aul",
+            "instance 0 has the mask token [MASK] in its sentence",
+        ),
         ([("Ann lied.", "Ann lied.", None)], "stereoset", "the context 'Ann lied.' without BLANK"),
-        ([("Ann", "Ann BLANK.", None)], "stereoset", "the sentence 'Ann' without a word at the place of BLANK"),
-        ([("Ann lied.", "[MASK] BLANK.", None)], "stereoset", "the mask token [MASK] in its context"),
-        ([("Ann lied.", None, None)], "sum", "no scoring 'sum' for fill-mask; expected one of aul, aula, cps"),
+        (
+            [("Ann", "Ann BLANK.", None)],
+            "stereoset",
+            "the sentence 'Ann' without a word at the place of BLANK",
+        ),
+        (
+            [("Ann lied.", "[MASK] BLANK.", None)],
+            "stereoset",
+            "the mask token [MASK] in its context",
+        ),
+        (
+            [("Ann lied.", None, None)],
+            "sum",
+            "no scoring 'sum' for fill-mask; expected one of aul, aula, cps",
+        ),
     ],
 )
 def test_what_a_formula_cannot_score_is_refused(
@@ -149,7 +207,9 @@ def test_what_a_formula_cannot_score_is_refused(
     assert message in str(refused.value)
 
 
-def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+def test_a_tokenizer_without_a_mask_is_refused(
+    tmp_path: Path, tiny_checkpoint: Checkpoints
+) -> None:
     folder = tmp_path / "unmasked"
     source = tiny_checkpoint("bert", MASKED)
     tokenizer = AutoTokenizer.from_pretrained(source)
@@ -157,7 +217,10 @@ def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path, tiny_checkpoint: 
     tokenizer.mask_token = None
     tokenizer.save_pretrained(folder)
     with pytest.raises(ModelError, match="the tokenizer has no mask token"):
-        scored(Cell(tmp_path / "cell", MASKED, instances_of([("Ann lied.", None, None)]), folder), "aul")
+        scored(
+            Cell(tmp_path / "cell", MASKED, instances_of([("Ann lied.", None, None)]), folder),
+            "aul",
+        )
 
 
 @pytest.fixture
@@ -166,14 +229,21 @@ def next_sentence(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
     folder = tmp_path / "both"
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", MASKED))
     torch.manual_seed(5)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
     BertForPreTraining(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def test_the_next_sentence_has_the_probability_of_its_head(tmp_path: Path, next_sentence: Path) -> None:
+def test_the_next_sentence_has_the_probability_of_its_head(
+    tmp_path: Path, next_sentence: Path
+) -> None:
     rows = [(two, one, None) for one, two in PAIRS]
     ours = Cell(tmp_path / "cell", MASKED, instances_of(rows), next_sentence)
     said = scored(ours, "next-sentence")

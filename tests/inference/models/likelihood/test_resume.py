@@ -13,7 +13,11 @@ from tiny_writers import save_writer
 
 from biasgrid.inference.scorings import CAUSAL, MASKED, SCORINGS
 
-SENTENCES = [(f"{one} {name}", f"{two} {name}") for name in ("Ann", "Carl", "Zoë", "cook") for one, two in PAIRS]
+SENTENCES = [
+    (f"{one} {name}", f"{two} {name}")
+    for name in ("Ann", "Carl", "Zoë", "cook")
+    for one, two in PAIRS
+]
 Cells = Callable[[str], Cell]
 
 
@@ -61,11 +65,15 @@ def test_only_what_is_not_answered_is_asked(cell: Cells, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("scoring", ["cps", "sss", "mean"])
-def test_batches_that_do_not_fit_are_halved(cell: Cells, scoring: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_that_do_not_fit_are_halved(
+    cell: Cells, scoring: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = scores_of(scored(cell(scoring), scoring))
     hook_model(monkeypatch, refuse_batches)
     halved = scores_of(scored(cell(scoring), scoring))
-    assert halved == pytest.approx(whole, abs=1.1e-3 if SCORINGS[scoring].decimals else 1e-5, nan_ok=True)
+    assert halved == pytest.approx(
+        whole, abs=1.1e-3 if SCORINGS[scoring].decimals else 1e-5, nan_ok=True
+    )
 
 
 def test_shards_are_parts_of_the_whole(cell: Cells) -> None:

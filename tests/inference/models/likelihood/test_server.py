@@ -17,7 +17,11 @@ from biasgrid.inference.models.likelihood.server import EchoedScore, echoed_scor
 from biasgrid.inference.models.servers.requests import Answer
 from biasgrid.tables.files import read_provenance
 
-ROWS = [{"system": None, "text": f"{who} sat by the {what}."} for who in ("Ann", "Carl") for what in ("cook", "sea")]
+ROWS = [
+    {"system": None, "text": f"{who} sat by the {what}."}
+    for who in ("Ann", "Carl")
+    for what in ("cook", "sea")
+]
 ECHOES = {"scored_by": "echo", "tried": {}}
 
 
@@ -29,10 +33,14 @@ def serve() -> Iterator[Callable[..., ModelServer]]:
 
 
 def cell(folder: Path, server: ModelServer, **keys: Any) -> ServerCell:
-    return ServerCell.of(folder / "cells/pairs/hosted", server.url, ROWS, **({"api": "completions"} | keys))
+    return ServerCell.of(
+        folder / "cells/pairs/hosted", server.url, ROWS, **({"api": "completions"} | keys)
+    )
 
 
-def test_scores_are_sums_and_means_over_what_is_read_back(tmp_path: Path, serve: Callable[..., ModelServer]) -> None:
+def test_scores_are_sums_and_means_over_what_is_read_back(
+    tmp_path: Path, serve: Callable[..., ModelServer]
+) -> None:
     server = serve()
     ours = cell(tmp_path, server, capabilities=ECHOES)
     total = ours.ask(answer="likelihood", scoring="echo-sum")
@@ -59,7 +67,10 @@ def test_scores_are_sums_and_means_over_what_is_read_back(tmp_path: Path, serve:
         ([("<s>", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-7.0, 3, 3)),
         ([("", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-7.0, 3, 3)),
         # It writes the token for the end behind the sentence, which it shows as nothing.
-        ([("", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0), ("", -9.0)], EchoedScore(-7.0, 3, 3)),
+        (
+            [("", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0), ("", -9.0)],
+            EchoedScore(-7.0, 3, 3),
+        ),
         # It puts none, or writes a space before the first word.
         ([("Ann", 0.0), (" lied", -2.0), (".", -4.0), (" and", -9.0)], EchoedScore(-6.0, 2, 3)),
         ([(" Ann", 0.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-6.0, 2, 3)),
@@ -82,11 +93,19 @@ def test_the_first_token_counts_where_a_server_puts_one_before_it(
             "two options the same score",
         ),
         ({"scored_by": "parsed"}, "echo-sum", "only `api: completions` reads prompts back"),
-        (ECHOES, "sum", "no scoring 'sum' for models behind servers; expected one of echo-mean, echo-sum"),
+        (
+            ECHOES,
+            "sum",
+            "no scoring 'sum' for models behind servers; expected one of echo-mean, echo-sum",
+        ),
     ],
 )
 def test_a_server_that_does_not_score_prompts_is_refused(
-    tmp_path: Path, serve: Callable[..., ModelServer], capabilities: dict[str, Any], scoring: str, message: str
+    tmp_path: Path,
+    serve: Callable[..., ModelServer],
+    capabilities: dict[str, Any],
+    scoring: str,
+    message: str,
 ) -> None:
     server = serve()
     with pytest.raises(ModelError) as refused:

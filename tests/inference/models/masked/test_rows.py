@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import Plain, shown_pieces
 from questions import Template, questions_of
-from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_difference, refuse_batches
+from shards import (
+    Cell,
+    count_rows,
+    hook_model,
+    interrupt,
+    keyed,
+    largest_difference,
+    refuse_batches,
+)
 from small_tables import check_alike
 from tiny_checkpoints import ACTS, instances_for
 
@@ -38,7 +46,9 @@ NAMES = ["Ann", "African-American", "no good"]
 PRONOUNS = {"female": "she", "male": "man"}
 
 
-def with_names(cell: Cell, names: list[str], mask: str = "[MASK]", pronouns: dict[str, str] | None = None) -> Cell:
+def with_names(
+    cell: Cell, names: list[str], mask: str = "[MASK]", pronouns: dict[str, str] | None = None
+) -> Cell:
     return cell.with_instances(instances_for(TASK, mask, names, pronouns))
 
 
@@ -88,12 +98,22 @@ def test_words_are_scored_as_by_the_book(cell: Cells, architecture: str, scoring
 @pytest.mark.parametrize("architecture", ["roberta", "albert"])
 def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architecture: str) -> None:
     templates = [
-        Template("The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act]."),
-        Template("There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."),
+        Template(
+            "The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act]."
+        ),
+        Template(
+            "There is [subj1] with [subj2].",
+            'They call "[mask]" who [act].',
+            "It was the [mask] man.",
+        ),
     ]
     ours = cell(architecture, TASK)
     mask = Plain(ours.checkpoint, TASK).mask
-    ours = plain_half(ours.with_instances(questions_of(templates, NAMES, ACTS, mask, pronouns=["she", "man", "she"])))
+    ours = plain_half(
+        ours.with_instances(
+            questions_of(templates, NAMES, ACTS, mask, pronouns=["she", "man", "she"])
+        )
+    )
     theirs = expected(ours, "joint")
     predicted = ours.predict(target_scoring="joint", either_case=(3, 4))
     for name, values in theirs.items():
@@ -115,7 +135,9 @@ def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
     assert set(without["tokens"].list.get(0)) == {1}
 
 
-def test_words_that_need_the_same_input_share_it(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_need_the_same_input_share_it(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = with_names(cell("bert", TASK), ["cook", "no good", "no cook"])
     half = ours.with_instances(ours.instances.head(24))
     monkeypatch.setattr("biasgrid.inference.engine.audit.FEWEST", 24)
@@ -126,7 +148,9 @@ def test_words_that_need_the_same_input_share_it(cell: Cells, monkeypatch: pytes
     assert sum(counts) == 2 * 8 * (3 + 3 + 2)
 
 
-def test_a_prediction_does_not_depend_on_its_shard_or_batch(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prediction_does_not_depend_on_its_shard_or_batch(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = several(cell("bert", TASK))
     whole = ours.predict(token_budget=100_000, target_scoring="joint")
     assert largest_difference(ours.predict_all(3, target_scoring="joint"), whole) < 1e-6
@@ -134,7 +158,9 @@ def test_a_prediction_does_not_depend_on_its_shard_or_batch(cell: Cells, monkeyp
     assert largest_difference(ours.predict_anew(target_scoring="joint"), whole) < 1e-6
 
 
-def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_another_scoring_are_not_taken(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
     ours = several(cell("bert", TASK))
     interrupt(ours, 2, monkeypatch, target_scoring="joint")
@@ -144,7 +170,10 @@ def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest
 
 @pytest.mark.parametrize("architecture", ["bert", "albert"])
 def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
-    cell: Cells, architecture: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    cell: Cells,
+    architecture: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     ours = several(cell(architecture, TASK))
     assembled = ours.predict(target_scoring="joint")
@@ -162,22 +191,35 @@ def test_unqover_scoring_leaves_the_number_of_tokens_open_where_it_finds_none(ce
     predicted = ours.predict(scoring="unqover")
     names = ours.instances["candidate1"].cast(pl.String)
     first = predicted.select(pl.col("tokens", "probabilities").list.get(0))
-    assert dict(zip(names, first["tokens"], strict=True)) == {"Ann": 1, "African-American": None, "no good": None}
+    assert dict(zip(names, first["tokens"], strict=True)) == {
+        "Ann": 1,
+        "African-American": None,
+        "no good": None,
+    }
     assert set(first.filter(pl.col("tokens").is_null())["probabilities"]) == {0}
 
 
 def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> None:
     ours = with_names(cell("bert", TASK), ["Ann", "Carl", "愛"])
-    with pytest.raises(ModelError, match="'愛' has letters that this model's tokenizer does not know; expected words"):
+    with pytest.raises(
+        ModelError,
+        match="'愛' has letters that this model's tokenizer does not know; expected words",
+    ):
         ours.predict(target_scoring="joint")
 
 
 def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
     plain = segments_of([[5, MASK, 7, 8], [5, 6, MASK]])
-    typed = TokenizedTexts(plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6]))
+    typed = TokenizedTexts(
+        plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6])
+    )
     inserts = [Insert((1, 2, 3), 0), Insert((4,), 0)]
     made = with_inserts(typed, np.array([0, 1, 1]), np.array([1, 2]), inserts, np.array([0, 1, 0]))
-    assert [made.tokens(place).tolist() for place in range(3)] == [[5, 1, 2, 3, 7, 8], [5, 6, 4], [5, 6, 1, 2, 3]]
+    assert [made.tokens(place).tolist() for place in range(3)] == [
+        [5, 1, 2, 3, 7, 8],
+        [5, 6, 4],
+        [5, 6, 1, 2, 3],
+    ]
     assert made.types is not None
     assert made.types.tolist() == [0, 1, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 6, 6]
 
@@ -223,7 +265,9 @@ def some_instances(draw: st.DrawFn) -> Instances:
     statements = draw(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=3))
     words = draw(st.lists(st.lists(written_words(), max_size=2), min_size=1, max_size=4))
     places = (st.integers(0, len(of) - 1) for of in (contexts, statements, words, words))
-    return Instances(contexts, statements, words, draw(st.lists(st.tuples(*places), min_size=1, max_size=6)))
+    return Instances(
+        contexts, statements, words, draw(st.lists(st.tuples(*places), min_size=1, max_size=6))
+    )
 
 
 def pretended(ids: list[int], place: int, token: int) -> float:
@@ -250,9 +294,9 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     owner, some = part.owner, part.rows
     places = (encoded.rows.second_start(some) + encoded.place[encoded.rows.second_of]).tolist()
     ids = [encoded.rows.assemble(row)[0].tolist() for row in range(len(owner))]
-    assert len({(*each, place, row) for each, place, row in zip(ids, places, owner.tolist(), strict=True)}) == len(
-        owner
-    )
+    assert len(
+        {(*each, place, row) for each, place, row in zip(ids, places, owner.tolist(), strict=True)}
+    ) == len(owner)
     tokens = inputs.tokens[encoded.input_of]
     factors = [
         [[pretended(each, place, token) for token in ways] for ways in read]

@@ -23,12 +23,32 @@ def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
     ("knows", "api", "way", "reasons"),
     [
         ({"echo", "logprobs", "choice"}, "completions", "echo", {}),
-        ({"false echo", "logprobs"}, "completions", "top", {"echo": "it gives two options the same score (0)"}),
+        (
+            {"false echo", "logprobs"},
+            "completions",
+            "top",
+            {"echo": "it gives two options the same score (0)"},
+        ),
         ({"logprobs", "choice"}, "chat", "top", {}),
         ({"choice"}, "chat", "choice", {"top": "it gives no log-probabilities"}),
-        ({"false logprobs", "choice"}, "chat", "choice", {"top": "it gives two options the same score (1)"}),
-        ({"constant logprobs"}, "completions", "parsed", {"top": "it gives different questions the same scores"}),
-        (set(), "chat", "parsed", {"choice": "it was told to answer quartz or basalt, but did not"}),
+        (
+            {"false logprobs", "choice"},
+            "chat",
+            "choice",
+            {"top": "it gives two options the same score (1)"},
+        ),
+        (
+            {"constant logprobs"},
+            "completions",
+            "parsed",
+            {"top": "it gives different questions the same scores"},
+        ),
+        (
+            set(),
+            "chat",
+            "parsed",
+            {"choice": "it was told to answer quartz or basalt, but did not"},
+        ),
     ],
 )
 def test_the_first_way_that_works_is_taken(
@@ -42,7 +62,9 @@ def test_the_first_way_that_works_is_taken(
 
 def test_no_such_server() -> None:
     server = ModelServer(port=9)
-    with pytest.raises(ModelError, match=r"http://127.0.0.1:9/v1: no answer \(.*\); expected a key, an address and"):
+    with pytest.raises(
+        ModelError, match=r"http://127.0.0.1:9/v1: no answer \(.*\); expected a key, an address and"
+    ):
         found(server)
 
 
@@ -64,7 +86,9 @@ def test_a_right_key_is_sent(serve: Servers, monkeypatch: pytest.MonkeyPatch) ->
     assert found(serve(key=KEY), key="${KEY_OF_A_SERVER}")["scored_by"] == "top"
 
 
-def test_a_key_of_the_environment_is_sent_to_nobody_else(serve: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_is_sent_to_nobody_else(
+    serve: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = serve()
     found(server)
@@ -73,13 +97,17 @@ def test_a_key_of_the_environment_is_sent_to_nobody_else(serve: Servers, monkeyp
 
 def test_a_variable_that_is_not_set(serve: Servers) -> None:
     with pytest.raises(
-        InputError, match=r"variable NO_SUCH_KEY is not set; expected a value: run `export NO_SUCH_KEY=...`"
+        InputError,
+        match=r"variable NO_SUCH_KEY is not set; expected a value: run `export NO_SUCH_KEY=...`",
     ):
         found(serve(), key="${NO_SUCH_KEY}")
 
 
 def test_a_model_that_the_server_lacks(serve: Servers) -> None:
-    with pytest.raises(ModelError, match=r"404 .*The model small does not exist.*; expected a key, an address and a"):
+    with pytest.raises(
+        ModelError,
+        match=r"404 .*The model small does not exist.*; expected a key, an address and a",
+    ):
         found(serve(only="large"))
 
 

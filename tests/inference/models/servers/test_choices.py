@@ -13,7 +13,8 @@ from biasgrid.tables.files import read_provenance
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
 LETTERED = [
-    {"system": None, "text": f"{number}. Who?\nA. Ann\nB. Bob", "candidates": ["A", "B"]} for number in range(6)
+    {"system": None, "text": f"{number}. Who?\nA. Ann\nB. Bob", "candidates": ["A", "B"]}
+    for number in range(6)
 ]
 
 
@@ -47,7 +48,9 @@ def test_an_option_that_is_not_listed_has_a_bound(serve: Servers, cell: Cells) -
 def test_echo_gives_what_all_spellings_of_options_have(serve: Servers, cell: Cells) -> None:
     row = {"system": None, "text": "Is it so? Answer:", "candidates": ["A", "No"]}
     server = serve()
-    said = cell(server, [row], api="completions", capabilities={"scored_by": "echo"}).ask(answer="choice")
+    said = cell(server, [row], api="completions", capabilities={"scored_by": "echo"}).ask(
+        answer="choice"
+    )
     begun = ["Is", " it", " so", "?", " Answer", ":"]
     spelled = [["A", " A"], [lead + word for word in ("No", "no", "NO") for lead in ("", " ")]]
     expected = [sum(share([*begun, word]) / 16 for word in words) for words in spelled]
@@ -60,7 +63,9 @@ def test_a_constrained_choice_has_no_probability(serve: Servers, cell: Cells) ->
     server = serve()
     said = cell(server, LETTERED, capabilities={"scored_by": "choice"}).ask(answer="choice")
     assert server.bodies[0]["structured_outputs"] == {"choice": ["A", "B"]}
-    for row, chosen_one in zip(said["probabilities"].to_list(), said["response"].to_list(), strict=True):
+    for row, chosen_one in zip(
+        said["probabilities"].to_list(), said["response"].to_list(), strict=True
+    ):
         assert row == ([1, 0] if chosen_one == "A" else [0, 1])
     assert said["mass"].null_count() == len(said)
 
@@ -69,7 +74,16 @@ def test_texts_are_parsed_and_keep_their_status(serve: Servers, cell: Cells) -> 
     faults = dict(enumerate(["empty", "filtered", "length", "refused"]))
     server = serve(fault=lambda prompt, _: faults.get(int(prompt.split("Is ")[1].split()[0])))
     said = cell(server, 8).ask(answer="choice")
-    assert said["status"].to_list() == ["empty", "filtered", "ok", "refused", "ok", "ok", "ok", "ok"]
+    assert said["status"].to_list() == [
+        "empty",
+        "filtered",
+        "ok",
+        "refused",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+    ]
     rows = said["probabilities"].to_list()
     assert rows[0] == rows[1] == rows[3] == [None, None]
     for response, row in zip(said["response"].to_list()[4:], rows[4:], strict=True):
@@ -79,7 +93,9 @@ def test_texts_are_parsed_and_keep_their_status(serve: Servers, cell: Cells) -> 
 def test_prompts_longer_than_the_context_are_not_sent(serve: Servers, cell: Cells) -> None:
     server = serve()
     rows = [*LETTERED, {"system": None, "text": "Who? " * 100, "candidates": ["A", "B"]}]
-    with pytest.raises(ModelError, match=r"hosted: the prompt of instance 6 has 12\d tokens; expected at most 100"):
+    with pytest.raises(
+        ModelError, match=r"hosted: the prompt of instance 6 has 12\d tokens; expected at most 100"
+    ):
         cell(server, rows, context=100).ask(answer="choice")
     assert not server.bodies
     assert math.isclose(len(cell(server, LETTERED, context=100).ask(answer="choice")), 6)

@@ -14,17 +14,23 @@ Cells = Callable[..., ServerCell]
 PRICE = {"input": 1000.0, "output": 2000.0}
 
 
-def test_a_cell_stops_before_its_limit_is_passed_and_goes_on_from_there(serve: Servers, cell: Cells) -> None:
+def test_a_cell_stops_before_its_limit_is_passed_and_goes_on_from_there(
+    serve: Servers, cell: Cells
+) -> None:
     server = serve()
     limited = cell(server, 100, price=PRICE, max_cost=1.0, generation={"max_tokens": 5})
-    message = r"max_cost 1: 0\.\d+ is spent, and the remaining \d+ requests would cost about \d+\.?\d*"
+    message = (
+        r"max_cost 1: 0\.\d+ is spent, and the remaining \d+ requests would cost about \d+\.?\d*"
+    )
     with pytest.raises(ModelError, match=message):
         limited.ask()
     bill = bill_of(limited.folder)
     assert 0 < bill.requests < 100
     assert 0.5 < (bill.tokens_in * 1000 + bill.tokens_out * 2000) / 1e6 <= 1
     # Those that may be asked are asked by the next run, and none twice.
-    assert len(cell(server, 100, price=PRICE, max_cost=9, generation={"max_tokens": 5}).ask()) == 100
+    assert (
+        len(cell(server, 100, price=PRICE, max_cost=9, generation={"max_tokens": 5}).ask()) == 100
+    )
     assert server.answered.total() == 100
 
 

@@ -45,7 +45,9 @@ NO_ANSWERS = {
     "lone surrogate": content("Yes \ud83d"),
     "lone surrogate in a part": content([{"type": "text", "text": "\udc00"}]),
     "half an answer": choice(finish_reason="error"),
-    "half an answer with its error": choice(finish_reason="stop", error={"code": 502, "message": "upstream"}),
+    "half an answer with its error": choice(
+        finish_reason="stop", error={"code": 502, "message": "upstream"}
+    ),
     "aborted": choice(finish_reason="abort"),
     "a tool": choice(finish_reason="tool_calls"),
     "a finish that is a number": choice(finish_reason=3),
@@ -59,7 +61,9 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize("name", NO_ANSWERS)
-def test_what_is_no_answer_is_asked_again_and_not_kept(serve: Servers, cell: Cells, name: str) -> None:
+def test_what_is_no_answer_is_asked_again_and_not_kept(
+    serve: Servers, cell: Cells, name: str
+) -> None:
     broken = [True]
 
     def says(body: Body, prompt: str, attempt: int) -> Body:
@@ -69,7 +73,10 @@ def test_what_is_no_answer_is_asked_again_and_not_kept(serve: Servers, cell: Cel
 
     server = serve(says=says)
     ours = cell(server, 4, attempts=2)
-    with pytest.raises(ModelError, match=r"1 of 4 requests have no answer .* does not follow OpenAI's protocol \(.+\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"1 of 4 requests have no answer .* does not follow OpenAI's protocol \(.+\)",
+    ):
         ours.ask()
     assert server.answered.total() == 5
     assert len([line for line in ours.lines if "text" in line]) == 3
@@ -107,12 +114,20 @@ def test_the_servers_own_words_are_shown(serve: Servers, cell: Cells) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ([thinking("No, no."), {"type": "text", "text": "Yes"}, {"type": "text", "text": "."}], "Yes."),
-        ([{"type": "output_text", "text": "Yes."}, {"type": "reference", "reference_ids": [1]}], "Yes."),
+        (
+            [thinking("No, no."), {"type": "text", "text": "Yes"}, {"type": "text", "text": "."}],
+            "Yes.",
+        ),
+        (
+            [{"type": "output_text", "text": "Yes."}, {"type": "reference", "reference_ids": [1]}],
+            "Yes.",
+        ),
         ([{"type": "refusal", "refusal": "I cannot."}], "I cannot."),
     ],
 )
-def test_parts_are_joined_without_thoughts(serve: Servers, cell: Cells, value: Any, text: str) -> None:
+def test_parts_are_joined_without_thoughts(
+    serve: Servers, cell: Cells, value: Any, text: str
+) -> None:
     def says(body: Body, prompt: str, attempt: int) -> Body:
         content(value)(body)
         return body
@@ -131,11 +146,19 @@ def test_other_words_for_an_end_are_known(serve: Servers, cell: Cells, finish: s
     assert set(cell(serve(says=says), 2).ask()["status"]) == {"ok"}
 
 
-NO_USAGES = [None, [], "12", {}, *({"prompt_tokens": one} for one in ("7", -3, 2**40, 1.5, None, True, float("nan")))]
+NO_USAGES = [
+    None,
+    [],
+    "12",
+    {},
+    *({"prompt_tokens": one} for one in ("7", -3, 2**40, 1.5, None, True, float("nan"))),
+]
 
 
 @pytest.mark.parametrize("usage", NO_USAGES, ids=str)
-def test_a_usage_that_is_none_costs_the_most_it_may_be(serve: Servers, cell: Cells, usage: Any) -> None:
+def test_a_usage_that_is_none_costs_the_most_it_may_be(
+    serve: Servers, cell: Cells, usage: Any
+) -> None:
     def says(body: Body, prompt: str, attempt: int) -> Body:
         return {**body, "usage": usage}
 
@@ -150,7 +173,9 @@ BAD_SCORES = ["-1", None, float("nan"), float("inf"), 0.7, 710.0, True, [], {}]
 
 @pytest.mark.parametrize("score", BAD_SCORES, ids=str)
 @pytest.mark.parametrize("api", ["chat", "completions"])
-def test_a_score_that_is_no_log_probability_is_not_kept(serve: Servers, cell: Cells, api: str, score: Any) -> None:
+def test_a_score_that_is_no_log_probability_is_not_kept(
+    serve: Servers, cell: Cells, api: str, score: Any
+) -> None:
     def says(body: Body, prompt: str, attempt: int) -> Body:
         logprobs = body["choices"][0]["logprobs"]
         if api == "chat":
@@ -165,7 +190,9 @@ def test_a_score_that_is_no_log_probability_is_not_kept(serve: Servers, cell: Ce
     assert not [line for line in ours.lines if "text" in line]
 
 
-@pytest.mark.parametrize("body", [b"[" * 99_999, b"\xff\xfe", b"{}", b"[]", b"3", b'"Yes."', b"null", b"", b"NaN"])
+@pytest.mark.parametrize(
+    "body", [b"[" * 99_999, b"\xff\xfe", b"{}", b"[]", b"3", b'"Yes."', b"null", b"", b"NaN"]
+)
 def test_bodies_that_are_none(serve: Servers, cell: Cells, body: bytes) -> None:
     ours = cell(serve(says=lambda *_: body), 2, attempts=1)
     with pytest.raises(ModelError, match="2 of 2 requests have no answer"):
@@ -206,7 +233,9 @@ def test_lines_of_a_store_are_looked_at_too(
     lines = ours.lines
     change, is_kept = LINES[name]
     lines[1] = {key: value for key, value in (lines[1] | change).items() if value is not ...}
-    ours.store.write_text("\n".join(json.dumps(line) for line in [{"biasgrid_answers": 2}, *lines]) + "\n")
+    ours.store.write_text(
+        "\n".join(json.dumps(line) for line in [{"biasgrid_answers": 2}, *lines]) + "\n"
+    )
     server.answered.clear()
     assert ours.ask()["status"].to_list() == before["status"].to_list()
     assert server.answered.total() == (0 if is_kept else 1)
@@ -219,8 +248,12 @@ def test_lines_of_a_store_are_looked_at_too(
     assert "damaged" not in caplog.text
 
 
-@pytest.mark.parametrize("line", [b"3", b"[]", b'"x"', b"null", b"{", b"5" * 5000, b"[" * 99_999, b'{"owner": 3', b"x"])
-def test_lines_that_are_none(serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture, line: bytes) -> None:
+@pytest.mark.parametrize(
+    "line", [b"3", b"[]", b'"x"', b"null", b"{", b"5" * 5000, b"[" * 99_999, b'{"owner": 3', b"x"]
+)
+def test_lines_that_are_none(
+    serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
     server = serve()
     ours = cell(server, 2)
     ours.ask()
@@ -239,7 +272,9 @@ def test_a_store_that_is_no_file(serve: Servers, cell: Cells) -> None:
     ours = cell(serve(), 2)
     ours.folder.mkdir(parents=True, exist_ok=True)
     ours.store.symlink_to("/dev/full")
-    with pytest.raises(Exception, match=r"requests.jsonl: is not a file; expected a store of answers"):
+    with pytest.raises(
+        Exception, match=r"requests.jsonl: is not a file; expected a store of answers"
+    ):
         ours.ask()
 
 
@@ -270,7 +305,10 @@ def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
     ("content", "words"),
     [
         (b'{"error": {"message": "no such model", "code": 3}}', "422 no such model"),
-        (b'{"object": "error", "message": {"detail": [{"msg": "odd"}]}}', '422 {"detail": [{"msg": "odd"}]}'),
+        (
+            b'{"object": "error", "message": {"detail": [{"msg": "odd"}]}}',
+            '422 {"detail": [{"msg": "odd"}]}',
+        ),
         (b'{"detail": "not here"}', "422 not here"),
         (b"<html>\n <b>Bad</b> gateway</html>", "422 <html> <b>Bad</b> gateway</html>"),
         (b'{"error": {"message": "\\ud83d"}}', "422 ?"),
@@ -284,8 +322,14 @@ def test_refusals_are_in_the_servers_words(content: bytes, words: str) -> None:
 
 ANTHROPIC_BLOCKS: dict[str, tuple[Any, str | None]] = {
     "text": ([{"type": "text", "text": "Yes."}], "Yes."),
-    "thoughts before it": ([{"type": "thinking", "thinking": "No."}, {"type": "text", "text": "Yes."}], "Yes."),
-    "hidden thoughts": ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "Yes."}], "Yes."),
+    "thoughts before it": (
+        [{"type": "thinking", "thinking": "No."}, {"type": "text", "text": "Yes."}],
+        "Yes.",
+    ),
+    "hidden thoughts": (
+        [{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "Yes."}],
+        "Yes.",
+    ),
     "a tool": ([{"type": "tool_use", "id": "1", "name": "x", "input": {}}], None),
     "a number": ([{"type": "text", "text": 3}], None),
     "a surrogate": ([{"type": "text", "text": "\ud800"}], None),
@@ -296,7 +340,9 @@ ANTHROPIC_BLOCKS: dict[str, tuple[Any, str | None]] = {
 @pytest.mark.parametrize("name", ANTHROPIC_BLOCKS)
 def test_blocks_of_anthropics_protocol(serve: Servers, cell: Cells, name: str) -> None:
     value, text = ANTHROPIC_BLOCKS[name]
-    ours = cell(serve(says=lambda body, *_: {**body, "content": value}), 2, api="anthropic", attempts=1)
+    ours = cell(
+        serve(says=lambda body, *_: {**body, "content": value}), 2, api="anthropic", attempts=1
+    )
     if text is not None:
         assert set(ours.ask()["response"]) == {text}
         return
@@ -306,7 +352,11 @@ def test_blocks_of_anthropics_protocol(serve: Servers, cell: Cells, name: str) -
 
 
 @pytest.mark.parametrize("reason", ["tool_use", "pause_turn", "error", 3])
-def test_ends_of_anthropics_protocol_that_are_none(serve: Servers, cell: Cells, reason: Any) -> None:
-    ours = cell(serve(says=lambda body, *_: {**body, "stop_reason": reason}), 1, api="anthropic", attempts=1)
+def test_ends_of_anthropics_protocol_that_are_none(
+    serve: Servers, cell: Cells, reason: Any
+) -> None:
+    ours = cell(
+        serve(says=lambda body, *_: {**body, "stop_reason": reason}), 1, api="anthropic", attempts=1
+    )
     with pytest.raises(ModelError, match="so the answer is not complete"):
         ours.ask()

@@ -97,10 +97,16 @@ def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(("api", "maker"), [("anthropic", "ANTHROPIC"), ("chat", "OPENAI")])
-def test_headers_that_the_environment_adds_count(monkeypatch: pytest.MonkeyPatch, api: str, maker: str) -> None:
+def test_headers_that_the_environment_adds_count(
+    monkeypatch: pytest.MonkeyPatch, api: str, maker: str
+) -> None:
     section = {"endpoint": {**ENDPOINT, "api": api}}
     digests = {server_of(section)}
-    for headers in ("anthropic-beta: one", "anthropic-beta: two", "anthropic-beta: two\nx-api-key: secret"):
+    for headers in (
+        "anthropic-beta: one",
+        "anthropic-beta: two",
+        "anthropic-beta: two\nx-api-key: secret",
+    ):
         monkeypatch.setenv(f"{maker}_CUSTOM_HEADERS", headers)
         digests.add(server_of(section))
     # What is a key decides nothing.
@@ -109,15 +115,22 @@ def test_headers_that_the_environment_adds_count(monkeypatch: pytest.MonkeyPatch
 
 def test_a_server_of_ours_is_known_by_command_weights_and_name(tmp_path: Path) -> None:
     base = server_of({"serve": SERVE})
-    for change in ({"command": "vllm serve {folder} --port {port} --seed 2"}, {"model": "m"}, {"api": "completions"}):
+    for change in (
+        {"command": "vllm serve {folder} --port {port} --seed 2"},
+        {"model": "m"},
+        {"api": "completions"},
+    ):
         assert server_of({"serve": {**SERVE, **change}}) != base
     # Never by its port, which differs from job to job.
     fixed = [
-        server_of({"serve": {"command": f"vllm serve {{folder}} --port {port}", "port": port}}) for port in (8000, 9000)
+        server_of({"serve": {"command": f"vllm serve {{folder}} --port {port}", "port": port}})
+        for port in (8000, 9000)
     ]
     assert fixed == [base, base]
     assert server_of({"serve": {**SERVE, "minutes": 3, "health": "/ready", "gpus": 2}}) == base
-    assert answering_server(base, RECORD) != answering_server(base, {"files": {**RECORD["files"], "config.json": "cc"}})
+    assert answering_server(base, RECORD) != answering_server(
+        base, {"files": {**RECORD["files"], "config.json": "cc"}}
+    )
     assert answering_server(base, {"keys": {}}) == base
 
 

@@ -73,12 +73,16 @@ def test_a_redirect_on_the_same_server_is_followed(serve: Servers, cell: Cells) 
 )
 def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match=rf"{variable}: does not name a usable proxy; expected an address such as"):
+    with pytest.raises(
+        InputError, match=rf"{variable}: does not name a usable proxy; expected an address such as"
+    ):
         proxy_of("http://example.org/v1")
     assert proxy_of("http://127.0.0.1:8000/v1") is None
 
 
-def test_libraries_that_read_the_environment_take_no_proxy_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_read_the_environment_take_no_proxy_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     monkeypatch.setenv("no_proxy", "example.org")
     monkeypatch.setenv("NO_PROXY", "example.org")
@@ -90,9 +94,13 @@ def test_libraries_that_read_the_environment_take_no_proxy_for_this_machine(monk
         prepare_proxies()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "[::1]", "0.0.0.0", "here.localhost"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1.2.3", "localhost", "[::1]", "0.0.0.0", "here.localhost"]
+)
 @pytest.mark.parametrize("value", ["http://proxy:3128", "socks5://proxy:1"])
-def test_requests_to_this_machine_take_no_proxy(monkeypatch: pytest.MonkeyPatch, host: str, value: str) -> None:
+def test_requests_to_this_machine_take_no_proxy(
+    monkeypatch: pytest.MonkeyPatch, host: str, value: str
+) -> None:
     monkeypatch.setenv("ALL_PROXY", value)
     assert proxy_of(f"http://{host}:8000/v1") is None
     found = proxy_of("http://example.org/v1")
@@ -112,7 +120,9 @@ def test_requests_to_this_machine_take_no_proxy(monkeypatch: pytest.MonkeyPatch,
         ("", "example.org", True),
     ],
 )
-def test_what_takes_no_proxy(monkeypatch: pytest.MonkeyPatch, named: str, host: str, takes: bool) -> None:
+def test_what_takes_no_proxy(
+    monkeypatch: pytest.MonkeyPatch, named: str, host: str, takes: bool
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy:3128")
     monkeypatch.setenv("NO_PROXY", named)
     found = proxy_of(f"https://{host}/v1")
@@ -142,7 +152,10 @@ def test_a_socks_proxy_without_its_package(cell: Cells, monkeypatch: pytest.Monk
     server = ModelServer()
     ours = cell(server, 1)
     ours.section["endpoint"]["url"] = "http://example.invalid/v1"
-    with pytest.raises(UserError, match=r"ALL_PROXY names a SOCKS proxy, which needs the package socksio; install it"):
+    with pytest.raises(
+        UserError,
+        match=r"ALL_PROXY names a SOCKS proxy, which needs the package socksio; install it",
+    ):
         ours.ask()
 
 
@@ -151,7 +164,9 @@ def without_usage(body: Body, prompt: str, attempt: int) -> Body:
 
 
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": -1000, "completion_tokens": -1000}])
-def test_a_limit_of_cost_holds_over_runs_whatever_a_server_says(serve: Servers, cell: Cells, usage: Any) -> None:
+def test_a_limit_of_cost_holds_over_runs_whatever_a_server_says(
+    serve: Servers, cell: Cells, usage: Any
+) -> None:
     server = serve(says=lambda body, *_: {**body, "usage": usage})
     limited = {"price": PRICE, "max_cost": 1.0, "generation": {"max_tokens": 50}}
     asked = []
@@ -194,7 +209,9 @@ def test_a_longer_answer_than_was_allowed_is_charged_as_it_is(
 
 
 @pytest.mark.parametrize("unknown", ["max_completion_tokens", "max_tokens"])
-def test_a_limit_has_the_name_that_the_server_takes(serve: Servers, cell: Cells, unknown: str) -> None:
+def test_a_limit_has_the_name_that_the_server_takes(
+    serve: Servers, cell: Cells, unknown: str
+) -> None:
     server = serve(unknown=unknown)
     known = next(name for name in ("max_completion_tokens", "max_tokens") if name != unknown)
     assert set(cell(server, 4, generation={"max_tokens": 7}).ask()["status"]) == {"ok"}
@@ -215,5 +232,7 @@ def test_a_server_that_keeps_no_limit(serve: Servers, caplog: pytest.LogCaptureF
 
 def found(server: ModelServer) -> dict[str, Any]:
     return find_capabilities(
-        {"keys": {}}, {"endpoint": {"url": server.url, "model": "small", "attempts": 1, "timeout": 5}}, None
+        {"keys": {}},
+        {"endpoint": {"url": server.url, "model": "small", "attempts": 1, "timeout": 5}},
+        None,
     )

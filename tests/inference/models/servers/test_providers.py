@@ -26,7 +26,9 @@ def test_azure_has_deployments_and_a_key_of_its_own(serve: Servers, cell: Cells)
     ours = cell(server, 3, provider="azure", api_version="2024-10-21", key="${KEY_OF_TESTS}")
     said = ours.ask()
     assert set(said["status"]) == {"ok"}
-    assert server.paths[0].endswith("/openai/deployments/small/chat/completions?api-version=2024-10-21")
+    assert server.paths[0].endswith(
+        "/openai/deployments/small/chat/completions?api-version=2024-10-21"
+    )
     assert server.headers[0]["api-key"] == KEY
 
 
@@ -52,9 +54,14 @@ def anthropic(server: ModelServer) -> dict[str, Any]:
 def test_anthropic_is_asked_through_its_own_client(serve: Servers, cell: Cells) -> None:
     faults = dict(enumerate(["filtered", "length", "429", "500", "no json"]))
     server = serve(
-        key=KEY, fault=lambda prompt, tries: faults.get(int(prompt.split("Is ")[1].split()[0])) if not tries else None
+        key=KEY,
+        fault=lambda prompt, tries: (
+            faults.get(int(prompt.split("Is ")[1].split()[0])) if not tries else None
+        ),
     )
-    said = cell(server, 8, generation={"max_tokens": 9, "temperature": 0.5}, **anthropic(server)).ask()
+    said = cell(
+        server, 8, generation={"max_tokens": 9, "temperature": 0.5}, **anthropic(server)
+    ).ask()
     assert said["status"].to_list() == ["filtered", "length", *["ok"] * 6]
     body = server.bodies[0]
     assert server.paths[0] == "/v1/messages"
@@ -85,5 +92,8 @@ def test_without_its_client_it_is_told_how_to_get_it(
         return plain(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ModelError, match=r"needs the package anthropic; install it with `pip install biasgrid\[anth"):
+    with pytest.raises(
+        ModelError,
+        match=r"needs the package anthropic; install it with `pip install biasgrid\[anth",
+    ):
         cell(server, 1, **anthropic(server)).ask()

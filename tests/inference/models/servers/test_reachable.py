@@ -24,7 +24,9 @@ def test_a_model_in_the_list_is_asked_nothing() -> None:
 
 def test_a_name_that_is_refused_is_told_with_those_that_there_are() -> None:
     with serving(listed_models=["small", "large"], only="small") as server:
-        said = r"no model 'smal' there \(did you mean 'small'\?\): 404 The model smal does not exist. "
+        said = (
+            r"no model 'smal' there \(did you mean 'small'\?\): 404 The model smal does not exist. "
+        )
         with pytest.raises(UserError, match=said + "The server knows: small, large"):
             check(server, "smal")
 
@@ -44,14 +46,17 @@ def test_servers_without_a_list_are_left_to_their_jobs(api: str) -> None:
 
 def test_a_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(listed_models=["small"], key=KEY) as server:
-        with pytest.raises(UserError, match=r"401 No key was given; expected a key: name the environment variable"):
+        with pytest.raises(
+            UserError, match=r"401 No key was given; expected a key: name the environment variable"
+        ):
             check(server)
         for value, state in ((None, "not set"), ("", "empty"), (" ", "empty")):
             monkeypatch.delenv("A_KEY", raising=False)
             if value is not None:
                 monkeypatch.setenv("A_KEY", value)
             with pytest.raises(
-                InputError, match=f"variable A_KEY is {state}; expected a value: run `export A_KEY=...`"
+                InputError,
+                match=f"variable A_KEY is {state}; expected a value: run `export A_KEY=...`",
             ):
                 check(server, key="${A_KEY}")
         monkeypatch.setenv("A_KEY", "sk-a-wrong-one")

@@ -51,7 +51,10 @@ def test_a_server_lives_as_long_as_the_context(tmp_path: Path) -> None:
 def test_a_command_that_ends(tmp_path: Path) -> None:
     told = "import sys; print('no such flag', file=sys.stderr); sys.exit(3)"
     with (
-        pytest.raises(ModelError, match=r"ended with 3 before it was ready; its last lines:\n  no such flag\nexpected"),
+        pytest.raises(
+            ModelError,
+            match=r"ended with 3 before it was ready; its last lines:\n  no such flag\nexpected",
+        ),
         start(tmp_path, f'-c "{told}" {{folder}} {{port}}'),
     ):
         pass
@@ -60,15 +63,23 @@ def test_a_command_that_ends(tmp_path: Path) -> None:
 
 def test_a_server_that_never_gets_healthy(tmp_path: Path) -> None:
     command = '-c "import time; time.sleep(600)" {folder} {port}'
-    with pytest.raises(ModelError, match=r"was not ready after 0.01 minutes"), start(tmp_path, command, minutes=0.01):
+    with (
+        pytest.raises(ModelError, match=r"was not ready after 0.01 minutes"),
+        start(tmp_path, command, minutes=0.01),
+    ):
         pass
-    assert not [one for one in psutil.Process().children() if "time.sleep(600)" in " ".join(one.cmdline())]
+    assert not [
+        one for one in psutil.Process().children() if "time.sleep(600)" in " ".join(one.cmdline())
+    ]
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     serve = Serve(command="no-such-server {folder} {port}")
     with (
-        pytest.raises(ModelError, match=r"'no-such-server' cannot be started \(No such file or directory\); expected"),
+        pytest.raises(
+            ModelError,
+            match=r"'no-such-server' cannot be started \(No such file or directory\); expected",
+        ),
         run_server(serve, "somewhere", tmp_path / "server.log"),
     ):
         pass
@@ -80,7 +91,10 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with (
-            pytest.raises(ModelError, match=rf"port {port} is not available \(Address already in use\); expected a"),
+            pytest.raises(
+                ModelError,
+                match=rf"port {port} is not available \(Address already in use\); expected a",
+            ),
             start(tmp_path, "{folder}", port=port),
         ):
             pass
@@ -102,7 +116,9 @@ with run_server(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as u
 def test_a_server_ends_with_a_job_that_is_killed(tmp_path: Path, end: signal.Signals) -> None:
     command = f"{PYTHON} {HELPER} {{port}} {{folder}}"
     line = [PYTHON, "-c", JOB, command, str(tmp_path / "server.log")]
-    job = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
+    job = subprocess.Popen(
+        line, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    )
     assert job.stdout is not None
     port = int(job.stdout.readline().split(":")[2].split("/")[0])
     job.send_signal(end)
@@ -125,15 +141,23 @@ def test_the_tokenizer_of_a_served_model_counts(tmp_path: Path, api: str) -> Non
     checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
     positions = json.loads((checkpoint / "config.json").read_text())["max_position_embeddings"]
     long = {"system": None, "text": " ".join(["no"] * (positions + 1))}
-    there = serving_cell(tmp_path / "served", checkpoint, [{"system": "Be short.", "text": STATEMENTS[0]}, long])
+    there = serving_cell(
+        tmp_path / "served", checkpoint, [{"system": "Be short.", "text": STATEMENTS[0]}, long]
+    )
     serve = {"command": f"{PYTHON} {HELPER} {{port}} {{folder}}", "api": api}
     keys = {"section": {"serve": serve}, "log": tmp_path / "job.log"}
-    with pytest.raises(ModelError, match=rf"the prompt of instance 1 has \d+ tokens.*at most {positions} together"):
-        there.predict(answer="text", model="served", **keys, generation=Generation().model_dump(), serve={})
+    with pytest.raises(
+        ModelError, match=rf"the prompt of instance 1 has \d+ tokens.*at most {positions} together"
+    ):
+        there.predict(
+            answer="text", model="served", **keys, generation=Generation().model_dump(), serve={}
+        )
     assert not there.answers.joinpath("requests.jsonl").exists() or not there.parts
 
 
-def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_served_model_are_those_of_the_same_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
     # Servers draw as the checkpoint suggests where a request does not say otherwise, such as with its penalties.
@@ -142,13 +166,14 @@ def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, mo
     generation = Generation(max_tokens=8, temperature=0).model_dump()
     local = Cell(tmp_path / "local", "text-generation", asked(rows), checkpoint)
     here = local.predict(answer="text", generation=generation)
-    command = (
-        f"{PYTHON} -m transformers.cli.transformers serve {{folder}} --host 127.0.0.1 --port {{port}} --device cpu"
-    )
+    command = f"{PYTHON} -m transformers.cli.transformers serve {{folder}} --host 127.0.0.1 --port {{port}} --device cpu"
     serve = {"command": command, "concurrency": 2, "minutes": 5, "timeout": 120}
     there = serving_cell(tmp_path / "served", checkpoint, rows)
     keys = {"section": {"serve": serve, "generation": generation}, "log": tmp_path / "job.log"}
-    choices = {"generation": generation, "serve": {"command": command, "model": "{folder}", "api": "chat"}}
+    choices = {
+        "generation": generation,
+        "serve": {"command": command, "model": "{folder}", "api": "chat"},
+    }
     said = there.predict(answer="text", model="served", **keys, **choices)
     assert said["response"].to_list() == here["response"].to_list()
     assert said["status"].to_list() == here["status"].to_list()
@@ -161,12 +186,18 @@ DATED = CHAT_TEMPLATE + "{% if strftime_now is defined %}{{ strftime_now('%d') }
 
 @pytest.mark.parametrize(
     ("template", "more", "warns"),
-    [(CHAT_TEMPLATE, "", False), (DATED, "", True), (DATED, " --chat-template=mended.jinja", False)],
+    [
+        (CHAT_TEMPLATE, "", False),
+        (DATED, "", True),
+        (DATED, " --chat-template=mended.jinja", False),
+    ],
 )
 def test_a_template_that_writes_the_date_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, template: str, more: str, warns: bool
 ) -> None:
-    record = make_record(None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False)
+    record = make_record(
+        None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False
+    )
     warn_of_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
     assert ("model served: its chat template contains today's date" in caplog.text) == warns
 

@@ -49,7 +49,11 @@ def test_only_what_was_never_asked_is_paid(serve: Servers, cell: Cells) -> None:
 def test_another_request_is_another_answer(serve: Servers, cell: Cells) -> None:
     server = serve()
     cell(server, 5).ask()
-    for change in ({"generation": {"temperature": 0.5}}, {"generation": {"seed": 2}}, {"model": "other"}):
+    for change in (
+        {"generation": {"temperature": 0.5}},
+        {"generation": {"seed": 2}},
+        {"model": "other"},
+    ):
         paid(server)
         cell(server, 5, **change).ask()
         assert paid(server) == 5
@@ -69,7 +73,9 @@ def test_half_a_line_is_dropped(serve: Servers, cell: Cells) -> None:
     assert len(ours.lines) == 10
 
 
-def test_a_damaged_line_is_asked_again(serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_line_is_asked_again(
+    serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture
+) -> None:
     server = serve()
     ours = cell(server, 10)
     ours.ask()
@@ -89,7 +95,8 @@ def test_a_store_of_another_version_is_refused(serve: Servers, cell: Cells, firs
     ours.folder.mkdir(parents=True, exist_ok=True)
     ours.store.write_text(first + "\n")
     with pytest.raises(
-        UserError, match=r"requests.jsonl: is not a store of answers that this version .* move the file"
+        UserError,
+        match=r"requests.jsonl: is not a store of answers that this version .* move the file",
     ):
         ours.ask()
     assert ours.store.read_text() == first + "\n"
@@ -136,14 +143,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "cells"
 
 
-def test_a_full_disk_loses_nothing_that_was_paid(small_disk: Path, serve: Servers, cell: Cells) -> None:
+def test_a_full_disk_loses_nothing_that_was_paid(
+    small_disk: Path, serve: Servers, cell: Cells
+) -> None:
     server = serve()
     ours = cell(server, 200, concurrency=4, generation={"max_tokens": 10})
     filling = small_disk / "filling"
     free = os.statvfs(small_disk)
     filling.write_bytes(b"x" * (free.f_bavail * free.f_frsize - 40_000))
     with pytest.raises(
-        UserError, match=r"requests.jsonl: cannot be written, because the disk is full; free some space and run"
+        UserError,
+        match=r"requests.jsonl: cannot be written, because the disk is full; free some space and run",
     ):
         ours.ask()
     before = paid(server)
@@ -154,7 +164,9 @@ def test_a_full_disk_loses_nothing_that_was_paid(small_disk: Path, serve: Server
     assert paid(server) == 200 - before
 
 
-def test_an_answer_that_was_not_synced_is_kept(serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_was_not_synced_is_kept(
+    serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A line may be written as a whole before the disk says that it is full."""
     server, syncs = serve(), []
 
@@ -177,7 +189,9 @@ def test_an_answer_that_was_not_synced_is_kept(serve: Servers, cell: Cells, monk
     assert paid(server) == 20 - before
 
 
-def test_a_disk_without_room_for_answers_pays_nothing(small_disk: Path, serve: Servers, cell: Cells) -> None:
+def test_a_disk_without_room_for_answers_pays_nothing(
+    small_disk: Path, serve: Servers, cell: Cells
+) -> None:
     server = serve()
     ours = cell(server, 20, concurrency=64)
     with pytest.raises(UserError, match="the disk is full"):
@@ -192,7 +206,10 @@ def test_two_jobs_at_one_store_wait_for_each_other(serve: Servers, cell: Cells) 
     deadline = time.monotonic() + 60
     while not ours.store.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    with pytest.raises(UserError, match=r"requests.lock: another job has held this lock for .* minutes; end that job"):
+    with pytest.raises(
+        UserError,
+        match=r"requests.lock: another job has held this lock for .* minutes; end that job",
+    ):
         ours.ask(seconds_without_progress=2)
     server.seconds = 0
     process.wait()

@@ -17,7 +17,16 @@ def test_texts_arrive_with_statuses_and_tokens(serve: Servers, cell: Cells) -> N
     faults = dict(enumerate(["empty", "filtered", "length", "refused", "filtered request"]))
     server = serve(fault=lambda prompt, _: faults.get(int(prompt.split("Is ")[1].split()[0])))
     said = cell(server, 8).ask()
-    assert said["status"].to_list() == ["empty", "filtered", "length", "refused", "filtered", "ok", "ok", "ok"]
+    assert said["status"].to_list() == [
+        "empty",
+        "filtered",
+        "length",
+        "refused",
+        "filtered",
+        "ok",
+        "ok",
+        "ok",
+    ]
     assert said["response"].to_list()[3] == "I cannot."
     assert set(said["response"].to_list()[5:]) <= {"Yes.", "No."}
     assert said["tokens_out"].to_list()[5:] == [2, 2, 2]
@@ -40,7 +49,9 @@ def test_what_is_sent(serve: Servers, cell: Cells) -> None:
     assert "Be short.\n\nIs 0 a number? Yes or No?" in texts
 
 
-@pytest.mark.parametrize("fault", ["429", "429 in 1", "500", "drop", "slow", "no json", "other json"])
+@pytest.mark.parametrize(
+    "fault", ["429", "429 in 1", "500", "drop", "slow", "no json", "other json"]
+)
 def test_what_may_be_asked_again_is(serve: Servers, cell: Cells, fault: str) -> None:
     server = serve(fault=lambda prompt, attempt: fault if not attempt else None)
     said = cell(server, 6, timeout=1).ask()
@@ -51,10 +62,13 @@ def test_what_may_be_asked_again_is(serve: Servers, cell: Cells, fault: str) -> 
 
 def test_failures_are_told_and_asked_again_by_the_next_run(serve: Servers, cell: Cells) -> None:
     broken = {"Is 3 a", "Is 5 a"}
-    server = serve(fault=lambda prompt, _: "400" if any(each in prompt for each in broken) else None)
+    server = serve(
+        fault=lambda prompt, _: "400" if any(each in prompt for each in broken) else None
+    )
     ours = cell(server, 12)
     with pytest.raises(
-        ModelError, match=r"2 of 12 requests have no answer \(the last problem: 400 .*Something is wrong"
+        ModelError,
+        match=r"2 of 12 requests have no answer \(the last problem: 400 .*Something is wrong",
     ):
         ours.ask()
     assert not ours.out.exists()
@@ -72,7 +86,9 @@ def test_a_server_that_only_fails_is_left_alone(serve: Servers, cell: Cells) -> 
     assert len(server.tries) < 60
 
 
-def test_a_model_of_another_name_is_told(serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_of_another_name_is_told(
+    serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture
+) -> None:
     cell(serve(model="small-2026-01-01"), 3).ask()
     assert "has answered" not in caplog.text
     ours = cell(serve(model="large"), 4)

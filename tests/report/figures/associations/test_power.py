@@ -19,7 +19,9 @@ from biasgrid.tables.measures import DESIGN
 CELL = {"model": "one", "dataset": "faith"}
 
 
-def associations(tests: dict[tuple[str, str], tuple[float, float, float]], clusters: int) -> pl.DataFrame:
+def associations(
+    tests: dict[tuple[str, str], tuple[float, float, float]], clusters: int
+) -> pl.DataFrame:
     """Measures of a model's associations, of each gamma, p and q."""
     measures = by_pair({"one": {pair: gamma for pair, (gamma, _, _) in tests.items()}})
     rows = [
@@ -48,7 +50,8 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
 
 def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_clusters_no_axes() -> None:
     quiet = significant_associations.figure(
-        associations({("Ann", "stole"): (0.0, 1.0, 1.0), ("Bob", "stole"): (0.0, 1.0, 1.0)}, 4), FAITHS
+        associations({("Ann", "stole"): (0.0, 1.0, 1.0), ("Bob", "stole"): (0.0, 1.0, 1.0)}, 4),
+        FAITHS,
     )
     assert list(quiet.scales[0].limits) == ["not significant"]
     assert quiet.draw().axes[0].get_ylim()[0] < 0
@@ -65,13 +68,18 @@ def test_mu_without_each_cluster_stands_beside_mu(measures: pl.DataFrame, tmp_pa
     context = replace(FAITHS, tables={"design": table_of(DESIGN, rows, **CELL)})
     faiths = measures.filter(dataset="faith")
     figure = clusters_left_out.figure(faiths, context)
-    left, right = (figure.data.filter(panel=panel)["value"].to_list() for panel in categories(figure.data, "panel"))
+    left, right = (
+        figure.data.filter(panel=panel)["value"].to_list()
+        for panel in categories(figure.data, "panel")
+    )
     assert (left, right) == ([0.1, 0.3, 0.2], [0.9, -0.2, 0.5])
     assert figure.labels.subtitle.startswith("strokes: 3 clusters")
     save_figure(figure, tmp_path / "a")
     assert "μ without one cluster</text>" in (tmp_path / "a.svg").read_text()
     alone = [{"cluster": 0, "templates": "0, 1", "name": "mu_without"}]
-    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"design": table_of(DESIGN, alone, **CELL)}))
+    one = clusters_left_out.figure(
+        faiths, replace(FAITHS, tables={"design": table_of(DESIGN, alone, **CELL)})
+    )
     assert one.labels.subtitle == "there are no two clusters to compare"
 
 
@@ -97,7 +105,8 @@ def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() ->
     assert known[14] == pytest.approx(0.3 * ratio)
     assert list(known.values()) == sorted(known.values(), reverse=True)
     measures = pl.concat(
-        associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS
+        associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m))
+        for m in MODELS
     )
     assert clusters_needed.clusters_asked(measures)["clusters"].to_list() == [7, 7, 7]
     figure = clusters_needed.figure(measures, replace(FAITHS, tables={"design": design}))

@@ -9,17 +9,37 @@ from small_measures import measures_of, with_known
 
 from biasgrid.report.figures.associations import winners
 
-RATIOS = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, ("Dan", "stole"): 0.1}
+RATIOS = {
+    ("Ann", "stole"): 0.4,
+    ("Bob", "stole"): 0.9,
+    ("Cleo", "stole"): 0.6,
+    ("Dan", "stole"): 0.1,
+}
 
 
-def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_noise_are_filled() -> None:
+def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_noise_are_filled() -> (
+    None
+):
     other = {pair: 1 - ratio for pair, ratio in RATIOS.items()} | {("Ann", "slept"): 0.95}
     of_models = {"one": RATIOS, "two": other}
     known = {"generalises_to": "clusters", "method": "t", "clusters": 4}
     rows = [
-        {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.9, "measure": "win_ratio"}
+        {
+            "model": "one",
+            "subject": "Bob",
+            "attribute": "stole",
+            "value": 0.9,
+            "measure": "win_ratio",
+        }
         | {"low": 0.8, "high": 1.0},
-        {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.3, "measure": "gamma", "q": 0.01},
+        {
+            "model": "one",
+            "subject": "Bob",
+            "attribute": "stole",
+            "value": 0.3,
+            "measure": "gamma",
+            "q": 0.01,
+        },
     ]
     measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models, "gamma")])
     certain = with_known(measures, measures_of(rows, **known))
@@ -41,16 +61,24 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
 def test_clusters_stand_for_too_many_attributes() -> None:
     many = by_pair({"one": {("Ann", f"act {i}"): 0.5 for i in range(20)}}, "win_ratio")
     subject_groups = measures_of(
-        [{"model": "one", "subject": "Ann", "attribute_group": c, "value": 0.7} for c in ("crime", "rude")],
+        [
+            {"model": "one", "subject": "Ann", "attribute_group": c, "value": 0.7}
+            for c in ("crime", "rude")
+        ],
         measure="win_ratio",
     )
-    assert winners.win_ratios(pl.concat([many, subject_groups]))["attribute"].to_list() == ["crime", "rude"]
+    assert winners.win_ratios(pl.concat([many, subject_groups]))["attribute"].to_list() == [
+        "crime",
+        "rude",
+    ]
     assert winners.figure(many, FAITHS).data["attribute"].n_unique() == winners.READABLE
 
 
 @pytest.mark.parametrize("value", [None, 0.5])
 def test_nothing_to_win_is_said_or_drawn_in_the_middle(value: float | None) -> None:
-    equal = by_pair({"one": dict.fromkeys(RATIOS, 0.5)}, "win_ratio").with_columns(value=pl.lit(value, pl.Float64))
+    equal = by_pair({"one": dict.fromkeys(RATIOS, 0.5)}, "win_ratio").with_columns(
+        value=pl.lit(value, pl.Float64)
+    )
     figure = winners.figure(equal, FAITHS)
     assert ("no two subjects" in figure.labels.subtitle) == (value is None)
     figure.draw()

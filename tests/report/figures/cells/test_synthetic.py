@@ -25,7 +25,9 @@ Tables = tuple[pl.DataFrame, pl.DataFrame]
 
 @pytest.fixture(scope="module")
 def measured_and_effects() -> Tables:
-    effects = [synthetic_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
+    effects = [
+        synthetic_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS
+    ]
     slants = {"mild": 0, "strong": 0.2, "other": 0.1}
     measures = [measured_groups(slants, BIAS_TYPES, dataset) for dataset in STRENGTHS]
     return pl.concat(measures), pl.concat(effects)
@@ -44,15 +46,29 @@ def test_scores_stand_beside_what_was_synthetic_in_the_cases_that_a_classifier_l
     assert pairs.height == 3 * 5
     mild, strong, other = recovery(pairs, "model").to_dicts()
     assert (mild["correlation"], mild["slope"], mild["n"]) == (None, None, 5)
-    assert (strong["correlation"], strong["slope"]) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.1))
-    assert (other["correlation"], other["slope"]) == (pytest.approx(1, abs=0.01), pytest.approx(0.5, abs=0.1))
+    assert (strong["correlation"], strong["slope"]) == (
+        pytest.approx(1, abs=0.01),
+        pytest.approx(1, abs=0.1),
+    )
+    assert (other["correlation"], other["slope"]) == (
+        pytest.approx(1, abs=0.01),
+        pytest.approx(0.5, abs=0.1),
+    )
 
 
 def test_ranges_are_those_of_bias_types() -> None:
-    rows = [("m", "faith", 0.0, 0.1), ("m", "faith", 0.4, 0.3), ("m", "land", 2.0, 2.0), ("m", "land", 3.0, 2.5)]
+    rows = [
+        ("m", "faith", 0.0, 0.1),
+        ("m", "faith", 0.4, 0.3),
+        ("m", "land", 2.0, 2.0),
+        ("m", "land", 3.0, 2.5),
+    ]
     pairs = pl.DataFrame(rows, schema=["model", "bias_type", "synthetic", "measured"], orient="row")
     (row,) = recovery(pairs, "model").to_dicts()
-    assert (row["synthetic_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
+    assert (row["synthetic_range"], row["measured_range"]) == (
+        pytest.approx(0.7),
+        pytest.approx(0.35),
+    )
 
 
 POINTS = {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)], "weak": [(0.75, 0.5)]}

@@ -27,7 +27,9 @@ def measured(null_mean: bool = True) -> pl.DataFrame:
     others = [row | {"options": "score=bleu", "value": 0.9} for row in pairs]
     rows = measures_of(pairs + others)
     value = pl.col("value")
-    return rows.with_columns(low=value - 0.01, high=value + 0.03, q=pl.when(value > 0.025).then(0.01).otherwise(0.2))
+    return rows.with_columns(
+        low=value - 0.01, high=value + 0.03, q=pl.when(value > 0.025).then(0.01).otherwise(0.2)
+    )
 
 
 def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() -> None:
@@ -45,4 +47,7 @@ def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() ->
 
 
 def test_without_a_floor_the_figure_says_why_it_is_empty() -> None:
-    assert "there is no noise floor" in answer_pairs.figure(measured(null_mean=False), FAITHS).labels.subtitle
+    assert (
+        "there is no noise floor"
+        in answer_pairs.figure(measured(null_mean=False), FAITHS).labels.subtitle
+    )

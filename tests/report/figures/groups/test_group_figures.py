@@ -11,10 +11,21 @@ from small_measures import measures_of, table_of, with_known
 
 from biasgrid.base.references import load
 from biasgrid.groups.section import GROUP_FIGURES
-from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups, pairwise_options
+from biasgrid.groups.selection import (
+    main_score_of_measures,
+    main_scores_of_groups,
+    order_groups,
+    pairwise_options,
+)
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
-from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
+from biasgrid.report.figures.groups import (
+    failure_curve,
+    group_differences,
+    group_pairs,
+    group_scores,
+    group_templates,
+)
 from biasgrid.report.figures.registry import figures
 from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.measures import INTERVALS
@@ -43,7 +54,9 @@ def measures() -> pl.DataFrame:
 
 def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> None:
     assert main_score_of_measures(measures) == "mean_class_probability"
-    with pytest.raises(ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "):
+    with pytest.raises(
+        ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "
+    ):
         main_score_of_measures(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
@@ -66,8 +79,14 @@ def test_groups_stand_in_the_order_of_their_scores(measures: pl.DataFrame) -> No
 def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> None:
     data = group_scores.figure(measures, FEELINGS).data
     assert data.height == 5 * len(MODELS)
-    wanted = measures.filter(pl.col("template").is_null(), pl.col("other").is_null(), model="strong", group="jewish")
-    values = dict(wanted.filter(pl.col("measure").str.starts_with("score")).select("measure", "value").iter_rows())
+    wanted = measures.filter(
+        pl.col("template").is_null(), pl.col("other").is_null(), model="strong", group="jewish"
+    )
+    values = dict(
+        wanted.filter(pl.col("measure").str.starts_with("score"))
+        .select("measure", "value")
+        .iter_rows()
+    )
     shown = data.filter(group="jewish", model="BERT large").select(
         score="value", score_lower="lower", score_upper="upper"
     )
@@ -75,9 +94,15 @@ def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> 
 
 
 def test_scores_have_intervals_where_they_are_known(measures: pl.DataFrame) -> None:
-    one = (pl.col("model") == "strong") & (pl.col("group") == "jewish") & (pl.col("measure") == "score")
+    one = (
+        (pl.col("model") == "strong")
+        & (pl.col("group") == "jewish")
+        & (pl.col("measure") == "score")
+    )
     known = measures.with_columns(
-        low=pl.when(one).then(0.1), high=pl.when(one).then(0.3), clusters=pl.when(one).then(pl.lit(7, pl.Int64))
+        low=pl.when(one).then(0.1),
+        high=pl.when(one).then(0.3),
+        clusters=pl.when(one).then(pl.lit(7, pl.Int64)),
     )
     drawn = group_scores.figure(known, FEELINGS)
     assert drawn.data.drop_nulls("low").select("group", "model", "low", "high").rows() == [
@@ -106,8 +131,13 @@ def many_models(
 ) -> tuple[pl.DataFrame, FigureContext]:
     """Measures of models that all name the same groups, and what a figure says of them."""
     models = {f"model {place}": ModelFacts("LM", label.format(place), {}) for place in range(count)}
-    names = {f"type {place}": [f"{place} {group}" for group in range(groups)] for place in range(bias_types)}
-    return measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1), context_of(models)
+    names = {
+        f"type {place}": [f"{place} {group}" for group in range(groups)]
+        for place in range(bias_types)
+    }
+    return measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1), context_of(
+        models
+    )
 
 
 @pytest.mark.parametrize(("models", "groups", "shown"), [(1, 15, 80), (15, 15, 53), (15, 5, 10)])
@@ -115,7 +145,9 @@ def test_pairs_of_many_models_and_groups_fit_a_page(models: int, groups: int, sh
     plot = group_pairs.figure(*many_models(models, 1, groups))
     assert max(plot.theme.getp("figure_size")) < 34
     assert plot.data["name"].n_unique() == shown
-    assert ("pairs in the middle are left out" in plot.labels.subtitle) == (shown < groups * (groups - 1) // 2)
+    assert ("pairs in the middle are left out" in plot.labels.subtitle) == (
+        shown < groups * (groups - 1) // 2
+    )
 
 
 def test_many_groups_are_cut_to_both_ends() -> None:
@@ -130,7 +162,9 @@ def test_many_groups_are_cut_to_both_ends() -> None:
 
 def test_pairs_are_as_far_apart_as_in_the_table(measures: pl.DataFrame) -> None:
     data = group_pairs.figure(measures, FEELINGS).data
-    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], pairwise_options(measures))
+    pairs = select_rows(
+        measures, "distance", ["bias_type", "group", "other"], pairwise_options(measures)
+    )
     assert data["value"].to_list() == pairs["value"].to_list()
     # The pair that is farthest apart stands at the top.
     assert categories(data, "name")[-1] == "faith: jewish, other"
@@ -138,7 +172,9 @@ def test_pairs_are_as_far_apart_as_in_the_table(measures: pl.DataFrame) -> None:
 
 def test_pairs_have_the_floor_of_their_bias_type_and_no_interval(measures: pl.DataFrame) -> None:
     options = pairwise_options(measures)
-    rows = measures.filter(pl.col("template").is_null(), measure="distance", options=options, model="strong")
+    rows = measures.filter(
+        pl.col("template").is_null(), measure="distance", options=options, model="strong"
+    )
     own = ["model", "dataset", "measure", "options", "bias_type", "group", "other", "value", "n"]
     known = rows.select(own).with_columns(null_mean=pl.when(pl.col("other").is_null()).then(0.07))
     certain = measures_of(known.to_dicts(), generalises_to="clusters", clusters=4)
@@ -158,7 +194,11 @@ def test_templates_stand_in_the_order_of_their_distances(measures: pl.DataFrame)
 
 
 def test_templates_are_called_by_what_they_say(measures: pl.DataFrame) -> None:
-    said = ["The <group> slept.", "The <group> person\tsaid nothing of note until the very end of the evening.", ""]
+    said = [
+        "The <group> slept.",
+        "The <group> person\tsaid nothing of note until the very end of the evening.",
+        "",
+    ]
     figure = group_templates.figure(measures, replace(FEELINGS, templates=said))
     assert sorted(figure.data["template"].unique()) == [
         "0: The <group> slept.",
@@ -190,8 +230,16 @@ def test_figures_grow_with_the_lines_of_their_legends() -> None:
     assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
-def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measures: pl.DataFrame) -> None:
-    pair = {"model": "strong", "bias_type": "land", "group": "danish", "other": "other", "value": 0.2}
+def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(
+    measures: pl.DataFrame,
+) -> None:
+    pair = {
+        "model": "strong",
+        "bias_type": "land",
+        "group": "danish",
+        "other": "other",
+        "value": 0.2,
+    }
     shared = {"dataset": "feelings", "measure": "difference", "method": "t", "clusters": 9}
     of_pair = {"low": 0.1, "high": 0.3, "q": 0.01, "generalises_to": "clusters"}
     over_words = pair | {"generalises_to": "clusters x terms", "low": -0.1, "high": 0.5}
@@ -204,14 +252,23 @@ def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measur
 
 
 def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
-    rate = measures.filter(pl.col("template").is_null(), measure="failure_rate", model="mild").drop_nulls("value")
+    rate = measures.filter(
+        pl.col("template").is_null(), measure="failure_rate", model="mild"
+    ).drop_nulls("value")
     row = rate.select("model", "bias_type", "options", "value").row(0, named=True)
     assert "no intervals" in failure_curve.figure(measures, FEELINGS).labels.subtitle
-    one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
-    banded = measures.with_columns(
-        low=pl.when(one).then(0.0), high=pl.when(one).then(0.4), clusters=pl.when(one).then(pl.lit(9, pl.Int64))
+    one = (
+        pl.all_horizontal(pl.col(name) == value for name, value in row.items())
+        & pl.col("template").is_null()
     )
-    assert failure_curve.curves(banded).drop_nulls("low").select("low", "high", "clusters").rows() == [(0, 0.4, 9)]
+    banded = measures.with_columns(
+        low=pl.when(one).then(0.0),
+        high=pl.when(one).then(0.4),
+        clusters=pl.when(one).then(pl.lit(9, pl.Int64)),
+    )
+    assert failure_curve.curves(banded).drop_nulls("low").select(
+        "low", "high", "clusters"
+    ).rows() == [(0, 0.4, 9)]
     assert "bands: 95 % over 9 clusters" in failure_curve.figure(banded, FEELINGS).labels.subtitle
 
 
@@ -224,13 +281,17 @@ def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GROUP_FIGURES)
-def test_all_figures_are_drawn_and_the_same_each_time(name: str, tmp_path: Path, measures: pl.DataFrame) -> None:
+def test_all_figures_are_drawn_and_the_same_each_time(
+    name: str, tmp_path: Path, measures: pl.DataFrame
+) -> None:
     assert draw(name, measures, tmp_path / "first") == draw(name, measures, tmp_path / "second")
 
 
 @pytest.mark.parametrize("name", GROUP_FIGURES)
 @pytest.mark.parametrize("missing", ["values", "pairs"])
-def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, measures: pl.DataFrame) -> None:
+def test_figures_of_nothing_say_so(
+    name: str, missing: str, tmp_path: Path, measures: pl.DataFrame
+) -> None:
     if missing == "pairs":
         measures = measures.filter(pl.col("measure") != "distance")
     else:

@@ -55,6 +55,8 @@ def too_few_named(record: PairRecord, kind: str) -> bool | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         annotations = None
     if not isinstance(annotations, list) or not all(isinstance(each, list) for each in annotations):
-        record.refuse(ANNOTATIONS, repr(told[:40]), "a list of lists of types, one for each annotator")
+        record.refuse(
+            ANNOTATIONS, repr(told[:40]), "a list of lists of types, one for each annotator"
+        )
         return None
     return sum(kind in each for each in annotations) <= MOST_IN_DOUBT

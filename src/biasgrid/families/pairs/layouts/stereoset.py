@@ -59,11 +59,18 @@ class StereoSetExample:
         found: dict[str, tuple[str, str]] = {}
         labels = [each.get("gold_label") for each in listed]
         if sorted(map(str, labels)) != sorted(GOLD):
-            self.refuse("sentences", f"the gold labels {', '.join(map(str, labels))}", f"{', '.join(GOLD)}, each once")
+            self.refuse(
+                "sentences",
+                f"the gold labels {', '.join(map(str, labels))}",
+                f"{', '.join(GOLD)}, each once",
+            )
             return {}
         for number, each in enumerate(listed):
             before = f"sentences[{number}]."
-            found[each["gold_label"]] = self.text("id", each, before), self.text("sentence", each, before)
+            found[each["gold_label"]] = (
+                self.text("id", each, before),
+                self.text("sentence", each, before),
+            )
         return found
 
 
@@ -76,12 +83,16 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
         return
     data = content.get("data") if isinstance(content, dict) else None
     if not isinstance(data, dict) or not data.keys() & {*TASKS}:
-        faults.append(Fault(str(path), "data", value_text(data), f"lists of examples by {one_of(TASKS)}"))
+        faults.append(
+            Fault(str(path), "data", value_text(data), f"lists of examples by {one_of(TASKS)}")
+        )
         return
     for task in TASKS:
         examples = data.get(task, [])
         if not isinstance(examples, list):
-            faults.append(Fault(str(path), f"data.{task}", value_text(examples), "a list of examples"))
+            faults.append(
+                Fault(str(path), f"data.{task}", value_text(examples), "a list of examples")
+            )
             continue
         for number, each in enumerate(examples):
             example = StereoSetExample(str(path), f"data.{task}[{number}]", each, faults)

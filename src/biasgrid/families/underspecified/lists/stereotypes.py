@@ -56,7 +56,10 @@ def unknown_stereotype_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
     """
     attributes = {row.name for rows in lists.attributes.values() for row in rows}
     subject_groups = {
-        subject_group for subjects in lists.subjects for subject_group in subjects.groups if subject_group is not None
+        subject_group
+        for subjects in lists.subjects
+        for subject_group in subjects.groups
+        if subject_group is not None
     }
     names = {name for subjects in lists.subjects for name in subjects.forms.get("[subj]", [])}
     groups = subject_groups or names
@@ -64,7 +67,15 @@ def unknown_stereotype_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
         where = f"line {number}"
         if attribute not in attributes:
             problem = f"unknown attribute {attribute!r}{nearest_name(attribute, attributes)}"
-            yield Fault(str(path), where, problem, "an attribute spelled as in the list of the dataset")
+            yield Fault(
+                str(path), where, problem, "an attribute spelled as in the list of the dataset"
+            )
         if group not in groups:
-            expected = "a group of the subjects in the dataset" if subject_groups else "a subject of the dataset"
-            yield Fault(str(path), where, f"unknown group {group!r}{nearest_name(group, groups)}", expected)
+            expected = (
+                "a group of the subjects in the dataset"
+                if subject_groups
+                else "a subject of the dataset"
+            )
+            yield Fault(
+                str(path), where, f"unknown group {group!r}{nearest_name(group, groups)}", expected
+            )

@@ -41,7 +41,9 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     """Reads a subject list, of `least` subjects at least; a subject's group is the one in the file's last column."""
     columns = read_columns_by_head(path, faults)
     if columns and "[subj]" not in columns:
-        faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
+        faults.append(
+            Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines")
+        )
         return Subjects({}, [])
     if not columns:
         return Subjects({}, [])
@@ -50,13 +52,27 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     check_distinct_terms(path, columns["[subj]"], "subject", faults)
     if len(columns["[subj]"]) < least:
         line = columns["[subj]"][-1].line
-        faults.append(Fault(str(path), f"line {line}", "contains only one subject", "at least 2 subjects to compare"))
+        faults.append(
+            Fault(
+                str(path),
+                f"line {line}",
+                "contains only one subject",
+                "at least 2 subjects to compare",
+            )
+        )
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
     known = [entry.frequency for entry in columns[SUBJECT] if entry.frequency is not None]
     if known and len(known) < len(columns[SUBJECT]):
         line = next(entry.line for entry in columns[SUBJECT] if entry.frequency is None)
-        faults.append(Fault(str(path), f"line {line}", "has no frequency, unlike other [subj] lines", FREQUENCY_IN_ALL))
+        faults.append(
+            Fault(
+                str(path),
+                f"line {line}",
+                "has no frequency, unlike other [subj] lines",
+                FREQUENCY_IN_ALL,
+            )
+        )
     return Subjects(forms, [entry.group for entry in last], known or None)
 
 
@@ -66,7 +82,9 @@ def tokens_of_subjects(
     """Returns how many tokens the used forms of each subject are, None where nobody counts them."""
     if token_counts is None:
         return None
-    return list(zip(*(token_counts(subjects.forms[form]) for form in sorted(used_forms)), strict=True))
+    return list(
+        zip(*(token_counts(subjects.forms[form]) for form in sorted(used_forms)), strict=True)
+    )
 
 
 def kept_subjects(
@@ -84,7 +102,10 @@ def kept_subjects(
         balance: how the groups of all lists are made alike.
     """
     kept = [
-        [not one_token or of_side is None or set(of_side[place]) == {1} for place in range(len(side.groups))]
+        [
+            not one_token or of_side is None or set(of_side[place]) == {1}
+            for place in range(len(side.groups))
+        ]
         for side, of_side in zip(sides, counts, strict=True)
     ]
     by = balance.by if balance else []
@@ -108,7 +129,9 @@ def kept_subjects(
     ]
 
 
-def facts_of_names(sides: Sequence[Subjects], token_counts: TokenCounts | None) -> dict[str, dict[str, float]]:
+def facts_of_names(
+    sides: Sequence[Subjects], token_counts: TokenCounts | None
+) -> dict[str, dict[str, float]]:
     """Returns the mean number of `tokens` and the mean `frequency` of the names of each group, those that are known.
 
     Args:
@@ -120,12 +143,17 @@ def facts_of_names(sides: Sequence[Subjects], token_counts: TokenCounts | None) 
         return {}
     numbers: dict[str, list[float]] = {}
     if token_counts is not None:
-        numbers["tokens"] = [float(count) for side in sides for count in token_counts(side.forms[SUBJECT])]
+        numbers["tokens"] = [
+            float(count) for side in sides for count in token_counts(side.forms[SUBJECT])
+        ]
     if all(side.frequencies for side in sides):
         numbers["frequency"] = [frequency for side in sides for frequency in side.frequencies or ()]
     facts: dict[str, dict[str, float]] = {}
     for what, values in numbers.items():
         mean = fmean if what == "tokens" else geometric_mean
-        of_group = {group: [one for one, of in zip(values, groups, strict=True) if of == group] for group in groups}
+        of_group = {
+            group: [one for one, of in zip(values, groups, strict=True) if of == group]
+            for group in groups
+        }
         facts[what] = {str(group): mean(of) for group, of in of_group.items()}
     return facts

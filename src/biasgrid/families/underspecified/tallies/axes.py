@@ -69,7 +69,10 @@ class Axes:
             subjects=names.gather(order),
             attributes=attribute_names,
             subject_groups=(subject_groups, group_of[order]),
-            attribute_groups=(sorts, values_of_codes(attribute, of_attributes, len(attribute_names))),
+            attribute_groups=(
+                sorts,
+                values_of_codes(attribute, of_attributes, len(attribute_names)),
+            ),
             firsts=int((~is_second).sum()) if is_second.any() else None,
             units=units,
             pairs=np.unique(one * len(names) + other),
@@ -107,7 +110,10 @@ class Axes:
             observations: from `observe.compare_subjects`, of these subjects, attributes and templates.
         """
         one, other = (self.subject_places(observations[name]) for name in ("subject1", "subject2"))
-        attribute, template = self.attribute_places(observations["attribute"]), template_units(observations)
+        attribute, template = (
+            self.attribute_places(observations["attribute"]),
+            template_units(observations),
+        )
         return SwapGroups(self, one, other, attribute, np.searchsorted(self.units, template))
 
     def subject_places(self, names: pl.Series) -> IntArray:
@@ -144,14 +150,19 @@ class SwapGroups:
         """Returns some of the swap groups."""
         if chosen.all():
             return self
-        return SwapGroups(self.axes, *(each[chosen] for each in (self.one, self.other, self.attribute, self.template)))
+        return SwapGroups(
+            self.axes,
+            *(each[chosen] for each in (self.one, self.other, self.attribute, self.template)),
+        )
 
     @cached_property
     def in_templates(self) -> IntArray:
         """The places of both sides in an array of shape (subjects, attributes, templates), see `side_by_side`."""
         _, attributes, templates = self.axes.shape
         asked = self.attribute * templates + self.template
-        one, other = (subject * attributes * templates + asked for subject in (self.one, self.other))
+        one, other = (
+            subject * attributes * templates + asked for subject in (self.one, self.other)
+        )
         return side_by_side(one, other)
 
     @cached_property
@@ -168,7 +179,9 @@ class SwapGroups:
         subjects, attributes, templates = self.axes.shape
         both = side_by_side(self.one, self.other)
         places = (self.template, templates), (both, subjects), (self.attribute, attributes)
-        template, subject, attribute = ((place, np.bincount(place, minlength=count)) for place, count in places)
+        template, subject, attribute = (
+            (place, np.bincount(place, minlength=count)) for place, count in places
+        )
         return template, subject, attribute
 
     @cached_property
@@ -206,9 +219,13 @@ class AxesOfParts:
         """Adds a part, from `observe.compare_subjects`."""
         self.count += len(observations)
         for columns in (PAIR_COLUMNS, ATTRIBUTE_COLUMNS):
-            found = observations.select(pl.col(columns).cast(pl.Categorical)).unique(maintain_order=True)
+            found = observations.select(pl.col(columns).cast(pl.Categorical)).unique(
+                maintain_order=True
+            )
             known = self._rows.get(columns[0])
-            self._rows[columns[0]] = found if known is None else pl.concat([known, found]).unique(maintain_order=True)
+            self._rows[columns[0]] = (
+                found if known is None else pl.concat([known, found]).unique(maintain_order=True)
+            )
         self._units = np.union1d(self._units, template_units(observations))
 
     @property
@@ -284,7 +301,11 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
     one, other = np.split(codes, 2)
     second = np.zeros(len(group_of), dtype=np.bool_)
     subject_groups = np.unique(group_of)
-    if len(subject_groups) == 2 and subject_groups[0] >= 0 and (group_of[one] != group_of[other]).all():
+    if (
+        len(subject_groups) == 2
+        and subject_groups[0] >= 0
+        and (group_of[one] != group_of[other]).all()
+    ):
         second = group_of == subject_groups[1]
     elif len(group_of) > 2 and not np.isin(one, other).any():
         second[np.unique(other)] = True

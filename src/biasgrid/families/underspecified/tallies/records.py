@@ -75,4 +75,6 @@ def subject_groups_of(axes: Axes) -> pl.DataFrame:
     """Returns `subject` and `subject_group` of every subject."""
     names, codes = axes.subject_groups
     groups = pl.Series(codes).replace(-1, None)
-    return pl.DataFrame({"subject": axes.subjects, "subject_group": names.gather(groups)}).sort("subject")
+    return pl.DataFrame({"subject": axes.subjects, "subject_group": names.gather(groups)}).sort(
+        "subject"
+    )

@@ -12,7 +12,12 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.families.underspecified.observe import PRONOUN_SCORES, Preferences, preferences_of, scores_in_groups
+from biasgrid.families.underspecified.observe import (
+    PRONOUN_SCORES,
+    Preferences,
+    preferences_of,
+    scores_in_groups,
+)
 from biasgrid.families.underspecified.tallies.axes import Axes, SwapGroups, side_by_side
 from biasgrid.tables.keys import Digests, mix_bits
 
@@ -52,7 +57,9 @@ class SubjectTally:
         self.axes = axes
         self.by_template = np.zeros((subjects, attributes, templates))
         self.by_partner = np.zeros((subjects, subjects, attributes))
-        self.across_by_template = self.by_template if axes.are_across else np.zeros_like(self.by_template)
+        self.across_by_template = (
+            self.by_template if axes.are_across else np.zeros_like(self.by_template)
+        )
 
     def add(self, groups: SwapGroups, forward: FloatArray, backward: FloatArray) -> None:
         """Adds swap groups.
@@ -67,7 +74,11 @@ class SubjectTally:
         np.add.at(self.by_partner.reshape(-1), groups.in_partners, seen)
         if not self.axes.are_across:
             are_across = np.repeat(groups.are_across, 2)
-            np.add.at(self.across_by_template.reshape(-1), groups.in_templates[are_across], seen[are_across])
+            np.add.at(
+                self.across_by_template.reshape(-1),
+                groups.in_templates[are_across],
+                seen[are_across],
+            )
 
     def count(self, groups: SwapGroups) -> None:
         """Counts swap groups."""
@@ -76,7 +87,11 @@ class SubjectTally:
     @property
     def sums(self) -> SumsOfSubjects:
         """The sums of all swap groups that were added."""
-        across = self.by_partner if self.axes.are_across else self.by_partner * self.axes.across[:, :, None]
+        across = (
+            self.by_partner
+            if self.axes.are_across
+            else self.by_partner * self.axes.across[:, :, None]
+        )
         return SumsOfSubjects(self.by_template, self.by_partner, self.across_by_template, across)
 
 
@@ -123,7 +138,10 @@ class MeanTally:
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        tables, added = (self.by_template, self.by_subject, self.by_attribute), (values, np.repeat(values, 2), values)
+        tables, added = (
+            (self.by_template, self.by_subject, self.by_attribute),
+            (values, np.repeat(values, 2), values),
+        )
         for sums, (place, counts), each in zip(tables, groups.of_units, added, strict=True):
             np.add.at(sums[:, 0], place, each)
             sums[:, 1] += counts
@@ -162,7 +180,9 @@ class NameUtilities:
         distinct = {each.tobytes(): each for each in equations}
         found = np.linalg.pinv(np.stack([*distinct.values()]), rcond=LEAST_SINGULAR, hermitian=True)
         inverses = dict(zip(distinct, found, strict=True))
-        return np.asarray((np.stack([inverses[each.tobytes()] for each in equations]) @ own)[..., 0])
+        return np.asarray(
+            (np.stack([inverses[each.tobytes()] for each in equations]) @ own)[..., 0]
+        )
 
 
 class WithoutNames:
@@ -180,7 +200,9 @@ class WithoutNames:
         """
         found = []
         for each, utilities, largest in zip(values, self.utilities, self.largest, strict=True):
-            left = each - (utilities[groups.template, groups.one] - utilities[groups.template, groups.other])
+            left = each - (
+                utilities[groups.template, groups.one] - utilities[groups.template, groups.other]
+            )
             left[np.abs(left) <= LEAST_LEFT * largest] = 0
             left[~self.has_several[groups.template]] = np.nan
             found.append(left)
@@ -214,7 +236,9 @@ class CellTally:
         self.axes, self.least = axes, least
         self.all_groups = SubjectTally(axes)
         self.has_share, self.has_odds = SomeGroups(axes), SomeGroups(axes)
-        self.of_subjects = {name: SubjectTally(axes) for name in ("comparison", "sign", "share", "mass", "log_odds")}
+        self.of_subjects = {
+            name: SubjectTally(axes) for name in ("comparison", "sign", "share", "mass", "log_odds")
+        }
         self.won = SubjectTally(axes)
         self.means = {name: MeanTally(axes) for name in (*MEANS_OF_CELL, "room", "change")}
         self.squares = np.zeros((len(axes.attributes), 3))
@@ -229,7 +253,9 @@ class CellTally:
         self.all_groups.count(groups)
         self.add_views("comparison", groups, comparison)
         self.add_views("sign", groups, np.sign(comparison))
-        self.won.add(groups, *(each.astype(np.float64) for each in (comparison > 0, comparison < 0)))
+        self.won.add(
+            groups, *(each.astype(np.float64) for each in (comparison > 0, comparison < 0))
+        )
         for name in MEANS_OF_CELL:
             self.means[name].add(groups, known[name].to_numpy().astype(np.float64))
         self.add_pairs(groups, comparison, scores)
@@ -268,7 +294,9 @@ class CellTally:
         self.names.add(chosen, found.question[has_odds], found.negation[has_odds])
 
 
-def odds_of_pronouns(groups: SwapGroups, known: pl.DataFrame, least: float) -> tuple[SwapGroups, FloatArray]:
+def odds_of_pronouns(
+    groups: SwapGroups, known: pl.DataFrame, least: float
+) -> tuple[SwapGroups, FloatArray]:
     """Returns the swap groups whose pronouns differ and have log odds, and these, in the question."""
     odds = preferences_of(scores_in_groups(known, PRONOUN_SCORES), least).question
     # Two subjects of one group have the same pronoun.
@@ -313,19 +341,25 @@ class CentredTally:
             (left,) = self.without_pronouns(chosen, odds)
             self.pronoun_n += self.add_left(chosen, left, self.pronouns, self.pronoun_groups)
         first = groups.only(np.isin(groups.attribute, self.firsts))
-        np.add.at(self.pair_counts, (self.pattern[first.attribute], first.pair, first.template), 1.0)
+        np.add.at(
+            self.pair_counts, (self.pattern[first.attribute], first.pair, first.template), 1.0
+        )
 
     def add_odds(self, groups: SwapGroups, found: Preferences) -> None:
         """Adds the log odds of question and negation."""
         has_odds = found.has_odds
         chosen = groups.only(has_odds)
-        question, negation = self.without_names(chosen, found.question[has_odds], found.negation[has_odds])
+        question, negation = self.without_names(
+            chosen, found.question[has_odds], found.negation[has_odds]
+        )
         self.n += self.add_left(chosen, question, self.question, self.groups)
         is_left = ~np.isnan(negation)
         chosen, negation = chosen.only(is_left), negation[is_left]
         np.add.at(self.negation.reshape(-1), chosen.in_templates, side_by_side(negation, -negation))
 
-    def add_left(self, groups: SwapGroups, left: FloatArray, sums: SubjectTally, counts: SubjectTally) -> int:
+    def add_left(
+        self, groups: SwapGroups, left: FloatArray, sums: SubjectTally, counts: SubjectTally
+    ) -> int:
         """Adds what is left of log odds where anything is; returns of how many swap groups."""
         is_left = ~np.isnan(left)
         chosen, left = groups.only(is_left), left[is_left]

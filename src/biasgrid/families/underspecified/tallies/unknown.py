@@ -24,7 +24,11 @@ class KnownAttributes(NamedTuple):
 
     def of(self, part: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of a table that are about other attributes than those left out."""
-        return part.filter(~pl.col("attribute").cast(pl.String).is_in(self.left_out)) if self.left_out else part
+        return (
+            part.filter(~pl.col("attribute").cast(pl.String).is_in(self.left_out))
+            if self.left_out
+            else part
+        )
 
 
 def find_known_attributes(parts: Iterable[pl.DataFrame]) -> KnownAttributes:

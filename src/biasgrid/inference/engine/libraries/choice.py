@@ -76,7 +76,9 @@ def find_engine(
         encoder = OpenVinoEncoder(model, threads)
         found["drift"] = drift = drift_between(answer(), audited)
         if not drift["largest_drift"] <= LARGEST_DRIFT:
-            return found | {"reason": f"float32 answers of OpenVINO differ by {drift['largest_drift']:.2g}"}
+            return found | {
+                "reason": f"float32 answers of OpenVINO differ by {drift['largest_drift']:.2g}"
+            }
         encoder.set_precision(precision)
         encoder.detach()
     except ModelError as error:

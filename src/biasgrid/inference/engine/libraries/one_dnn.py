@@ -34,7 +34,9 @@ class OneDnnLinear(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+def linear(
+    input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
     """Returns what `torch.nn.functional.linear` does, with its parameters, computed by oneDNN."""
     product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
     return product

@@ -81,7 +81,9 @@ class OpenVinoEncoder:
         self.output: type[Any] = dict
         self.names: list[str] = []
         if model.config.is_encoder_decoder:
-            raise ModelError(f"OpenVINO computes encoders alone, and this model has a decoder; {EXPECTED}")
+            raise ModelError(
+                f"OpenVINO computes encoders alone, and this model has a decoder; {EXPECTED}"
+            )
         self.attach()
 
     def attach(self) -> None:
@@ -118,9 +120,13 @@ class OpenVinoEncoder:
         if self.compiled is None:
             self._convert(inputs)
             self._compile("f32")
-        found = self.compiled({name: tensor.numpy() for name, tensor in inputs.items()}, share_inputs=True)
+        found = self.compiled(
+            {name: tensor.numpy() for name, tensor in inputs.items()}, share_inputs=True
+        )
         dtype = next(self.base.parameters()).dtype
-        values = {name: torch.from_numpy(found[place]).to(dtype) for place, name in enumerate(self.names)}
+        values = {
+            name: torch.from_numpy(found[place]).to(dtype) for place, name in enumerate(self.names)
+        }
         return self.output(**values)
 
     def _tensors(self, *args: Any, **kwargs: Any) -> dict[str, torch.Tensor]:
@@ -131,14 +137,23 @@ class OpenVinoEncoder:
             is_rest = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             given |= value if is_rest else {name: value}
         tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
-        if more := [name for name, value in given.items() if name not in tensors and name != "return_dict" and value]:
-            raise ModelError(f"OpenVINO does not compute a model that is asked for {', '.join(more)}; {EXPECTED}")
+        if more := [
+            name
+            for name, value in given.items()
+            if name not in tensors and name != "return_dict" and value
+        ]:
+            raise ModelError(
+                f"OpenVINO does not compute a model that is asked for {', '.join(more)}; {EXPECTED}"
+            )
         return tensors
 
     def _convert(self, inputs: Mapping[str, torch.Tensor]) -> None:
         """Converts the base, given inputs such as it will have."""
         # In a batch of one row, what hangs on the number of rows would be taken for a constant.
-        example = {name: value[:1].expand(2, *value.shape[1:]).contiguous() for name, value in inputs.items()}
+        example = {
+            name: value[:1].expand(2, *value.shape[1:]).contiguous()
+            for name, value in inputs.items()
+        }
         # Hooks on the base would be converted, too, with what they know of this batch.
         plain = torch.nn.Module()
         plain.base, plain.forward = self.base, self.by_torch
@@ -149,11 +164,15 @@ class OpenVinoEncoder:
                 output = self.by_torch(**example)
                 self.converted = self.openvino.convert_model(plain.eval(), example_input=example)
         except Exception as error:  # architectures fail in their own ways
-            raise ModelError(f"OpenVINO cannot convert this model ({first_line(error)}); {EXPECTED}") from error
+            raise ModelError(
+                f"OpenVINO cannot convert this model ({first_line(error)}); {EXPECTED}"
+            ) from error
         given = {name for name, value in output.items() if value is not None}
         names = [next(iter(port.names & given), None) for port in self.converted.outputs]
         if {*names} != given:
-            raise ModelError(f"OpenVINO converts this model without {', '.join(sorted(given - {*names}))}; {EXPECTED}")
+            raise ModelError(
+                f"OpenVINO converts this model without {', '.join(sorted(given - {*names}))}; {EXPECTED}"
+            )
         self.output, self.names = type(output), [str(name) for name in names]
 
     def set_precision(self, precision: str) -> None:
@@ -183,4 +202,6 @@ class OpenVinoEncoder:
         self.compiled = self.openvino.Core().compile_model(self.converted, "CPU", options)
         taken = self.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         if taken != precision:
-            raise ModelError(f"OpenVINO computes in {taken} on this processor in place of {precision}; {EXPECTED}")
+            raise ModelError(
+                f"OpenVINO computes in {taken} on this processor in place of {precision}; {EXPECTED}"
+            )

@@ -25,7 +25,9 @@ def best_span(
         start, end = torch.where(context, start, 0), torch.where(context, end, 0)
     # Products and sums are rounded in the order of the ends: those with the largest end are the largest.
     largest = largest_ahead(end, longest)
-    first = (start * largest if context is not None else start + largest).argmax(dim=1, keepdim=True)
+    first = (start * largest if context is not None else start + largest).argmax(
+        dim=1, keepdim=True
+    )
     ahead = first + torch.arange(longest, device=end.device)
     ends = torch.where(ahead < end.shape[1], end.gather(1, ahead.clamp(max=end.shape[1] - 1)), -1)
     values = start.gather(1, first) * ends if context is not None else start.gather(1, first) + ends
@@ -38,12 +40,17 @@ def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
     while width < count:
         step = min(width, count - width)
         if step < length:
-            values = torch.cat([torch.maximum(values[:, :-step], values[:, step:]), values[:, length - step :]], dim=1)
+            values = torch.cat(
+                [torch.maximum(values[:, :-step], values[:, step:]), values[:, length - step :]],
+                dim=1,
+            )
         width += step
     return values
 
 
-def span_texts(encoded: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray) -> pl.Series:
+def span_texts(
+    encoded: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray
+) -> pl.Series:
     """Returns the texts of spans as they stand in the context.
 
     Args:
@@ -60,6 +67,8 @@ def span_texts(encoded: TokenRows, rows: IntArray, contexts: list[str], spans: I
     end = encoded.second.offsets[begins + last[example], 1]
     texts = [
         contexts[of][start:stop].strip()
-        for of, start, stop in zip(context_of[example].tolist(), begin.tolist(), end.tolist(), strict=True)
+        for of, start, stop in zip(
+            context_of[example].tolist(), begin.tolist(), end.tolist(), strict=True
+        )
     ]
     return pl.Series("answer", texts, dtype=pl.Categorical)[number]

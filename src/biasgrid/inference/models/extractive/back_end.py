@@ -17,7 +17,13 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.back_end import lists_of, numbered_values
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
-from biasgrid.inference.engine.encoding import TokenLayout, TokenRows, check, pair_layout, whole_rows
+from biasgrid.inference.engine.encoding import (
+    TokenLayout,
+    TokenRows,
+    check,
+    pair_layout,
+    whole_rows,
+)
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.segments import distinct_rows, numbered_rows, tokenize
 from biasgrid.inference.models.extractive.answers import LONGEST_ANSWER, best_span, span_texts
@@ -73,7 +79,9 @@ class QuestionAnswering(LocalBackEnd):
     Choices = SpanChoices
     loader = "AutoModelForQuestionAnswering"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SpanChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SpanChoices
+    ):
         """Prepares the model.
 
         Args:
@@ -84,7 +92,11 @@ class QuestionAnswering(LocalBackEnd):
         self.model = model
         self.tokenizer = tokenizer
         self.scoring, self.no_answer = choices.scoring, choices.no_answer
-        self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
+        self.words = (
+            widening_words(tokenizer, model.config.model_type)
+            if self.scoring == "unqover"
+            else None
+        )
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> SpanRows:
         """Tokenizes instances as pairs of question (the text) and context (the second text).
@@ -103,8 +115,17 @@ class QuestionAnswering(LocalBackEnd):
             rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
         self._check_contexts(rows, asked)
         has_candidate = np.array([contexts[name].is_not_null() for name in positions])
-        begins = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0).to_numpy().reshape(len(contexts), -1)
-        sizes = contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64)).fill_null(0).to_numpy()
+        begins = (
+            contexts.select(pl.col(positions).cast(pl.Int64))
+            .fill_null(0)
+            .to_numpy()
+            .reshape(len(contexts), -1)
+        )
+        sizes = (
+            contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64))
+            .fill_null(0)
+            .to_numpy()
+        )
         windows = candidate_windows(rows.second, begins, sizes.reshape(begins.shape))
         if self.words is not None:
             windows = widen(windows, rows.second, self.words)
@@ -119,7 +140,9 @@ class QuestionAnswering(LocalBackEnd):
             to_device(places_within(windows.last, windows.end_to), device),
         )
 
-    def _assembled(self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray) -> TokenRows:
+    def _assembled(
+        self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray
+    ) -> TokenRows:
         questions, question_of = distinct_rows(asked, ["text"])
         of = question_of.astype(np.int32), context_of.astype(np.int32)
         first = tokenize(self.tokenizer, questions["text"])
@@ -141,8 +164,16 @@ class QuestionAnswering(LocalBackEnd):
     def _layout(self) -> TokenLayout:
         if self.scoring == "exact":
             return pair_layout(self.tokenizer)
-        begin = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.cls_token_id
-        end = self.tokenizer.eos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.sep_token_id
+        begin = (
+            self.tokenizer.bos_token_id
+            if self.tokenizer.bos_token_id is not None
+            else self.tokenizer.cls_token_id
+        )
+        end = (
+            self.tokenizer.eos_token_id
+            if self.tokenizer.bos_token_id is not None
+            else self.tokenizer.sep_token_id
+        )
         return TokenLayout([begin], [end], [end], None)
 
     @torch.inference_mode()
@@ -167,7 +198,9 @@ class QuestionAnswering(LocalBackEnd):
         context = None
         if self.scoring == "exact":
             place = torch.arange(batch.length, device=start.device)
-            context = (place >= shift) & (place < shift + encoded.context_lengths[context_of][:, None])
+            context = (place >= shift) & (
+                place < shift + encoded.context_lengths[context_of][:, None]
+            )
         first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
         probability = (start.gather(1, first[:, None]) * end.gather(1, last[:, None])).squeeze(1)
         of_none = start[:, 0] * end[:, 0] if self.no_answer else torch.zeros_like(probability)
@@ -180,9 +213,14 @@ class QuestionAnswering(LocalBackEnd):
             "probability": torch.maximum(probability, of_none),
         }
 
-    def table(self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`span`) from what `run` returned."""
-        rows, spans = encoded.rows, np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
+        rows, spans = (
+            encoded.rows,
+            np.column_stack([columns["first"], columns["last"]]).astype(np.int64),
+        )
         answers = (
             span_texts(rows, part.rows, encoded.contexts, spans)
             if self.scoring == "exact"
@@ -190,24 +228,34 @@ class QuestionAnswering(LocalBackEnd):
         )
         if self.no_answer:
             is_none = pl.Series(columns["is_none"]) == 1
-            answers = pl.select(answer=pl.when(is_none).then(pl.lit("", pl.Categorical)).otherwise(answers)).to_series()
+            answers = pl.select(
+                answer=pl.when(is_none).then(pl.lit("", pl.Categorical)).otherwise(answers)
+            ).to_series()
         known = encoded.has_candidate[rows.second_of[part.rows]]
         ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
-        return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])
+        return pl.DataFrame(
+            [*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)]
+        )
 
     def _joined_answers(self, rows: TokenRows, some: IntArray, spans: IntArray) -> pl.Series:
         """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
-        first, number = numbered_rows([rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]])
+        first, number = numbered_rows(
+            [rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]]
+        )
         texts = []
         for row, (begin, last) in zip(some[first].tolist(), spans[first].tolist(), strict=True):
             ids = rows.assemble(row)[0][begin : last + 1].tolist()
-            texts.append(re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(ids))))
+            texts.append(
+                re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(ids)))
+            )
         return pl.Series("answer", texts, dtype=pl.Categorical)[number]
 
 
 def questions_and_contexts(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
     """Returns question and context of some instances."""
-    return [(text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()]
+    return [
+        (text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()
+    ]
 
 
 def places_within(lowest: IntArray, highest: IntArray) -> IntArray:

@@ -85,10 +85,15 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
 
     def ids(words: tuple[str, ...] | list[str], capitalised: bool) -> IntArray:
         spellings = [*words, *(word.capitalize() for word in words if capitalised)]
-        return np.array([vocabulary[mark + word] for word in spellings if mark + word in vocabulary], dtype=np.int64)
+        return np.array(
+            [vocabulary[mark + word] for word in spellings if mark + word in vocabulary],
+            dtype=np.int64,
+        )
 
     both = kind == "roberta"
-    full_stop = np.array([vocabulary[word] for word in (".",) if word in vocabulary], dtype=np.int64)
+    full_stop = np.array(
+        [vocabulary[word] for word in (".",) if word in vocabulary], dtype=np.int64
+    )
     return WideningWords(
         ids(DETERMINERS, both),
         np.concatenate([ids(SUFFIXES, False), full_stop]),
@@ -103,12 +108,18 @@ def widen(windows: Windows, contexts: TokenizedTexts, words: WideningWords) -> W
 
     def near(place: IntArray, among: IntArray) -> npt.NDArray[np.bool_]:
         inside = (place >= 0) & (place < contexts.text_lengths[:, None])
-        ids = contexts.ids[contexts.begins[:, None] + np.clip(place, 0, contexts.text_lengths[:, None] - 1)]
+        ids = contexts.ids[
+            contexts.begins[:, None] + np.clip(place, 0, contexts.text_lengths[:, None] - 1)
+        ]
         return inside & np.isin(ids, among)
 
     first, last = windows.first, windows.last
     determiner = near(first - 1, words.determiners)
-    phrase = near(first - 3, words.articles) & near(first - 2, words.collectives) & near(first - 1, words.of)
+    phrase = (
+        near(first - 3, words.articles)
+        & near(first - 2, words.collectives)
+        & near(first - 1, words.of)
+    )
     start_from = np.where(phrase, first - 3, np.where(determiner, first - 1, first))
     end_to = np.where(near(last + 1, words.suffixes), last + 1, last)
     return Windows(start_from, first, last, end_to)

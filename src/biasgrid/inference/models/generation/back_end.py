@@ -104,7 +104,12 @@ class TextGeneration(BackEnd):
 
     Choices = GenerationChoices
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: InferenceSettings):
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        settings: InferenceSettings,
+    ):
         """Prepares a model."""
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         choices = self.Choices(**settings.choices)
@@ -127,7 +132,11 @@ class TextGeneration(BackEnd):
         own = super().decisive(settings)
         if not writes(settings):
             del own["generation"]
-        way = {} if settings.answer == "text" else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY_LOGITS}
+        way = (
+            {}
+            if settings.answer == "text"
+            else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY_LOGITS}
+        )
         return {"precision": precision, **own, **way}
 
     @classmethod
@@ -142,10 +151,14 @@ class TextGeneration(BackEnd):
         return name_of_device(choose_device(settings.device))
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
         torch.set_num_threads(settings.threads)
-        model = load_recorded_model(record, settings.task, loader_of(record), choose_device(settings.device))
+        model = load_recorded_model(
+            record, settings.task, loader_of(record), choose_device(settings.device)
+        )
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_recorded_tokenizer(record), settings)
@@ -156,7 +169,9 @@ class TextGeneration(BackEnd):
         set_precision(model, back_end.precision)
         return back_end
 
-    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def reopen(
+        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Looks at the model again with other instances; it is loaded again where it is float32 no more."""
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
@@ -176,7 +191,9 @@ class TextGeneration(BackEnd):
     def measure_noise(self, instances: pl.DataFrame) -> None:
         """Finds out how texts are written at once, with the products and in float32; see `Writer.fitted`."""
         if writes(self.settings):
-            prompts = self.prompter.tokens(self.prompter.prompts(sample_of(instances, COMPARED_TEXTS)))
+            prompts = self.prompter.tokens(
+                self.prompter.prompts(sample_of(instances, COMPARED_TEXTS))
+            )
             self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
     def look(self, instances: pl.DataFrame) -> None:
@@ -201,24 +218,36 @@ class TextGeneration(BackEnd):
         try:
             difference = max(difference_behind(self.model, prompt) for prompt in prompts)
             problem = f"differ by {difference:.2g} from those of whole prompts"
-        except Exception as error:  # architectures fail in their own ways where they do not know such a thing
+        except (
+            Exception
+        ) as error:  # architectures fail in their own ways where they do not know such a thing
             difference, problem = np.inf, f"fail ({first_line(error)})"
         same = bool(difference <= LARGEST_DIFFERENCE)
         if not same:
             slower = "each prompt is read as a whole, which is slower"
-            logger.warning("%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower)
+            logger.warning(
+                "%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower
+            )
         return same
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""
-        answer = self.write if self.settings.answer == "text" else self.parse if writes(self.settings) else self.choose
+        answer = (
+            self.write
+            if self.settings.answer == "text"
+            else self.parse
+            if writes(self.settings)
+            else self.choose
+        )
         return answer(instances, self.token_budget, progress.advance)
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what prompts begin with, if that changes nothing."""
         return Prefix.of_all(self.model, prompts) if self.shares and len(prompts) > 1 else Prefix()
 
-    def choose(self, instances: pl.DataFrame, token_budget: int, advance: Advance = lambda _: None) -> pl.DataFrame:
+    def choose(
+        self, instances: pl.DataFrame, token_budget: int, advance: Advance = lambda _: None
+    ) -> pl.DataFrame:
         """Reads the probabilities of the candidates of some instances: answers of the kind `choice`.
 
         Raises:
@@ -231,23 +260,31 @@ class TextGeneration(BackEnd):
         values = np.zeros(len(reads.token))
         likeliest: dict[int, list[tuple[int, float]]] = {}
         for rows in batches(reads.rows, token_budget):
-            for piece, scored in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
+            for piece, scored in in_pieces(
+                lambda rows: read_scores(self.model, reads, prefix, rows), rows
+            ):
                 if not np.isfinite(scored.values).all():
-                    raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])
+                    raise non_finite(
+                        self.settings.model, instances["instance"][int(reads.owner[piece[0]])]
+                    )
                 values[scored.reads] = scored.values
                 likeliest |= scored.first_tokens
                 advance(len(scored.first_tokens))
         of_sequences = reads.probabilities(values)
         found = reads.sums_of_options(of_sequences, (len(asked), len(candidates[0])))
         known = np.array([[bool(spelled) for spelled in one.options] for one in asked])
-        pieces = np.array([[min(map(len, spelled), default=0) for spelled in one.options] for one in asked])
+        pieces = np.array(
+            [[min(map(len, spelled), default=0) for spelled in one.options] for one in asked]
+        )
         return pl.DataFrame(
             [
                 lists_of("probabilities", found, known, pl.Float32),
                 lists_of("tokens", pieces, known, pl.UInt8),
                 with_unknown([one.context for one in asked], self.tokenizer),
                 pl.Series("mass", found.sum(axis=1), pl.Float32),
-                pl.repeat(SCORED_BY_LOGITS, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),
+                pl.repeat(SCORED_BY_LOGITS, len(asked), eager=True)
+                .cast(pl.Categorical)
+                .alias("scored_by"),
                 *beginning_columns(self.beginnings(asked, of_sequences, likeliest)),
             ]
         )
@@ -266,7 +303,11 @@ class TextGeneration(BackEnd):
             likeliest: the likeliest first tokens of each instance, with their probabilities.
         """
         left = iter(probabilities.tolist())
-        texts = {token: self.tokenizer.decode([token]) for tokens in likeliest.values() for token, _ in tokens}
+        texts = {
+            token: self.tokenizer.decode([token])
+            for tokens in likeliest.values()
+            for token, _ in tokens
+        }
         return [
             AnswerBeginnings(
                 [[(form, next(left)) for form in forms] for forms in one.forms],
@@ -279,12 +320,18 @@ class TextGeneration(BackEnd):
         """Has the model write behind the prompts of some instances: answers of the kind `text`."""
         prompts = self.prompter.prompts(instances)
         tokens = self.prompter.tokens(prompts)
-        most, seeds = self.generation["max_tokens"], seeds_of(self.generation["seed"], instances["key"].to_numpy())
+        most, seeds = (
+            self.generation["max_tokens"],
+            seeds_of(self.generation["seed"], instances["key"].to_numpy()),
+        )
         prefix = self.prefix(tokens)
         texts: dict[int, WrittenText] = {}
         while len(texts) < len(tokens):
             rows = [row for row in range(len(tokens)) if row not in texts]
-            begun = [OpenText(row, [*tokens[row]], len(tokens[row]), most, int(seeds[row])) for row in rows]
+            begun = [
+                OpenText(row, [*tokens[row]], len(tokens[row]), most, int(seeds[row]))
+                for row in rows
+            ]
             try:
                 for text in self.writer.write(begun, prefix, token_budget):
                     texts[text.number] = self.writer.text(prompts[text.number], text.written)
@@ -293,7 +340,9 @@ class TextGeneration(BackEnd):
                 if not out_of_memory(error) or token_budget < min(text.longest for text in begun):
                     raise
                 token_budget //= 2
-                logger.warning("texts do not fit into memory; trying %s tokens at once", token_budget)
+                logger.warning(
+                    "texts do not fit into memory; trying %s tokens at once", token_budget
+                )
             torch.cuda.empty_cache()
         said = [texts[row] for row in range(len(tokens))]
         warn_of_strange_marks(self.settings.model, [text.response for text in said])
@@ -308,14 +357,23 @@ class TextGeneration(BackEnd):
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Compares the answers with the audit; of texts it is the tokens that texts alone have decided."""
         device = choose_device(self.settings.device)
-        facts = {"gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None}
+        facts = {
+            "gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20
+            if device.type == "cuda"
+            else None
+        }
         if self.audited is not None:
-            drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
+            drift = compare_audit(
+                answers.select(self.audited.columns), self.audited, self.precision
+            )
         elif self.precision == "float32":
             drift = self.writer.next_tokens.audit(self.settings.model)
         else:
             return facts
-        return {**facts, "audit": drift | {"products": self.products, "token_budget": self.token_budget}}
+        return {
+            **facts,
+            "audit": drift | {"products": self.products, "token_budget": self.token_budget},
+        }
 
 
 def writes(settings: InferenceSettings) -> bool:
@@ -329,7 +387,9 @@ SCORED_BY_LOGITS = "logits"
 TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
 
 
-def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tuple[IntArray, Outcome]]:
+def in_pieces(
+    run: Callable[[IntArray], Outcome], rows: IntArray
+) -> Iterator[tuple[IntArray, Outcome]]:
     """Runs a batch, in halves where it does not fit into memory."""
     try:
         outcome = run(rows)
@@ -347,4 +407,6 @@ def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tu
 
 def non_finite(model: str, instance: int) -> ModelError:
     """Returns the error of scores that are not finite."""
-    return ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
+    return ModelError(
+        f"model {model} returned non-finite scores on instance {instance}; expected probabilities"
+    )

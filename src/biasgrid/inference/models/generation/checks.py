@@ -11,7 +11,11 @@ import polars as pl
 from biasgrid.inference.checkpoints.checkpoint import ModelError, folder_of, name_of
 from biasgrid.inference.checkpoints.files import CONFIG, read_checkpoint_json
 from biasgrid.inference.engine.out_of_vocabulary import unknown_token
-from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances, shared_beginning
+from biasgrid.inference.models.generation.options import (
+    OptionTokens,
+    candidates_of_instances,
+    shared_beginning,
+)
 from biasgrid.inference.models.generation.prompts import Prompter, as_text, excerpt, request_texts
 
 if TYPE_CHECKING:
@@ -24,10 +28,14 @@ def loader_of(record: Mapping[str, Any]) -> str:
     Raises:
         ModelError: the checkpoint is not there.
     """
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES,
+    )
 
     config = read_checkpoint_json(name_of(record), folder_of(record) / CONFIG)
-    is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (config.get("architectures") or [])
+    is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (
+        config.get("architectures") or []
+    )
     return "AutoModelForImageTextToText" if is_with_pictures else "AutoModelForCausalLM"
 
 
@@ -98,7 +106,11 @@ class ModelLimits(NamedTuple):
 
 
 def check_prompts(
-    instances: pl.DataFrame, options: OptionTokens, written: int | None, limits: ModelLimits, model: str
+    instances: pl.DataFrame,
+    options: OptionTokens,
+    written: int | None,
+    limits: ModelLimits,
+    model: str,
 ) -> None:
     """Refuses, before anything is asked, prompts that a model does not take, or that do not tell apart what is asked.
 
@@ -128,7 +140,9 @@ def check_prompts(
             raise unknown_token(model, some["instance"][place], largest[place], limits.known)
 
 
-def check_prompt_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:
+def check_prompt_lengths(
+    lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str
+) -> None:
     """Refuses prompts that are longer than a model takes.
 
     Args:
@@ -159,4 +173,6 @@ def with_unknown(prompts: Sequence[Sequence[int]], tokenizer: PreTrainedTokenize
     # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
     others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")]
     token = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
-    return pl.Series("unknown", [token is not None and token in prompt for prompt in prompts], dtype=pl.Boolean)
+    return pl.Series(
+        "unknown", [token is not None and token in prompt for prompt in prompts], dtype=pl.Boolean
+    )

@@ -103,8 +103,14 @@ class NextTokens:
     def choose_alone(self, text: OpenText, in_batch: torch.Tensor) -> int:
         """Returns the next token of a text by one pass over the text alone, and notes how far the batch is from it."""
         ids = torch.tensor([text.tokens], device=self.model.device)
-        logits = self.model(input_ids=ids, use_cache=False, **only_last(self.model, 1)).logits[:, -1].float()
-        difference = largest_difference(logits[0].log_softmax(dim=0), in_batch.float().log_softmax(dim=0))
+        logits = (
+            self.model(input_ids=ids, use_cache=False, **only_last(self.model, 1))
+            .logits[:, -1]
+            .float()
+        )
+        difference = largest_difference(
+            logits[0].log_softmax(dim=0), in_batch.float().log_softmax(dim=0)
+        )
         self.alone, self.total = self.alone + 1, self.total + difference
         self.largest = max(self.largest, difference)
         return int(self.draw(logits, [text], 0.0).tokens)
@@ -119,10 +125,17 @@ class NextTokens:
             logger.warning(
                 "%s: log-probabilities in a batch were up to %.2g away from those of a text alone; expected at most "
                 "%.2g: texts may depend on their batches",
-                model, self.largest, self.bound,
-            )  # fmt: skip
+                model,
+                self.largest,
+                self.bound,
+            )
         mean = self.total / self.alone if self.alone else 0.0
-        return {"rows": self.alone, "largest_drift": self.largest, "mean_drift": mean, "bound": self.bound}
+        return {
+            "rows": self.alone,
+            "largest_drift": self.largest,
+            "mean_drift": mean,
+            "bound": self.bound,
+        }
 
     def draw(self, logits: torch.Tensor, texts: Sequence[OpenText], bound: float) -> Draws:
         """Draws the next token of each text: the largest of the scores and their noise.
@@ -138,10 +151,14 @@ class NextTokens:
         mass = slack + SUM_ROUNDING if bound else 0.0
         probable = scores
         if self.temperature and self.top_p < 1:
-            scores = scores.masked_fill(scores < least_score(scores, self.top_p + mass) - slack, -math.inf)
+            scores = scores.masked_fill(
+                scores < least_score(scores, self.top_p + mass) - slack, -math.inf
+            )
         if self.temperature:
             seeds, places = ([text.seed for text in texts], [len(text.written) for text in texts])
-            scores = with_noise(scores, *(torch.tensor(each, device=logits.device) for each in (seeds, places)))
+            scores = with_noise(
+                scores, *(torch.tensor(each, device=logits.device) for each in (seeds, places))
+            )
         first, tokens = scores.max(dim=1, keepdim=True)
         tokens = tokens[:, 0]
         if not bound:
@@ -184,5 +201,7 @@ def mass_before(scores: torch.Tensor, tokens: torch.Tensor, slack: float) -> tor
         Shape (texts,).
     """
     probabilities, own = scores.softmax(dim=1), tokens[:, None]
-    before = probabilities.masked_fill(scores < scores.gather(1, own) - slack, 0.0).scatter(1, own, 0.0)
+    before = probabilities.masked_fill(scores < scores.gather(1, own) - slack, 0.0).scatter(
+        1, own, 0.0
+    )
     return before.sum(dim=1)

@@ -31,9 +31,15 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
         where none is; `status` says whether one is, `response` has the text.
     """
     texts = said.select(pl.col("response", "status").cast(pl.String)).rows()
-    places = [chosen_option(text, status != "length", row) for (text, status), row in zip(texts, options, strict=True)]
+    places = [
+        chosen_option(text, status != "length", row)
+        for (text, status), row in zip(texts, options, strict=True)
+    ]
     chosen = np.array(
-        [[place == other for other in range(len(row))] for place, row in zip(places, options, strict=True)]
+        [
+            [place == other for other in range(len(row))]
+            for place, row in zip(places, options, strict=True)
+        ]
     )
     known = np.array(
         [
@@ -47,7 +53,9 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
             lists_of("probabilities", chosen.astype(np.float64), known, pl.Float32),
             pl.Series("status", statuses, pl.Categorical),
             said["response"],
-            pl.repeat(SCORED_BY_PARSING, len(said), eager=True).cast(pl.Categorical).alias("scored_by"),
+            pl.repeat(SCORED_BY_PARSING, len(said), eager=True)
+            .cast(pl.Categorical)
+            .alias("scored_by"),
         ]
     )
 
@@ -73,7 +81,11 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     answers = [text.casefold() for text in texts]
     if sorted(answers) == YES_AND_NO:
         reading = read_yes_no(response, ENGLISH_WORDS)
-        return reading if reading.value is None else reading._replace(value=places[answers.index(str(reading.value))])
+        return (
+            reading
+            if reading.value is None
+            else reading._replace(value=places[answers.index(str(reading.value))])
+        )
     letters = [text.strip("().:").casefold() for text in texts]
     is_lettered = sorted(letters) == list(ALPHABET[: len(letters)])
     menu = Menu(("",) * len(letters), letters=True) if is_lettered else Menu(tuple(texts))
@@ -81,7 +93,9 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     if reading.value is None:
         return reading
     chosen = int(reading.value)
-    return reading._replace(value=places[letters.index(ALPHABET[chosen]) if is_lettered else chosen])
+    return reading._replace(
+        value=places[letters.index(ALPHABET[chosen]) if is_lettered else chosen]
+    )
 
 
 def status_of(place: int | None, status: str) -> str:

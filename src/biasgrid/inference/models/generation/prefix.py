@@ -37,7 +37,9 @@ class Prefix:
         """Reads what prompts begin with; models without keys and values are given nothing."""
         ids = torch.tensor([tokens], device=model.device)
         with torch.inference_mode():
-            cache = getattr(model(input_ids=ids, use_cache=True, **only_last(model, 1)), "past_key_values", None)
+            cache = getattr(
+                model(input_ids=ids, use_cache=True, **only_last(model, 1)), "past_key_values", None
+            )
         return cls() if cache is None else cls(len(tokens), cache)
 
     @classmethod
@@ -63,7 +65,11 @@ def common_length(prompts: Sequence[list[int]]) -> int:
 
 def only_last(model: PreTrainedModel, count: int) -> dict[str, int]:
     """Returns the argument that has a model compute the logits of the last places alone, if it knows it."""
-    return {"logits_to_keep": count} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    return (
+        {"logits_to_keep": count}
+        if "logits_to_keep" in inspect.signature(model.forward).parameters
+        else {}
+    )
 
 
 def difference_behind(model: PreTrainedModel, prompt: Sequence[int]) -> float:

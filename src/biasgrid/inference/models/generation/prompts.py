@@ -131,18 +131,30 @@ class Prompter:
             ModelError: the template fails.
         """
         try:
-            return self.render([{**each, "content": self.contents[each["role"]](each["content"])} for each in messages])
+            return self.render(
+                [
+                    {**each, "content": self.contents[each["role"]](each["content"])}
+                    for each in messages
+                ]
+            )
         except Exception as error:  # templates are programs, which fail in their own ways
             if system is None:
-                raise ModelError(f"the chat template cannot be used ({first_line(error)})") from error
+                raise ModelError(
+                    f"the chat template cannot be used ({first_line(error)})"
+                ) from error
             raise system_refusal(first_line(error)) from error
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """How the template wants the content of each role's messages, as it shows on a text that it must not drop."""
-        user = next((form for form in CONTENTS if self.arrives([message("user", form)])), CONTENTS[0])
+        user = next(
+            (form for form in CONTENTS if self.arrives([message("user", form)])), CONTENTS[0]
+        )
         asked = message("user", user)
-        system = next((form for form in CONTENTS if self.arrives([message("system", form), asked])), CONTENTS[0])
+        system = next(
+            (form for form in CONTENTS if self.arrives([message("system", form), asked])),
+            CONTENTS[0],
+        )
         return {"user": user, "system": system}
 
     def arrives(self, messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -151,9 +163,9 @@ class Prompter:
             prompt = self.render(messages)
         except Exception:  # see `rendered`; what it says is told where a real text fails
             return False
-        return prompt.count(TEMPLATE_PROBE) >= len(messages) and TEXT_PART not in without_space(prompt).replace(
-            '"', "'"
-        )
+        return prompt.count(TEMPLATE_PROBE) >= len(messages) and TEXT_PART not in without_space(
+            prompt
+        ).replace('"', "'")
 
     def render(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Puts messages into the chat template."""
@@ -177,7 +189,9 @@ class Prompter:
 
     def tokens(self, prompts: Sequence[str]) -> list[list[int]]:
         """Tokenizes prompts, or prompts with something behind them."""
-        encodings = self.tokenizer.backend_tokenizer.encode_batch(list(prompts), add_special_tokens=False)
+        encodings = self.tokenizer.backend_tokenizer.encode_batch(
+            list(prompts), add_special_tokens=False
+        )
         return [[*self.begin, *encoding.ids] for encoding in encodings]
 
 

@@ -55,7 +55,10 @@ class OptionReads:
         sequences: list[tuple[int, int]] = []
         within: list[tuple[int, int]] = []
         for number, one in enumerate(asked):
-            within += [(len(sequences) + short, len(sequences) + long) for short, long in beginnings(one.options)]
+            within += [
+                (len(sequences) + short, len(sequences) + long)
+                for short, long in beginnings(one.options)
+            ]
             begun = longest({tokens[:-1] for spelled in one.options for tokens in spelled} or {()})
             first = len(rows)
             rows += [[*one.context, *tokens] for tokens in begun]
@@ -63,7 +66,11 @@ class OptionReads:
             lengths += map(len, begun)
             for place, spelled in enumerate(one.options):
                 for tokens in spelled:
-                    inside = next(which for which, row in enumerate(begun) if row[: len(tokens) - 1] == tokens[:-1])
+                    inside = next(
+                        which
+                        for which, row in enumerate(begun)
+                        if row[: len(tokens) - 1] == tokens[:-1]
+                    )
                     reads += [
                         (first + inside, len(begun[inside]) - step, token, len(sequences))
                         for step, token in enumerate(tokens)
@@ -78,7 +85,9 @@ class OptionReads:
     def of_rows(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Returns the reads of some rows, and for each the place of its row among them."""
         chosen = [np.arange(self.first[row], self.first[row + 1]) for row in rows]
-        return np.concatenate(chosen), np.repeat(np.arange(len(rows)), [len(each) for each in chosen])
+        return np.concatenate(chosen), np.repeat(
+            np.arange(len(rows)), [len(each) for each in chosen]
+        )
 
     @property
     def is_first(self) -> BoolArray:
@@ -112,7 +121,9 @@ class OptionReads:
             Of that shape, 0 where there is no option.
         """
         sums = np.zeros(shape)
-        np.add.at(sums, tuple(np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T), probabilities)
+        np.add.at(
+            sums, tuple(np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T), probabilities
+        )
         return sums
 
 
@@ -123,11 +134,19 @@ def beginnings(options: tuple[tuple[Tokens, ...], ...]) -> tuple[tuple[int, int]
     Of `1`, `10` and `100` the first is not paired with the last, which is within the second one.
     """
     flat = [tokens for spelled in options for tokens in spelled]
-    pairs = [(short, long) for short, long in permutations(range(len(flat)), 2) if goes_on(flat[long], flat[short])]
+    pairs = [
+        (short, long)
+        for short, long in permutations(range(len(flat)), 2)
+        if goes_on(flat[long], flat[short])
+    ]
     return tuple(
         (short, long)
         for short, long in pairs
-        if not any(goes_on(flat[long], flat[other]) for one, other in pairs if one == short and other != long)
+        if not any(
+            goes_on(flat[long], flat[other])
+            for one, other in pairs
+            if one == short and other != long
+        )
     )
 
 
@@ -139,7 +158,11 @@ def goes_on(tokens: Tokens, beginning: Tokens) -> bool:
 def longest(sequences: Iterable[Tokens]) -> list[Tokens]:
     """Leaves out sequences with which another one begins."""
     ordered = sorted(sequences, reverse=True)
-    return [tokens for place, tokens in enumerate(ordered) if not place or ordered[place - 1][: len(tokens)] != tokens]
+    return [
+        tokens
+        for place, tokens in enumerate(ordered)
+        if not place or ordered[place - 1][: len(tokens)] != tokens
+    ]
 
 
 def batches(rows: Sequence[Sequence[int]], token_budget: int) -> Iterator[IntArray]:
@@ -171,7 +194,9 @@ class ScoredRows(NamedTuple):
     first_tokens: dict[int, list[tuple[int, float]]]
 
 
-def read_scores(model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows: IntArray) -> ScoredRows:
+def read_scores(
+    model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows: IntArray
+) -> ScoredRows:
     """Reads what is wanted of a batch.
 
     Args:
@@ -181,7 +206,9 @@ def read_scores(model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows
         rows: the rows of the batch, of one length.
     """
     chosen, place = reads.of_rows(rows)
-    back, token = (torch.from_numpy(values[chosen]).to(model.device) for values in (reads.back, reads.token))
+    back, token = (
+        torch.from_numpy(values[chosen]).to(model.device) for values in (reads.back, reads.token)
+    )
     keep = int(reads.back[chosen].max()) + 1
     own = torch.tensor([reads.rows[row][prefix.length :] for row in rows], device=model.device)
     past = prefix.for_rows(len(rows))
@@ -192,7 +219,9 @@ def read_scores(model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows
         wanted = logits[torch.from_numpy(place).to(model.device), -1 - back].float()
         values = wanted.gather(1, token[:, None]).squeeze(1) - wanted.logsumexp(dim=1)
         # The first row of an instance reads first tokens of options, so the logits there are among those kept.
-        starts = logits[torch.from_numpy(firsts).to(model.device), -1 - begun].float().softmax(dim=1)
+        starts = (
+            logits[torch.from_numpy(firsts).to(model.device), -1 - begun].float().softmax(dim=1)
+        )
         likeliest = starts.topk(min(FIRST_TOKENS, starts.shape[1]), dim=1)
     pairs = map(zip, likeliest.indices.tolist(), likeliest.values.tolist())
     first_tokens = dict(zip(reads.owner[rows[firsts]].tolist(), map(list, pairs), strict=True))

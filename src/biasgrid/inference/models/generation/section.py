@@ -29,8 +29,12 @@ Day = Annotated[str, BeforeValidator(iso_day)]
 class Thinking(Section):
     """Marks of a model that thinks before it answers, of which biasgrid does not know."""
 
-    begin: str = Field(pattern=NOT_EMPTY, description="mark at the start of the thoughts, such as `<reasoning>`")
-    end: str = Field(pattern=NOT_EMPTY, description="mark at the end of the thoughts, such as `</reasoning>`")
+    begin: str = Field(
+        pattern=NOT_EMPTY, description="mark at the start of the thoughts, such as `<reasoning>`"
+    )
+    end: str = Field(
+        pattern=NOT_EMPTY, description="mark at the end of the thoughts, such as `</reasoning>`"
+    )
 
     @model_validator(mode="after")
     def _differ(self) -> Thinking:
@@ -42,7 +46,9 @@ class Thinking(Section):
 class Generation(Section):
     """How a model writes texts; where options are scored, their probabilities do not depend on it."""
 
-    max_tokens: int = Field(200, ge=1, description="maximum length of a text in tokens, including thoughts")
+    max_tokens: int = Field(
+        200, ge=1, description="maximum length of a text in tokens, including thoughts"
+    )
     temperature: float = Field(
         1.0,
         ge=0,
@@ -68,7 +74,10 @@ class Generation(Section):
         ),
     )
     seed: int = Field(
-        1, ge=0, lt=2**63, description="seed of the draws; a text depends only on this seed and on the request"
+        1,
+        ge=0,
+        lt=2**63,
+        description="seed of the draws; a text depends only on this seed and on the request",
     )
     thinking: bool | Thinking = Field(
         False,
@@ -110,5 +119,7 @@ class GenerativeModel(Model):
     @model_validator(mode="after")
     def _dates_its_prompts(self) -> GenerativeModel:
         if self.date != DATE and not self.source.runs_here:
-            raise KeysError("expected `date` only for a model whose prompts biasgrid writes; set it on the server")
+            raise KeysError(
+                "expected `date` only for a model whose prompts biasgrid writes; set it on the server"
+            )
         return self

@@ -60,7 +60,9 @@ class TextBatch:
         own = [text.tokens[prefix.length :] for text in texts]
         columns = max(map(len, own))
         is_token = torch.tensor([[False] * (columns - len(ids)) + [True] * len(ids) for ids in own])
-        is_token = torch.nn.functional.pad(is_token, (prefix.length, 0), value=True).to(model.device)
+        is_token = torch.nn.functional.pad(is_token, (prefix.length, 0), value=True).to(
+            model.device
+        )
         batch = cls(model, list(texts), is_token=is_token)
         batch._run([[0] * (columns - len(ids)) + ids for ids in own], prefix.for_rows(len(texts)))
         if not is_token.all():
@@ -83,7 +85,9 @@ class TextBatch:
         return [layer for cache in self.past.values() for layer in cache.layers]
 
     def _check_layers(self, kinds: tuple[type, ...]) -> None:
-        other = next((type(layer).__name__ for layer in self._layers() if type(layer) not in kinds), None)
+        other = next(
+            (type(layer).__name__ for layer in self._layers() if type(layer) not in kinds), None
+        )
         if other:
             raise TypeError(f"{other} knows no such padding")
 
@@ -139,7 +143,9 @@ class TextBatch:
             self.is_token = self.is_token[:, -columns:]
             for layer in self._layers():
                 if layer.is_initialized:
-                    layer.keys, layer.values = (values[..., -columns:, :] for values in (layer.keys, layer.values))
+                    layer.keys, layer.values = (
+                        values[..., -columns:, :] for values in (layer.keys, layer.values)
+                    )
                 if layer.is_sliding:
                     layer.cumulative_length = min(layer.cumulative_length, columns)
 
@@ -153,5 +159,7 @@ def joined_columns(tensors: Sequence[torch.Tensor], dim: int) -> torch.Tensor:
     """
     columns = max(each.shape[dim] for each in tensors)
     behind = (0, 0) * (-1 - dim)
-    padded = [torch.nn.functional.pad(each, (*behind, columns - each.shape[dim], 0)) for each in tensors]
+    padded = [
+        torch.nn.functional.pad(each, (*behind, columns - each.shape[dim], 0)) for each in tensors
+    ]
     return torch.cat(padded) if len(padded) > 1 else padded[0]

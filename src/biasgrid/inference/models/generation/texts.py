@@ -80,7 +80,12 @@ class Writer:
     padding: Padding = NO_PADDING
 
     @classmethod
-    def of(cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, generation: Mapping[str, Any]) -> Writer:
+    def of(
+        cls,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        generation: Mapping[str, Any],
+    ) -> Writer:
         """Takes what ends texts from the checkpoint, and nothing else: its own ways to draw are not the config's."""
         own = getattr(model.generation_config, "eos_token_id", None)
         named = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
@@ -89,7 +94,10 @@ class Writer:
         return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]), chooses)
 
     def fitted(
-        self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix], exact: bool
+        self,
+        prompts: Sequence[list[int]],
+        prefix_of: Callable[[Sequence[list[int]]], Prefix],
+        exact: bool,
     ) -> Writer:
         """Measures, in float32, what batches do to log-probabilities; see `NextTokens`.
 
@@ -115,11 +123,15 @@ class Writer:
                 break
             logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
         if padding == NO_PADDING:
-            logger.warning("the model does not know padding: only texts of one length are written at once, slowly")
+            logger.warning(
+                "the model does not know padding: only texts of one length are written at once, slowly"
+            )
         bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
         return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
 
-    def noise(self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix]) -> float:
+    def noise(
+        self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix]
+    ) -> float:
         """Returns how far log-probabilities of some texts are from those of the texts alone, at each of some tokens.
 
         Args:
@@ -138,7 +150,9 @@ class Writer:
         if not all(prompts):
             raise ValueError("the prompts are too short for a test of padding")
         # They end one after the other, and one takes the place of another.
-        texts = [OpenText(place, [*ids], len(ids), place + 1, place) for place, ids in enumerate(prompts)]
+        texts = [
+            OpenText(place, [*ids], len(ids), place + 1, place) for place, ids in enumerate(prompts)
+        ]
         every = replace(self.next_tokens, bound=math.inf)
         padding = self.padding._replace(spread=1.0) if self.padding.spread else self.padding
         budget = max(text.longest for text in texts) * (COMPARED_TEXTS - 1)
@@ -148,7 +162,9 @@ class Writer:
             pass
         return every.largest
 
-    def write(self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int) -> Iterator[OpenText]:
+    def write(
+        self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int
+    ) -> Iterator[OpenText]:
         """Writes texts; one that ends makes room for others.
 
         Args:
@@ -165,9 +181,14 @@ class Writer:
             prompts = self.admitted(waiting, batch.texts, prefix.length, token_budget)
             if begun := [TextBatch.read(self.model, some, prefix) for some in prompts]:
                 batch.join(begun)
-            for text, token in zip(batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True):
+            for text, token in zip(
+                batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True
+            ):
                 text.tokens.append(token)
-            ended = [text.tokens[-1] in self.ends or len(text.written) == text.most for text in batch.texts]
+            ended = [
+                text.tokens[-1] in self.ends or len(text.written) == text.most
+                for text in batch.texts
+            ]
             yield from compress(batch.texts, ended)
             batch.go_on([place for place, end in enumerate(ended) if not end])
 
@@ -184,7 +205,9 @@ class Writer:
         """
         if not waiting or (texts and not self.padding.joins):
             return
-        room = max(1, token_budget // max(text.longest for text in [*texts, waiting[0]])) - len(texts)
+        room = max(1, token_budget // max(text.longest for text in [*texts, waiting[0]])) - len(
+            texts
+        )
         # To read few prompts takes nearly as long as to read some more.
         if room < REFILLED * len(texts):
             return

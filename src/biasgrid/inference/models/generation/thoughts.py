@@ -44,7 +44,9 @@ class Thoughts:
 
     def end_for(self, prompt: str) -> str | None:
         """Returns what ends the thoughts that a prompt begins at its end; None where it begins none."""
-        return next((end for begin, end in self.marks if prompt.rstrip().endswith(begin.rstrip())), None)
+        return next(
+            (end for begin, end in self.marks if prompt.rstrip().endswith(begin.rstrip())), None
+        )
 
     def behind(self, text: str, opened: bool = False) -> str | None:
         """Returns what a text says behind all thoughts.
@@ -58,7 +60,9 @@ class Thoughts:
         """
         ends = [found.end() for _, end in self.marks for found in pattern(end).finditer(text)]
         said = text[max(ends, default=0) :]
-        still_open = (opened and not ends) or any(pattern(begin).search(said) for begin, _ in self.marks)
+        still_open = (opened and not ends) or any(
+            pattern(begin).search(said) for begin, _ in self.marks
+        )
         return None if still_open else said
 
 
@@ -87,5 +91,8 @@ def warn_of_strange_marks(model: str, responses: Sequence[str]) -> None:
         logger.warning(
             "%s: %s of %s responses begin with %r and are treated as answers; if these are thoughts, name their marks "
             "in `generation: {thinking: {begin: ..., end: ...}}`",
-            model, len(found), len(responses), found[0],
-        )  # fmt: skip
+            model,
+            len(found),
+            len(responses),
+            found[0],
+        )

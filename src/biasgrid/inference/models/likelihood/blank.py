@@ -43,8 +43,12 @@ def inputs_of_blank(
     """
     word, mask = word_at_blank(context, sentence, instance), str(tokenizer.mask_token)
     if mask in context:
-        raise ModelError(f"instance {instance} has the mask token {mask} in its context; expected only {BLANK}")
-    ids: list[int] = tokenizer.backend_tokenizer.encode(f"{lead}{word}", add_special_tokens=False).ids
+        raise ModelError(
+            f"instance {instance} has the mask token {mask} in its context; expected only {BLANK}"
+        )
+    ids: list[int] = tokenizer.backend_tokenizer.encode(
+        f"{lead}{word}", add_special_tokens=False
+    ).ids
     if not ids:
         return [BlankInput(context.replace(BLANK, mask), None)]
     return [
@@ -61,7 +65,9 @@ def word_at_blank(context: str, sentence: str, instance: int) -> str:
     """
     places = [place for place, word in enumerate(context.split(" ")) if BLANK in word]
     if not places:
-        raise ModelError(f"instance {instance} has the context {context!r} without {BLANK}; expected it in one word")
+        raise ModelError(
+            f"instance {instance} has the context {context!r} without {BLANK}; expected it in one word"
+        )
     words = sentence.split(" ")
     if places[-1] >= len(words):
         raise ModelError(

@@ -58,7 +58,9 @@ class CausalLikelihood(SentenceBackEnd):
 
     Choices: ClassVar[type[Any]] = CausalChoices
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: CausalChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: CausalChoices
+    ):
         """Prepares a model.
 
         Raises:
@@ -68,7 +70,11 @@ class CausalLikelihood(SentenceBackEnd):
         self.tokenizer = tokenizer
         self.choose_scoring(choices.scoring, CAUSAL)
         # Some checkpoints name the token in the model's config alone.
-        known = (tokenizer.bos_token_id, tokenizer.eos_token_id, getattr(model.config, "bos_token_id", None))
+        known = (
+            tokenizer.bos_token_id,
+            tokenizer.eos_token_id,
+            getattr(model.config, "bos_token_id", None),
+        )
         start = next((token for token in known if token is not None), None)
         if start is None:
             raise ModelError(
@@ -108,7 +114,11 @@ class CausalLikelihood(SentenceBackEnd):
         reads, rows, kept = Reads(), list[Sequence[int]](), list[int]()
         tokens = [self._tokens(*texts) for texts in zip(contexts, sentences, strict=True)]
         for number, (before, ids) in enumerate(tokens):
-            found = self._read_alone(ids, limit) if self.name == "mean" else [self._read_behind(before, ids, limit)]
+            found = (
+                self._read_alone(ids, limit)
+                if self.name == "mean"
+                else [self._read_behind(before, ids, limit)]
+            )
             for row, places, read in found:
                 reads.add(number, len(rows), places, read)
                 rows.append(row)
@@ -128,7 +138,9 @@ class CausalLikelihood(SentenceBackEnd):
         whole = sentence if context is None else f"{context} {sentence}"
         encoding = self.tokenizer.backend_tokenizer.encode(whole, add_special_tokens=False)
         # The space between the two is the sentence's, as most tokenizers have it.
-        first = sum(end <= len(context) for _, end in encoding.offsets) if context is not None else 0
+        first = (
+            sum(end <= len(context) for _, end in encoding.offsets) if context is not None else 0
+        )
         return encoding.ids[:first], encoding.ids[first:]
 
     def _read_without_start(self, ids: Sequence[int], limit: int) -> Read:
@@ -136,7 +148,11 @@ class CausalLikelihood(SentenceBackEnd):
         read = [*self.begin, *ids][: limit + 1]
         first = max(len(self.begin), 1)
         # An empty sentence has a row, too, of which nothing is read.
-        return read[: max(1, len(read) - 1)] or [self.start], range(first - 1, len(read) - 1), read[first:]
+        return (
+            read[: max(1, len(read) - 1)] or [self.start],
+            range(first - 1, len(read) - 1),
+            read[first:],
+        )
 
     def _read_behind(self, before: Sequence[int], ids: Sequence[int], limit: int) -> Read:
         """Reads all tokens behind the start and a context."""
@@ -158,7 +174,9 @@ class CausalLikelihood(SentenceBackEnd):
         return unknown
 
     @torch.inference_mode()
-    def run(self, encoded: EncodedSentences, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: EncodedSentences, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Scores rows of one length.
 
         Args:
@@ -170,7 +188,9 @@ class CausalLikelihood(SentenceBackEnd):
             `score`, float32, shape (rows,): the sum over what is read.
         """
         logits = self.model(**encoded.on_device.inputs(batch), use_cache=False).logits.float()
-        places, tokens = (encoded.of_batch(each, batch) for each in (encoded.places, encoded.tokens))
+        places, tokens = (
+            encoded.of_batch(each, batch) for each in (encoded.places, encoded.tokens)
+        )
         rows = torch.arange(len(logits), device=logits.device)[:, None]
         read = logits[rows, places.clamp(min=0)].log_softmax(dim=2)
         values = read.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)

@@ -71,7 +71,10 @@ class Sentence:
     def later_in_word(self, place: int) -> list[int]:
         """Returns a place, and the places behind it of the same word."""
         word = self.words[place]
-        return [place, *(later for later in range(place + 1, self.end) if self.words[later] == word)]
+        return [
+            place,
+            *(later for later in range(place + 1, self.end) if self.words[later] == word),
+        ]
 
 
 class MaskedLikelihood(SentenceBackEnd):
@@ -79,7 +82,9 @@ class MaskedLikelihood(SentenceBackEnd):
 
     loader = "AutoModelForMaskedLM"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SentenceChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SentenceChoices
+    ):
         """Prepares a model.
 
         Raises:
@@ -112,7 +117,11 @@ class MaskedLikelihood(SentenceBackEnd):
         if self.scoring.needs == "context":
             return self._behind_contexts(asked)
         texts = self._as_read(asked["text"])
-        partners = self._as_read(pl.Series(needed_pairs(asked, self.name))) if self.scoring.needs else texts
+        partners = (
+            self._as_read(pl.Series(needed_pairs(asked, self.name)))
+            if self.scoring.needs
+            else texts
+        )
         distinct = list(dict.fromkeys([*texts, *partners]))
         base, sentences = self._tokenized(distinct)
         number_of = {text: number for number, text in enumerate(distinct)}
@@ -122,7 +131,9 @@ class MaskedLikelihood(SentenceBackEnd):
             self._check_no_mask(sentences[one], int(asked["instance"][row]))
             places = self._places(asked, row, sentences[one], sentences[two])
             self._add(reads, row, one, sentences[one], places)
-        cut = np.array([sentences[one].cut or sentences[two].cut for one, two in zip(own, other, strict=True)])
+        cut = np.array(
+            [sentences[one].cut or sentences[two].cut for one, two in zip(own, other, strict=True)]
+        )
         counts = Counts.of([sentences[one].own for one in own], self.tokenizer, cut)
         return EncodedSentences.of(base, reads, counts, self.model)
 
@@ -141,7 +152,11 @@ class MaskedLikelihood(SentenceBackEnd):
         for row, encoding in enumerate(encodings):
             ids, begin = rows.assemble(row)[0].tolist(), int(rows.second_start(np.array([row]))[0])
             end = begin + int(rows.second.text_lengths[rows.second_of[row]])
-            own = [token for token, text in zip(encoding.ids, encoding.sequence_ids, strict=True) if text is not None]
+            own = [
+                token
+                for token, text in zip(encoding.ids, encoding.sequence_ids, strict=True)
+                if text is not None
+            ]
             sentences.append(Sentence(ids, own, begin, end, encoding.word_ids, bool(cut[row])))
         return rows, sentences
 
@@ -152,7 +167,9 @@ class MaskedLikelihood(SentenceBackEnd):
                 "sentence that contains only words"
             )
 
-    def _places(self, asked: pl.DataFrame, row: int, sentence: Sentence, partner: Sentence) -> list[int]:
+    def _places(
+        self, asked: pl.DataFrame, row: int, sentence: Sentence, partner: Sentence
+    ) -> list[int]:
         """Returns the places of a sentence that are scored.
 
         Raises:
@@ -170,7 +187,9 @@ class MaskedLikelihood(SentenceBackEnd):
         found = align_tokens(*(each.ids for each in pair))
         return (found.shared if self.scoring.reads == "shared" else found.differing)[place]
 
-    def _add(self, reads: Reads, owner: int, base: int, sentence: Sentence, places: list[int]) -> None:
+    def _add(
+        self, reads: Reads, owner: int, base: int, sentence: Sentence, places: list[int]
+    ) -> None:
         """Adds the rows that score a sentence at some places."""
         if self.scoring.inputs == "one" or not places:
             masked = [] if self.name in ("aul", "aula") else places
@@ -188,20 +207,28 @@ class MaskedLikelihood(SentenceBackEnd):
         own = [encoding.ids for encoding in backend.encode_batch(texts, add_special_tokens=False)]
         reads = Reads()
         if self.name == NEXT_SENTENCE:
-            base, cut = truncate_rows(self.tokenizer, list(zip(contexts, texts, strict=True)), limit)
+            base, cut = truncate_rows(
+                self.tokenizer, list(zip(contexts, texts, strict=True)), limit
+            )
             for row in range(len(texts)):
                 # One number is read of each pair, at the first place.
                 reads.add(row, row, [0], [0])
             return EncodedSentences.of(base, reads, Counts.of(own, self.tokenizer, cut), self.model)
         inputs: list[BlankInput] = []
         owner: list[int] = []
-        for row, (instance, context, text) in enumerate(zip(asked["instance"], contexts, texts, strict=True)):
-            found = inputs_of_blank(self.tokenizer, context, text, WORD_LEADS[self.name], int(instance))
+        for row, (instance, context, text) in enumerate(
+            zip(asked["instance"], contexts, texts, strict=True)
+        ):
+            found = inputs_of_blank(
+                self.tokenizer, context, text, WORD_LEADS[self.name], int(instance)
+            )
             inputs += found
             owner += [row] * len(found)
         base, cut = truncate_rows(self.tokenizer, [(each.text,) for each in inputs], limit)
         for number, (row, each) in enumerate(zip(owner, inputs, strict=True)):
-            masks = np.flatnonzero(base.assemble(number)[0] == self.tokenizer.mask_token_id).tolist()
+            masks = np.flatnonzero(
+                base.assemble(number)[0] == self.tokenizer.mask_token_id
+            ).tolist()
             # The mask of a text that is too long may be in what was cut.
             read = [] if each.token is None else [each.token] * len(masks)
             reads.add(row, number, masks[: len(read)], read)
@@ -209,7 +236,9 @@ class MaskedLikelihood(SentenceBackEnd):
         return EncodedSentences.of(base, reads, Counts.of(own, self.tokenizer, is_cut), self.model)
 
     @torch.inference_mode()
-    def run(self, encoded: EncodedSentences, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: EncodedSentences, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Scores rows of one length.
 
         Args:
@@ -224,12 +253,21 @@ class MaskedLikelihood(SentenceBackEnd):
         if self.head is None:
             return {"score": self.model(**inputs).logits.float().softmax(dim=1)[:, 0]}
         places, tokens, masked = (
-            encoded.of_batch(each, batch) for each in (encoded.places, encoded.tokens, encoded.masked)
+            encoded.of_batch(each, batch)
+            for each in (encoded.places, encoded.tokens, encoded.masked)
         )
-        inputs["input_ids"] = with_masks(inputs["input_ids"], masked, int(self.tokenizer.mask_token_id))
-        outputs = self.head.outputs(inputs, places.clamp(min=0), plain, output_attentions=self.name == "aula")
+        inputs["input_ids"] = with_masks(
+            inputs["input_ids"], masked, int(self.tokenizer.mask_token_id)
+        )
+        outputs = self.head.outputs(
+            inputs, places.clamp(min=0), plain, output_attentions=self.name == "aula"
+        )
         logits = outputs.logits.float()
-        scores = logits.softmax(dim=2) if self.scoring.unit == "probability" else logits.log_softmax(dim=2)
+        scores = (
+            logits.softmax(dim=2)
+            if self.scoring.unit == "probability"
+            else logits.log_softmax(dim=2)
+        )
         if self.name == "sss-table":
             return {"score": sums_of_tables(scores, places, tokens)}
         values = scores.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)
@@ -252,7 +290,9 @@ def with_masks(ids: torch.Tensor, places: torch.Tensor, mask: int) -> torch.Tens
     return torch.where(hidden[:, :length], mask, ids)
 
 
-def attention_received(attentions: tuple[torch.Tensor, ...] | None, places: torch.Tensor) -> torch.Tensor:
+def attention_received(
+    attentions: tuple[torch.Tensor, ...] | None, places: torch.Tensor
+) -> torch.Tensor:
     """Returns the attention that places receive, the mean over layers, heads and all places that attend.
 
     Args:
@@ -263,12 +303,16 @@ def attention_received(attentions: tuple[torch.Tensor, ...] | None, places: torc
         ModelError: the model gives no attentions.
     """
     if not attentions or attentions[0] is None:
-        raise ModelError("the model does not return its attention; expected a scoring other than aula")
+        raise ModelError(
+            "the model does not return its attention; expected a scoring other than aula"
+        )
     received = torch.stack([layer.float().mean(dim=(1, 2)) for layer in attentions]).mean(dim=0)
     return at_places(received[:, :, None], places.clamp(min=0)).squeeze(2)
 
 
-def sums_of_tables(scores: torch.Tensor, places: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+def sums_of_tables(
+    scores: torch.Tensor, places: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
     """Adds up the scores of all tokens that are read at all places that are read, divided by their number.
 
     Args:

@@ -91,11 +91,20 @@ class Counts:
     truncated: BoolArray
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerFast, truncated: BoolArray) -> Counts:
+    def of(
+        cls,
+        sentences: Sequence[Sequence[int]],
+        tokenizer: PreTrainedTokenizerFast,
+        truncated: BoolArray,
+    ) -> Counts:
         """Counts the tokens of sentences; special tokens are not among them."""
         unknown = token_for_unknown(tokenizer)
         lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
-        return cls(lengths, np.array([sum(token == unknown for token in ids) for ids in sentences]), truncated)
+        return cls(
+            lengths,
+            np.array([sum(token == unknown for token in ids) for ids in sentences]),
+            truncated,
+        )
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,9 @@ class EncodedSentences:
     tokens: torch.Tensor
 
     @classmethod
-    def of(cls, base: TokenRows, reads: Reads, counts: Counts, model: PreTrainedModel) -> EncodedSentences:
+    def of(
+        cls, base: TokenRows, reads: Reads, counts: Counts, model: PreTrainedModel
+    ) -> EncodedSentences:
         """Makes rows of tokens, and moves them to the model's device.
 
         Args:
@@ -134,8 +145,13 @@ class EncodedSentences:
         """
         which = np.array(reads.base, dtype=np.int64)
         owner = np.array(reads.owner, dtype=np.int32)
-        rows = TokenRows(base.first, base.second, base.first_of[which], base.second_of[which], owner)
-        tables = (to_device(padded_rows(each), model.device) for each in (reads.masked, reads.places, reads.tokens))
+        rows = TokenRows(
+            base.first, base.second, base.first_of[which], base.second_of[which], owner
+        )
+        tables = (
+            to_device(padded_rows(each), model.device)
+            for each in (reads.masked, reads.places, reads.tokens)
+        )
         count, without_start = len(counts.tokens), np.array(reads.without_start, dtype=np.bool_)
         scored = reads.scored(count), reads.scored(count, without_start=True)
         return cls(rows, counts, *scored, without_start, DeviceRows.of(rows, model), *tables)
@@ -150,7 +166,9 @@ def padded_rows(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
     lengths = np.array([len(each) for each in lists], dtype=np.int64)
     widest = int(lengths.max(initial=0))
     matrix = np.full((len(lists), widest), NO_PLACE, dtype=np.int32)
-    matrix[np.arange(widest) < lengths[:, None]] = np.fromiter(chain.from_iterable(lists), dtype=np.int32)
+    matrix[np.arange(widest) < lengths[:, None]] = np.fromiter(
+        chain.from_iterable(lists), dtype=np.int32
+    )
     return matrix
 
 
@@ -184,7 +202,9 @@ class SentenceBackEnd(LocalBackEnd):
             ModelError: there is none for models of the task.
         """
         if name not in scorings_of(task):
-            raise ModelError(f"there is no scoring {name!r} for {task}; expected {one_of(scorings_of(task))}")
+            raise ModelError(
+                f"there is no scoring {name!r} for {task}; expected {one_of(scorings_of(task))}"
+            )
         self.name, self.scoring = name, SCORINGS[name]
 
     def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
@@ -194,7 +214,9 @@ class SentenceBackEnd(LocalBackEnd):
             most = MOST_LOGITS[self.model.device.type] // known_tokens(self.model)
             self.token_budget = max(1, min(self.token_budget, most))
 
-    def table(self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each row, a sum."""
         scored, counts = encoded.scored[part.instances], encoded.counts
         is_second = encoded.without_start[part.rows]
@@ -213,7 +235,9 @@ class SentenceBackEnd(LocalBackEnd):
             schema=COLUMNS,
         )
 
-    def scores(self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray) -> list[float | None]:
+    def scores(
+        self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray
+    ) -> list[float | None]:
         """Returns the score of each instance of the values of its rows; None where no token is scored.
 
         Args:
@@ -233,7 +257,11 @@ class SentenceBackEnd(LocalBackEnd):
         return score if self.scoring.decimals is None else round(score, self.scoring.decimals)
 
 
-COLUMNS = {name: column.dtype.type for name, column in SCHEMA.columns.items() if name not in ("instance", "unknown")}
+COLUMNS = {
+    name: column.dtype.type
+    for name, column in SCHEMA.columns.items()
+    if name not in ("instance", "unknown")
+}
 """The types of the columns that a back end fills."""
 
 
@@ -247,7 +275,9 @@ def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:
     if pairs.null_count():
         instance = asked["instance"][int(pairs.is_null().arg_max() or 0)]
         needs = SCORINGS[scoring].needs
-        raise ModelError(f"instance {instance} has no text_pair; expected the {needs} that {scoring!r} needs")
+        raise ModelError(
+            f"instance {instance} has no text_pair; expected the {needs} that {scoring!r} needs"
+        )
     return pairs.to_list()
 
 

@@ -36,7 +36,9 @@ class ServerLikelihood(Server):
     """Scores sentences with a model behind a server that gives the log-probabilities of prompts."""
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Looks for the key or starts the server; see `Server.open`.
 
         Raises:
@@ -44,7 +46,9 @@ class ServerLikelihood(Server):
         """
         name, known = settings.choices["scoring"], scorings_of(CAUSAL, served=True)
         if name not in known:
-            raise ModelError(f"there is no scoring {name!r} for models behind servers; expected {one_of(known)}")
+            raise ModelError(
+                f"there is no scoring {name!r} for models behind servers; expected {one_of(known)}"
+            )
         method, tried = (settings.capabilities.get(key) for key in ("scored_by", "tried"))
         if method != Echo.name:
             reason = (tried or {}).get(Echo.name, "only `api: completions` reads prompts back")
@@ -61,12 +65,17 @@ class ServerLikelihood(Server):
             UserError: not all were answered.
         """
         sentences = instances["text"].cast(pl.String).to_list()
-        requests = self.requests(instances, [[SentRequests(text, dict(ECHOED))] for text in sentences])
+        requests = self.requests(
+            instances, [[SentRequests(text, dict(ECHOED))] for text in sentences]
+        )
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
         read = [echoed_score(text, answer) for text, answer in zip(sentences, answers, strict=True)]
         name = str(self.settings.choices["scoring"])
-        scores = [each.total / (1 if SCORINGS[name].total else each.scored) if each.scored else None for each in read]
+        scores = [
+            each.total / (1 if SCORINGS[name].total else each.scored) if each.scored else None
+            for each in read
+        ]
         columns = {
             "score": scores,
             "score_without_start": [None] * len(read),

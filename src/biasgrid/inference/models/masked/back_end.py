@@ -95,7 +95,9 @@ class FillMask(LocalBackEnd):
     Choices = MaskChoices
     loader = "AutoModelForMaskedLM"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: MaskChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: MaskChoices
+    ):
         """Prepares the model.
 
         Args:
@@ -127,15 +129,26 @@ class FillMask(LocalBackEnd):
         placed = pl.DataFrame(columns | {"around": around_of[texts.statement_of]})
         kinds, kind_of = distinct_rows(placed, placed.columns)
         candidates = kinds.drop("around")
-        known = np.array([column.is_not_null() for column in candidates]).reshape(candidates.width, len(kinds)).T
+        known = (
+            np.array([column.is_not_null() for column in candidates])
+            .reshape(candidates.width, len(kinds))
+            .T
+        )
         without = np.flatnonzero(~np.any(known, axis=1)[kind_of])
         if len(without):
-            raise ModelError(f"instance {asked['instance'][int(without[0])]} has no candidates; expected one or more")
+            raise ModelError(
+                f"instance {asked['instance'][int(without[0])]} has no candidates; expected one or more"
+            )
         example = numbered_rows([kind_of])[0]
         places = [around[number] for number in kinds["around"]]
-        inputs = inputs_of_kinds(self._words(candidates, places, [text for (text,) in texts.whole(example)]))
+        inputs = inputs_of_kinds(
+            self._words(candidates, places, [text for (text,) in texts.whole(example)])
+        )
         read = mask_rows(rows, masks, inputs, kind_of)
-        tables = (to_device(each, self.model.device) for each in (read.input_of, read.place, inputs.tokens))
+        tables = (
+            to_device(each, self.model.device)
+            for each in (read.input_of, read.place, inputs.tokens)
+        )
         return EncodedTexts(read, known, kind_of, DeviceRows.of(read.rows, self.model), *tables)
 
     def _mask_places(self, rows: TokenRows, asked: pl.DataFrame) -> IntArray:
@@ -151,7 +164,9 @@ class FillMask(LocalBackEnd):
             )
         return found - rows.second.begins
 
-    def _words(self, candidates: pl.DataFrame, around: list[str], texts: list[str]) -> list[CandidateWords]:
+    def _words(
+        self, candidates: pl.DataFrame, around: list[str], texts: list[str]
+    ) -> list[CandidateWords]:
         """Returns what is asked for in each column of candidates.
 
         Args:
@@ -160,13 +175,20 @@ class FillMask(LocalBackEnd):
             texts: a text of each kind.
         """
         columns = []
-        placed = candidates.with_columns(around=pl.Series(around, dtype=pl.Categorical)).cast(pl.Categorical)
+        placed = candidates.with_columns(around=pl.Series(around, dtype=pl.Categorical)).cast(
+            pl.Categorical
+        )
         for number, column in enumerate(candidates.columns, start=1):
             first, word_of = numbered_rows(
-                [placed[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for name in (column, "around")]
+                [
+                    placed[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+                    for name in (column, "around")
+                ]
             )
             asked = [
-                [] if word is None else self._asked(self._spellings(number, word), around[row], texts[row])
+                []
+                if word is None
+                else self._asked(self._spellings(number, word), around[row], texts[row])
                 for row, word in zip(first.tolist(), candidates[column].gather(first), strict=True)
             ]
             columns.append(CandidateWords(asked, word_of))
@@ -175,7 +197,9 @@ class FillMask(LocalBackEnd):
     def _spellings(self, number: int, word: str) -> list[str]:
         return [word, word.capitalize()] if number in self.choices.either_case else [word]
 
-    def _asked(self, spellings: list[str], around: str, text: str) -> list[tuple[Insert, list[TokenReading]]]:
+    def _asked(
+        self, spellings: list[str], around: str, text: str
+    ) -> list[tuple[Insert, list[TokenReading]]]:
         """Returns the inputs that score a word, in any of its spellings.
 
         Args:
@@ -187,16 +211,17 @@ class FillMask(LocalBackEnd):
         if key not in self.known:
             mask: int = self.tokenizer.mask_token_id
             # A word that has no token still has its row.
-            self.known[key] = inserts_of(self._ways(spellings, text), self.choices.target_scoring, mask) or [
-                (Insert((mask,), 0), [])
-            ]
+            self.known[key] = inserts_of(
+                self._ways(spellings, text), self.choices.target_scoring, mask
+            ) or [(Insert((mask,), 0), [])]
         return self.known[key]
 
     def _ways(self, spellings: list[str], text: str) -> list[VocabularyTokens]:
         """Returns the tokens of a word's spellings; where some spelling is one token, those of such spellings alone."""
         if self.choices.scoring == "unqover":
             return [
-                VocabularyTokens(spellings[0], [token], [0]) for token in self.vocabulary.get(spellings[0].lower(), [])
+                VocabularyTokens(spellings[0], [token], [0])
+                for token in self.vocabulary.get(spellings[0].lower(), [])
             ]
         ways, refusals = {}, []
         for spelling in spellings:
@@ -213,13 +238,17 @@ class FillMask(LocalBackEnd):
     def vocabulary(self) -> dict[str, list[int]]:
         """Token ids by what they decode to, stripped and lower-cased: UnQover compares subjects with that."""
         tokens: dict[str, list[int]] = {}
-        decoded = self.tokenizer.batch_decode([[token] for token in range(self.model.config.vocab_size)])
+        decoded = self.tokenizer.batch_decode(
+            [[token] for token in range(self.model.config.vocab_size)]
+        )
         for token, text in enumerate(decoded):
             tokens.setdefault(text.strip().lower(), []).append(token)
         return tokens
 
     @torch.inference_mode()
-    def run(self, encoded: EncodedTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: EncodedTexts, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
@@ -235,7 +264,11 @@ class FillMask(LocalBackEnd):
         place = rows.second_start(batch) + encoded.place[rows.second_of[batch.rows]]
         logits = self.head.logits(rows.inputs(batch), place, plain)
         total = logits.logsumexp(dim=1, keepdim=True)
-        kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.choices.scoring == "unqover" else None
+        kept = (
+            logits.topk(min(TOP_TOKENS, logits.shape[1])).indices
+            if self.choices.scoring == "unqover"
+            else None
+        )
         tokens = encoded.tokens[encoded.input_of[batch.rows]]
         shape, tokens = tokens.shape, tokens.flatten(1)
         columns = {"probabilities": token_probabilities(logits, total, tokens, kept).reshape(shape)}
@@ -243,7 +276,9 @@ class FillMask(LocalBackEnd):
             columns["ranks"] = ranks(logits, tokens).reshape(shape)
         return columns
 
-    def table(self, encoded: EncodedTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: EncodedTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
         asked, known = encoded.mask_rows, encoded.known[encoded.kind_of[part.instances]]
         inputs = asked.input_of[part.rows]

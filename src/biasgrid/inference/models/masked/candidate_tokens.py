@@ -48,7 +48,11 @@ def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
     written = backend.encode(text.replace(mask, word), add_special_tokens=False)
     begin, end_of_word = around.index(tokenizer.mask_token_id), text.index(mask) + len(word)
     end = sum(first < end_of_word for first, _ in written.offsets)
-    if begin >= end or written.ids[:begin] != around[:begin] or written.offsets[end - 1][1] > end_of_word:
+    if (
+        begin >= end
+        or written.ids[:begin] != around[:begin]
+        or written.offsets[end - 1][1] > end_of_word
+    ):
         raise ModelError(
             f"{word!r} is not a separate word at the mask of {text!r}; expected a mask with spaces or punctuation "
             "around it, and words"
@@ -88,7 +92,9 @@ def inserts_of(
     return list(inserts.items())
 
 
-def hidden_tokens(scoring: TargetScoring | None, words: Sequence[int | None]) -> npt.NDArray[np.bool_]:
+def hidden_tokens(
+    scoring: TargetScoring | None, words: Sequence[int | None]
+) -> npt.NDArray[np.bool_]:
     """Says which pieces of a candidate are masked while one of them is read.
 
     The candidate's score is the product of the probabilities of all pieces, each read with some of the others masked:

@@ -35,7 +35,9 @@ class MaskHead:
             output["last_hidden_state"] = at_places(output["last_hidden_state"], self.places)
         return output
 
-    def logits(self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool) -> torch.Tensor:
+    def logits(
+        self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool
+    ) -> torch.Tensor:
         """Returns the logits at one place of each row.
 
         Args:
@@ -49,7 +51,9 @@ class MaskHead:
         logits: torch.Tensor = self.outputs(inputs, places[:, None], plain).logits[:, 0]
         return logits.float()
 
-    def outputs(self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool, **options: bool) -> Any:
+    def outputs(
+        self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool, **options: bool
+    ) -> Any:
         """Returns what the model gives, its logits only those at some places of each row.
 
         Args:

@@ -31,10 +31,14 @@ def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> l
 
 def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[int]:
     """Says of each word how many tokens it is in the middle of a sentence, 0 where one of them is unknown."""
-    return counts_in_sentence(tokenizer.backend_tokenizer, tokenizer.mask_token, tokenizer.unk_token_id, words)
+    return counts_in_sentence(
+        tokenizer.backend_tokenizer, tokenizer.mask_token, tokenizer.unk_token_id, words
+    )
 
 
-def counts_in_sentence(backend: Tokenizer, mask: str | None, unknown: int | None, words: Sequence[str]) -> list[int]:
+def counts_in_sentence(
+    backend: Tokenizer, mask: str | None, unknown: int | None, words: Sequence[str]
+) -> list[int]:
     """Says of each word how many tokens it is in the place of the mask, 0 where one of them is unknown.
 
     Args:

@@ -60,7 +60,9 @@ class Inputs:
     @property
     def is_first(self) -> npt.NDArray[np.bool_]:
         """Whether what is read is the first token of a word; shape (inputs,)."""
-        first: npt.NDArray[np.bool_] = np.array([insert.place == 0 for insert in self.inserts])[self.insert_of]
+        first: npt.NDArray[np.bool_] = np.array([insert.place == 0 for insert in self.inserts])[
+            self.insert_of
+        ]
         return first
 
 
@@ -118,7 +120,9 @@ def wanted_tokens(words: CandidateWords, numbers: Mapping[Insert, int]) -> Wante
     sizes = np.array([len(word) for word in words.asked], dtype=np.int64)
     of_kind = sizes[words.word_of]
     input_of = runs((np.cumsum(sizes) - sizes)[words.word_of], of_kind)
-    return WantedTokens(np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of])
+    return WantedTokens(
+        np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of]
+    )
 
 
 def mask_rows(rows: TokenRows, masks: IntArray, inputs: Inputs, kind_of: IntArray) -> MaskRows:
@@ -133,7 +137,9 @@ def mask_rows(rows: TokenRows, masks: IntArray, inputs: Inputs, kind_of: IntArra
     counts = np.diff(inputs.begins)
     if (counts == 1).all() and all(len(insert.ids) == 1 for insert in inputs.inserts):
         # Most often words are one token, and the rows are the instances as they are.
-        return MaskRows(rows, inputs, inputs.begins[kind_of].astype(np.int32), masks.astype(np.int32))
+        return MaskRows(
+            rows, inputs, inputs.begins[kind_of].astype(np.int32), masks.astype(np.int32)
+        )
     sizes = counts[kind_of]
     owner = np.repeat(np.arange(len(kind_of), dtype=np.int32), sizes)
     input_of = runs(inputs.begins[kind_of], sizes).astype(np.int32)
@@ -146,7 +152,11 @@ def mask_rows(rows: TokenRows, masks: IntArray, inputs: Inputs, kind_of: IntArra
 
 
 def with_inserts(
-    segments: TokenizedTexts, which: AnyIntArray, masks: IntArray, inserts: Sequence[Insert], filling: IntArray
+    segments: TokenizedTexts,
+    which: AnyIntArray,
+    masks: IntArray,
+    inserts: Sequence[Insert],
+    filling: IntArray,
 ) -> TokenizedTexts:
     """Returns segments with other tokens in place of their masks, of whose type they are.
 
@@ -164,7 +174,9 @@ def with_inserts(
     nothing = None if segments.types is None else np.zeros_like(ids)
     both = join_segments([segments, TokenizedTexts(ids, lengths, lengths, nowhere, nothing)])
     begins, before, sizes = segments.begins[which], masks[which], lengths[filling]
-    starts = np.column_stack([begins, both.begins[len(segments.lengths) + filling], begins + before + 1])
+    starts = np.column_stack(
+        [begins, both.begins[len(segments.lengths) + filling], begins + before + 1]
+    )
     sides = np.column_stack([before, sizes, segments.lengths[which] - before - 1])
     made = both.gathered(starts.ravel(), sides.ravel(), np.full(len(which), 3))
     if segments.types is None or made.types is None:
@@ -192,11 +204,16 @@ def token_products(
     pieces, product = read.astype(np.int64), np.where(read, factors.astype(np.float64), 1)
     if owner[-1] + 1 < len(owner):
         begins = np.flatnonzero(np.diff(owner, prepend=-1))
-        pieces, product = np.add.reduceat(pieces, begins, axis=0), np.multiply.reduceat(product, begins, axis=0)
+        pieces, product = (
+            np.add.reduceat(pieces, begins, axis=0),
+            np.multiply.reduceat(product, begins, axis=0),
+        )
     return np.where(pieces > 0, product, 0).max(axis=2), pieces.max(axis=2)
 
 
-def best_ranks(ranks: npt.NDArray[np.int32], counts: npt.NDArray[np.bool_], owner: IntArray) -> IntArray:
+def best_ranks(
+    ranks: npt.NDArray[np.int32], counts: npt.NDArray[np.bool_], owner: IntArray
+) -> IntArray:
     """Returns of each instance the best ranks of its words, those of the way to write each that is ranked first.
 
     Args:

@@ -46,12 +46,22 @@ class MaskTexts:
         named = asked.select("text", behind=pl.col("text_pair").is_not_null())
         statements, statement_of = distinct_rows(named, ["text", "behind"])
         space = pl.when("behind").then(pl.lit(" ")).otherwise(pl.lit(""))
-        written = statements.select(space + pl.col("text").str.replace_all(MASK, mask, literal=True)).to_series()
-        return cls(contexts["text_pair"].fill_null("").to_list(), written.to_list(), context_of, statement_of)
+        written = statements.select(
+            space + pl.col("text").str.replace_all(MASK, mask, literal=True)
+        ).to_series()
+        return cls(
+            contexts["text_pair"].fill_null("").to_list(),
+            written.to_list(),
+            context_of,
+            statement_of,
+        )
 
     def whole(self, rows: IntArray) -> list[tuple[str, ...]]:
         """Returns the texts of some instances."""
-        return [(self.contexts[self.context_of[row]] + self.statements[self.statement_of[row]],) for row in rows]
+        return [
+            (self.contexts[self.context_of[row]] + self.statements[self.statement_of[row]],)
+            for row in rows
+        ]
 
     def around(self, mask: str) -> list[str]:
         """Returns of each statement the mask with what stands beside it, on which the tokens of a word may depend."""
@@ -71,7 +81,9 @@ class MaskTexts:
         if whole:
             return whole_rows(tokenizer, self.whole(np.arange(len(self.statement_of))))
         example = numbered_rows([self.statement_of])[0]
-        pairs = zip((self.contexts[self.context_of[row]] for row in example), self.statements, strict=True)
+        pairs = zip(
+            (self.contexts[self.context_of[row]] for row in example), self.statements, strict=True
+        )
         first = tokenize(tokenizer, self.contexts)
         second = tokenize(tokenizer, [as_tokenized(tokenizer, *pair) for pair in pairs])
         of = self.context_of.astype(np.int32), self.statement_of.astype(np.int32)

@@ -30,9 +30,7 @@ SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
 }
 """How files spell them."""
-ENCODER_EXPECTED = (
-    "an encoder made only of Transformer, Pooling and Normalize, such as sentence-transformers/all-MiniLM-L6-v2"
-)
+ENCODER_EXPECTED = "an encoder made only of Transformer, Pooling and Normalize, such as sentence-transformers/all-MiniLM-L6-v2"
 TRANSFORMERS_FILES = "files written by sentence-transformers"
 
 
@@ -67,8 +65,12 @@ class Recipe:
         prompt = (prompts.get("prompts") or {}).get(named, "") if named else ""
         if prompt and not has_prompt:
             problem = f"{name} reads the prompt {prompt!r} but leaves it out of its vectors"
-            raise ModelError(f"{problem}; expected an encoder without a default prompt, or with `include_prompt`")
-        return cls(pooling, reading.get("max_seq_length"), prompt, bool(reading.get("do_lower_case")))
+            raise ModelError(
+                f"{problem}; expected an encoder without a default prompt, or with `include_prompt`"
+            )
+        return cls(
+            pooling, reading.get("max_seq_length"), prompt, bool(reading.get("do_lower_case"))
+        )
 
     def prepare(self, text: str) -> str:
         """Returns a text as it is read."""
@@ -84,14 +86,18 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
     """Returns the content of `sentence_bert_config.json`, which older checkpoints call by their own architecture."""
     files = sorted(folder.glob("sentence_*_config.json"))
     content = read_checkpoint_json(name, files[0]) if files else {}
-    if given := [key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)]:
+    if given := [
+        key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)
+    ]:
         raise ModelError(
             f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; expected "
             f"{ENCODER_EXPECTED}"
         )
     longest = content.get("max_seq_length")
     if longest is not None and (not isinstance(longest, int) or longest < 1):
-        raise ModelError(f"{name}: {files[0].name} has a max_seq_length of {longest!r}; expected a number of tokens")
+        raise ModelError(
+            f"{name}: {files[0].name} has a max_seq_length of {longest!r}; expected a number of tokens"
+        )
     return content
 
 
@@ -105,8 +111,14 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
         return Recipe.pooling, True
     modules = encoder_modules(name, folder)
     kinds = [str(module.get("type")).rsplit(".", 1)[-1] for module in modules]
-    if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"} or modules[0].get("path"):
-        strange = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")] or kinds
+    if (
+        kinds[:2] != ["Transformer", "Pooling"]
+        or set(kinds[2:]) - {"Normalize"}
+        or modules[0].get("path")
+    ):
+        strange = [
+            kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")
+        ] or kinds
         raise ModelError(
             f"{name}: {MODULES} has modules that biasgrid does not support ({', '.join(strange)}); expected "
             f"{ENCODER_EXPECTED}"
@@ -115,13 +127,17 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
     content = read_checkpoint_json(name, folder / where)
     modes = [mode for key, mode in SPELLED.items() if content.get(key) is True]
     strange = [
-        key for key, value in content.items() if key.startswith("pooling_mode_") and value and key not in SPELLED
+        key
+        for key, value in content.items()
+        if key.startswith("pooling_mode_") and value and key not in SPELLED
     ]
     single = content.get("pooling_mode")
     modes += [single] if isinstance(single, str) else single or []
     if strange or len(modes) != 1 or modes[0] not in POOLINGS:
         found = ", ".join([*map(str, modes), *strange]) or "no mode"
-        raise ModelError(f"{name}: {where} pools by {found}; expected exactly one of {', '.join(POOLINGS)}")
+        raise ModelError(
+            f"{name}: {where} pools by {found}; expected exactly one of {', '.join(POOLINGS)}"
+        )
     return modes[0], content.get("include_prompt", True) is not False
 
 
@@ -134,7 +150,11 @@ def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
     try:
         modules = json.loads((folder / MODULES).read_bytes())
     except ValueError as error:
-        raise ModelError(f"{name}: {MODULES} is not JSON ({error}); expected {TRANSFORMERS_FILES}") from None
+        raise ModelError(
+            f"{name}: {MODULES} is not JSON ({error}); expected {TRANSFORMERS_FILES}"
+        ) from None
     if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
-        raise ModelError(f"{name}: {MODULES} contains no list of modules; expected {TRANSFORMERS_FILES}")
+        raise ModelError(
+            f"{name}: {MODULES} contains no list of modules; expected {TRANSFORMERS_FILES}"
+        )
     return modules

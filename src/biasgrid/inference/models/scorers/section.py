@@ -17,7 +17,8 @@ class Scorer(Section):
     """How a classifier's outputs for a text become one number."""
 
     labels: list[str] = Field(
-        min_length=1, description="classes that count, by their names in the checkpoint's `id2label`"
+        min_length=1,
+        description="classes that count, by their names in the checkpoint's `id2label`",
     )
     activation: Literal["softmax", "sigmoid"] | None = Field(
         None,
@@ -27,7 +28,8 @@ class Scorer(Section):
         ),
     )
     join: Literal["max", "sum"] = Field(
-        "max", description="how the probabilities of several classes that count are combined: the largest, or the sum"
+        "max",
+        description="how the probabilities of several classes that count are combined: the largest, or the sum",
     )
 
 

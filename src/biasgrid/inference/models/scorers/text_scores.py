@@ -33,7 +33,9 @@ class TextScores(WholeTextBackEnd):
     Choices = ScorerChoices
     loader = "AutoModelForSequenceClassification"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ScorerChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ScorerChoices
+    ):
         """Prepares the model.
 
         Raises:
@@ -49,7 +51,9 @@ class TextScores(WholeTextBackEnd):
         self.places = class_places(model.config, self.scorer["labels"], self.activation)
 
     @torch.inference_mode()
-    def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: WholeTexts, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Scores rows of one length.
 
         Args:
@@ -63,9 +67,13 @@ class TextScores(WholeTextBackEnd):
         logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
         probabilities = logits.softmax(dim=1) if self.activation == "softmax" else logits.sigmoid()
         counted = probabilities[:, self.places]
-        return {"score": counted.amax(dim=1) if self.scorer["join"] == "max" else counted.sum(dim=1)}
+        return {
+            "score": counted.amax(dim=1) if self.scorer["join"] == "max" else counted.sum(dim=1)
+        }
 
-    def table(self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`score`) from what `run` returned."""
         return pl.DataFrame({"score": columns["score"], "truncated": encoded.cut[part.instances]})
 
@@ -88,5 +96,7 @@ def class_places(config: PretrainedConfig, labels: Sequence[str], activation: st
             "its `id2label` in `scorer.labels` of the model"
         )
     if activation == "softmax" and config.num_labels == 1:
-        raise ModelError("the checkpoint has one class, whose softmax is always 1; expected `activation: sigmoid`")
+        raise ModelError(
+            "the checkpoint has one class, whose softmax is always 1; expected `activation: sigmoid`"
+        )
     return [places[label.casefold()] for label in labels]

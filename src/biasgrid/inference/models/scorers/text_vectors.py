@@ -38,7 +38,9 @@ class TextVectors(WholeTextBackEnd):
     Choices = EncoderChoices
     loader = "AutoModel"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: EncoderChoices):
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: EncoderChoices
+    ):
         """Prepares the model."""
         self.model = model
         self.tokenizer = tokenizer
@@ -63,7 +65,9 @@ class TextVectors(WholeTextBackEnd):
         return self.recipe.prepare(text)
 
     @torch.inference_mode()
-    def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoded: WholeTexts, batch: Batch, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Encodes rows of one length, none of which has padding.
 
         Args:
@@ -77,7 +81,9 @@ class TextVectors(WholeTextBackEnd):
         states = self.model(**encoded.on_device.inputs(batch)).last_hidden_state.float()
         return {"vector": torch.nn.functional.normalize(self.recipe.pool(states), dim=1)}
 
-    def table(self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(
+        self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""
         vectors = pl.Series("vector", columns["vector"]).cast(pl.List(pl.Float32))
         return pl.DataFrame({"vector": vectors, "truncated": encoded.cut[part.instances]})

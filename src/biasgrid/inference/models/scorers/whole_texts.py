@@ -50,7 +50,9 @@ class WholeTextBackEnd(LocalBackEnd):
         rows, cut = truncate_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():
             logger.warning(
-                "%s of %s texts are longer than the model can read; their ends are cut off", cut.sum(), len(cut)
+                "%s of %s texts are longer than the model can read; their ends are cut off",
+                cut.sum(),
+                len(cut),
             )
         return WholeTexts(rows, DeviceRows.of(rows, self.model), cut)
 

@@ -57,7 +57,12 @@ class AnthropicClient(Client):
         reason = body.get("stop_reason") or "stop"
         # What it calls a refusal is one of its filter.
         finish = FILTERED if reason == "refusal" else reason
-        return {"text": text_of_content(body["content"]), "finish": finish, "model": body["model"], "scores": None}
+        return {
+            "text": text_of_content(body["content"]),
+            "finish": finish,
+            "model": body["model"],
+            "scores": None,
+        }
 
 
 def split_system(messages: Any) -> tuple[str, list[dict[str, str]]]:

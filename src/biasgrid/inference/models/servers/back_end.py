@@ -23,7 +23,12 @@ from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_value
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
 from biasgrid.inference.models.generation.options import beginning_columns
-from biasgrid.inference.models.generation.prompts import Prompter, as_messages, as_text, request_texts
+from biasgrid.inference.models.generation.prompts import (
+    Prompter,
+    as_messages,
+    as_text,
+    request_texts,
+)
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries, server_access
@@ -59,7 +64,11 @@ OWN_TEMPLATE = "--chat-template"
 
 
 def refuse_longer(
-    record: Mapping[str, Any], instances: pl.DataFrame, asking: ServerSettings, written: int, model: str
+    record: Mapping[str, Any],
+    instances: pl.DataFrame,
+    asking: ServerSettings,
+    written: int,
+    model: str,
 ) -> None:
     """Refuses prompts that are longer than a model takes, as servers cut them without a word.
 
@@ -75,7 +84,9 @@ def refuse_longer(
     """
     limit = asking.context or longest_of(record)
     if limit is not None and not instances.is_empty():
-        check_prompt_lengths(lengths_of(record, instances, asking.api), written, limit, instances["instance"], model)
+        check_prompt_lengths(
+            lengths_of(record, instances, asking.api), written, limit, instances["instance"], model
+        )
 
 
 def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
@@ -92,14 +103,19 @@ def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
     if serve.api != "chat" or OWN_TEMPLATE in serve.command:
         return
     tokenizer = load_recorded_tokenizer(record)
-    prompts = {Prompter(tokenizer, thinking=True, day=day).prompt(None, "one") for day in ("2001-02-03", "2004-05-06")}
+    prompts = {
+        Prompter(tokenizer, thinking=True, day=day).prompt(None, "one")
+        for day in ("2001-02-03", "2004-05-06")
+    }
     if len(prompts) > 1:
         logger.warning(
             (
                 "model %s: its chat template contains today's date, so answers change from day to day; to fix the "
                 "date, copy the template, write a date into it, and name the copy in `serve.command` (%s)"
-            ), model, OWN_TEMPLATE,
-        )  # fmt: skip
+            ),
+            model,
+            OWN_TEMPLATE,
+        )
 
 
 def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> list[int]:
@@ -117,7 +133,10 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
         return [tokens_about(filter(None, texts)) for texts in request_texts(instances)]
     prompter = Prompter(load_recorded_tokenizer(record), thinking=True)
     if api == "completions":
-        return [len(ids) for ids in prompter.tokens([as_text(*texts) for texts in request_texts(instances)])]
+        return [
+            len(ids)
+            for ids in prompter.tokens([as_text(*texts) for texts in request_texts(instances)])
+        ]
     return [len(ids) for ids in prompter.tokens(prompter.prompts(instances))]
 
 
@@ -170,7 +189,13 @@ class Server(BackEnd):
 
     Choices: ClassVar[type[Any]] = ServerChoices
 
-    def __init__(self, access: Access, settings: InferenceSettings, record: Mapping[str, Any], held: ExitStack):
+    def __init__(
+        self,
+        access: Access,
+        settings: InferenceSettings,
+        record: Mapping[str, Any],
+        held: ExitStack,
+    ):
         """Opens the store.
 
         Args:
@@ -192,8 +217,15 @@ class Server(BackEnd):
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers, and where options are chosen the way in which they are."""
         way = {"scored_by": method_of_settings(settings)} if settings.answer == "choice" else {}
-        choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
-        return {**choices, **way, "asked_with": request_settings(settings), "server": server_of(settings.section)}
+        choices = {
+            name: value for name, value in super().decisive(settings).items() if value is not None
+        }
+        return {
+            **choices,
+            **way,
+            "asked_with": request_settings(settings),
+            "server": server_of(settings.section),
+        }
 
     @classmethod
     def runs_on(cls, settings: InferenceSettings) -> str:
@@ -201,7 +233,9 @@ class Server(BackEnd):
         return "server"
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
+    def open(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> Self:
         """Looks for the key or starts the server, and refuses what is longer than the model takes."""
         quiet_libraries()
         with ExitStack() as held:
@@ -269,7 +303,9 @@ class Server(BackEnd):
         names = numbered_values(instances, "candidate")
         options: list[OptionTexts] = instances.select(pl.col(names).cast(pl.String)).rows()
         way, asked = self.way, self.asked(instances)
-        requests = self.requests(instances, [way.requests(*row) for row in zip(asked, options, strict=True)])
+        requests = self.requests(
+            instances, [way.requests(*row) for row in zip(asked, options, strict=True)]
+        )
         self.send(requests, progress)
         answers = ([self.store[request] for request in row] for row in requests)
         said = [way.scores(*row) for row in zip(asked, options, answers, strict=True)]
@@ -278,7 +314,11 @@ class Server(BackEnd):
         return pl.DataFrame(
             [
                 lists_of("probabilities", values, known, pl.Float32),
-                pl.Series("mass", [None if row.mass is None else min(row.mass, 1.0) for row in said], pl.Float32),
+                pl.Series(
+                    "mass",
+                    [None if row.mass is None else min(row.mass, 1.0) for row in said],
+                    pl.Float32,
+                ),
                 pl.repeat(way.name, len(said), eager=True).cast(pl.Categorical).alias("scored_by"),
                 pl.Series("status", [row.status for row in said], pl.Categorical),
                 pl.Series("response", [row.response for row in said], pl.String),
@@ -292,21 +332,28 @@ class Server(BackEnd):
         Raises:
             UserError: not all were answered.
         """
-        requests = self.requests(instances, [[SentRequests(asked, self.writing)] for asked in self.asked(instances)])
+        requests = self.requests(
+            instances, [[SentRequests(asked, self.writing)] for asked in self.asked(instances)]
+        )
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
         rows = [
-            (*text_without_thoughts(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers
+            (*text_without_thoughts(answer, self.thoughts), answer.tokens_in, answer.tokens_out)
+            for answer in answers
         ]
         warn_of_strange_marks(self.settings.model, [response for response, *_ in rows])
         return pl.DataFrame(rows, schema=SERVER_TEXT_COLUMNS, orient="row").with_columns(
             over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
         )
 
-    def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[SentRequests]]) -> list[list[Request]]:
+    def requests(
+        self, instances: pl.DataFrame, sent: Sequence[Sequence[SentRequests]]
+    ) -> list[list[Request]]:
         """Makes the requests of each instance: what is drawn has a seed of its own."""
         keys = instances["key"].to_numpy()
-        seeds = mix_bits(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
+        seeds = mix_bits(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(
+            2**31
+        )
         return [
             [
                 Request(
@@ -323,7 +370,11 @@ class Server(BackEnd):
 
     def with_seed(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """Adds a seed where something is drawn that counts."""
-        drawn = parameters["max_tokens"] > 1 and parameters["temperature"] > 0 and self.access.asking.api != "anthropic"
+        drawn = (
+            parameters["max_tokens"] > 1
+            and parameters["temperature"] > 0
+            and self.access.asking.api != "anthropic"
+        )
         return {**parameters, "seed": seed} if drawn else dict(parameters)
 
     def send(self, requests: Sequence[Sequence[Request]], progress: Progress) -> None:
@@ -343,21 +394,36 @@ class Server(BackEnd):
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Tells which models have answered, and how many texts are longer than they were to be."""
         names = sorted(filter(None, self.dispatcher.names))
-        strange = [name for name in names if self.access.model not in name and name not in self.access.model]
+        strange = [
+            name
+            for name in names
+            if self.access.model not in name and name not in self.access.model
+        ]
         if strange:
             logger.warning(
                 "%s was asked for %s, but %s answered: check that they are the same model",
-                self.access.shown, self.access.model, ", ".join(strange),
-            )  # fmt: skip
+                self.access.shown,
+                self.access.model,
+                ", ".join(strange),
+            )
         if "over_limit" in answers.columns and (longer := answers["over_limit"].sum()):
             logger.warning(
                 "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and are charged in full",
-                self.access.shown, longer, len(answers), self.generation["max_tokens"], answers["tokens_out"].max(),
-            )  # fmt: skip
+                self.access.shown,
+                longer,
+                len(answers),
+                self.generation["max_tokens"],
+                answers["tokens_out"].max(),
+            )
         return {}
 
 
-SERVER_TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_in": pl.UInt32, "tokens_out": pl.UInt32}
+SERVER_TEXT_COLUMNS = {
+    "response": pl.String,
+    "status": pl.Categorical,
+    "tokens_in": pl.UInt32,
+    "tokens_out": pl.UInt32,
+}
 
 
 def generation_of(settings: InferenceSettings) -> dict[str, Any]:
@@ -387,7 +453,9 @@ def request_settings(settings: InferenceSettings) -> str:
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return settings_in_key([asked.get("model"), command_of(settings)], asked.get("api", "chat"), sent | drawn)
+    return settings_in_key(
+        [asked.get("model"), command_of(settings)], asked.get("api", "chat"), sent | drawn
+    )
 
 
 def command_of(settings: InferenceSettings) -> dict[str, Any] | None:
@@ -400,5 +468,7 @@ def command_of(settings: InferenceSettings) -> dict[str, Any] | None:
 def store_folder(settings: InferenceSettings) -> Any:
     """Returns the folder of the cell's store."""
     if settings.cell is None:
-        raise ModelError("there is no folder for the answers of the server; expected the folder of the cell")
+        raise ModelError(
+            "there is no folder for the answers of the server; expected the folder of the cell"
+        )
     return settings.cell

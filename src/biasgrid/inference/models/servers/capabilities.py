@@ -13,7 +13,12 @@ from typing import Any
 from biasgrid.base.files import read_made
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.servers.client import Client
-from biasgrid.inference.models.servers.connection import TOKEN_LIMITS, Access, quiet_libraries, server_access
+from biasgrid.inference.models.servers.connection import (
+    TOKEN_LIMITS,
+    Access,
+    quiet_libraries,
+    server_access,
+)
 from biasgrid.inference.models.servers.identity import answering_server, server_of
 from biasgrid.inference.models.servers.methods import (
     WAYS,
@@ -42,7 +47,9 @@ MOST = 1.001
 """Probabilities may be rounded."""
 
 
-def find_capabilities(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> dict[str, Any]:
+def find_capabilities(
+    record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
+) -> dict[str, Any]:
     """Finds out how a model behind a server can be asked to choose among options.
 
     Args:
@@ -59,13 +66,17 @@ def find_capabilities(record: Mapping[str, Any], section: Mapping[str, Any], log
         UserError: it cannot be reached, or gives no answer.
     """
     quiet_libraries()
-    writing = Generation.model_validate(section.get("generation", {})).model_dump(include={"max_tokens", "temperature"})
+    writing = Generation.model_validate(section.get("generation", {})).model_dump(
+        include={"max_tokens", "temperature"}
+    )
     with server_access(record, section, log) as access:
         found = asyncio.run(tried(access, writing))
     return {**found, "answered_by": answering_server(server_of(section), record)}
 
 
-def known_capabilities(path: Path, record: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any] | None:
+def known_capabilities(
+    path: Path, record: Mapping[str, Any], section: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Returns what was found out before, if it was of the server that answers now; else None.
 
     Args:
@@ -99,7 +110,9 @@ async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
                     "token_limit": access.token_limit,
                 }
             reasons[kind.name] = access.without_key(problem)
-            logger.info("%s: cannot be scored by %s: %s", access.shown, kind.name, reasons[kind.name])
+            logger.info(
+                "%s: cannot be scored by %s: %s", access.shown, kind.name, reasons[kind.name]
+            )
     finally:
         await client.close()
     raise access.error("it gives no readable answers", "a server with OpenAI's protocol")
@@ -138,7 +151,11 @@ async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any
     Raises:
         Refused: there is none.
     """
-    return (await answers_to(client, ParsedText(writing), as_requests(QUESTIONS[0], access.asking.api), LETTERS))[0]
+    return (
+        await answers_to(
+            client, ParsedText(writing), as_requests(QUESTIONS[0], access.asking.api), LETTERS
+        )
+    )[0]
 
 
 async def keeps_limit(client: Client, api: str) -> bool:
@@ -157,7 +174,9 @@ def as_requests(question: str, api: str) -> PromptContent:
     return question if api == "completions" else [{"role": "user", "content": question}]
 
 
-async def answers_to(client: Client, way: ScoringMethod, asked: PromptContent, options: OptionTexts) -> list[Answer]:
+async def answers_to(
+    client: Client, way: ScoringMethod, asked: PromptContent, options: OptionTexts
+) -> list[Answer]:
     """Asks what a way sends.
 
     Raises:
@@ -166,7 +185,8 @@ async def answers_to(client: Client, way: ScoringMethod, asked: PromptContent, o
     # What answers, but not as the protocol wants, will not do so the next time.
     requests = (Request("", "", 0, *sent) for sent in way.requests(asked, options))
     return [
-        await ask_patiently(client, request, lambda error, _: error.status == HTTPStatus.OK) for request in requests
+        await ask_patiently(client, request, lambda error, _: error.status == HTTPStatus.OK)
+        for request in requests
     ]
 
 

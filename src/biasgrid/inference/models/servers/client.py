@@ -85,7 +85,14 @@ class Client(ABC):
         try:
             body = json.loads(content)
             answer = checked_answer({**self.fields(body), **usage_in(body)._asdict()})
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ) as error:
             raise unreadable_response(self.protocol, content, error) from None
         without_key = self.access.without_key_in_answer
         return answer._replace(text=without_key(answer.text), model=without_key(answer.model))

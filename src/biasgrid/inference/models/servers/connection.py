@@ -40,11 +40,17 @@ class WholeResponses(httpx2.AsyncBaseTransport):
             async for chunk in response.aiter_bytes():
                 content += chunk
                 if len(content) > MOST_BYTES:
-                    raise RefusedRequest(f"a response of more than {MOST_BYTES >> 20} MB", again=True, usage=Usage())
+                    raise RefusedRequest(
+                        f"a response of more than {MOST_BYTES >> 20} MB", again=True, usage=Usage()
+                    )
         finally:
             await response.aclose()
         # What was decoded on the way is not encoded any more.
-        kept = [(name, value) for name, value in response.headers.multi_items() if name not in OF_ENCODED_BODIES]
+        kept = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name not in OF_ENCODED_BODIES
+        ]
         return httpx2.Response(response.status_code, headers=kept, content=bytes(content))
 
     async def aclose(self) -> None:
@@ -65,8 +71,13 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     if target is None:
         return
     there = request.url.join(target)
-    secured = (request.url.scheme, there.scheme) == ("http", "https") and (request.url.port, there.port) == (None, None)
-    if there.host != request.url.host or not (secured or origin_of(there) == origin_of(request.url)):
+    secured = (request.url.scheme, there.scheme) == ("http", "https") and (
+        request.url.port,
+        there.port,
+    ) == (None, None)
+    if there.host != request.url.host or not (
+        secured or origin_of(there) == origin_of(request.url)
+    ):
         raise RefusedRequest(
             f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, and biasgrid does not follow "
             "that; write that address into the config if it is the right one",
@@ -98,7 +109,9 @@ def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncC
     limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     with usable_proxy(address) as proxy:
         transport = httpx2.AsyncHTTPTransport(proxy=proxy, limits=limits)
-    return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)
+    return httpx2.AsyncClient(
+        transport=WholeResponses(transport), timeout=seconds, follow_redirects=True
+    )
 
 
 @contextmanager
@@ -161,7 +174,9 @@ class Access:
 
     def without_key_in_answer(self, text: str) -> str:
         """Takes the key out of an answer, where it is long enough to be no word that a model writes."""
-        return without_secret(text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET])
+        return without_secret(
+            text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
+        )
 
     @property
     def _secrets(self) -> list[str]:
@@ -179,7 +194,9 @@ def quiet_libraries() -> None:
 
 
 @contextmanager
-def server_access(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> Iterator[Access]:
+def server_access(
+    record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
+) -> Iterator[Access]:
     """Gives access to a model's server for as long as the context lasts.
 
     Args:

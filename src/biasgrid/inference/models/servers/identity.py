@@ -33,11 +33,15 @@ def server_of(section: Mapping[str, Any]) -> str:
         api, provider = keys.get("api", "chat"), keys.get("provider", "openai")
         headers = headers_of_environment(api)
         more = [headers] if headers else []
-        return json_digest("endpoint", address, provider, keys.get("api_version"), api, keys["model"], *more)
+        return json_digest(
+            "endpoint", address, provider, keys.get("api_version"), api, keys["model"], *more
+        )
     serve = section["serve"]
     command = without_port(serve["command"], serve.get("port"))
     called = serve.get("model", "{folder}")
-    return json_digest("serve", command, digests_of_files(command), serve.get("api", "chat"), called)
+    return json_digest(
+        "serve", command, digests_of_files(command), serve.get("api", "chat"), called
+    )
 
 
 def headers_of_environment(api: str) -> list[str]:
@@ -64,7 +68,10 @@ def digests_of_files(command: str) -> dict[str, str]:
     """Digests the files that a command is given, such as a chat template; not the program itself."""
     named = (Path(word.rpartition("=")[2]) for word in shlex.split(command)[1:])
     states = {str(path): path.stat() for path in named if path.is_file()}
-    return {name: digest_in_state(name, state.st_size, state.st_mtime_ns) for name, state in states.items()}
+    return {
+        name: digest_in_state(name, state.st_size, state.st_mtime_ns)
+        for name, state in states.items()
+    }
 
 
 @lru_cache

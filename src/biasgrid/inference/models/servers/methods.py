@@ -11,12 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from biasgrid.inference.models.generation.options import FIRST_TOKENS, AnswerBeginnings, shared_beginning
+from biasgrid.inference.models.generation.options import (
+    FIRST_TOKENS,
+    AnswerBeginnings,
+    shared_beginning,
+)
 from biasgrid.inference.models.generation.parsing import chosen_option, status_of
 from biasgrid.inference.models.generation.prompts import Messages
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
-from biasgrid.inference.surface_forms import plain_forms, sent_forms, surface_forms, without_continuations
+from biasgrid.inference.surface_forms import (
+    plain_forms,
+    sent_forms,
+    surface_forms,
+    without_continuations,
+)
 
 OptionTexts = tuple[str | None, ...]
 PromptContent = Messages | str
@@ -73,7 +82,9 @@ class ScoringMethod(ABC):
         """Returns what is sent for an instance."""
 
     @abstractmethod
-    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(
+        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    ) -> OptionScores:
         """Reads the answers to what is sent."""
 
 
@@ -89,14 +100,30 @@ class Echo(ScoringMethod):
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Sends every option behind the prompt, in every way to write it."""
-        return [SentRequests(f"{asked}{form}", dict(ECHOED)) for forms in sent_forms(options) for form in forms]
+        return [
+            SentRequests(f"{asked}{form}", dict(ECHOED))
+            for forms in sent_forms(options)
+            for form in forms
+        ]
 
-    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(
+        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    ) -> OptionScores:
         """Sums the ways to write each option, each the product over the tokens in which it differs from others."""
         left = iter(answers)
-        scored = [{form: scores_of(f"{asked}{form}", next(left)) for form in forms} for forms in sent_forms(options)]
-        plain = [scores[form] for scores, forms in zip(scored, plain_forms(options), strict=True) for form in forms]
-        common = min((shared_beginning(tokens_of(other), tokens_of(plain[0])) for other in plain[1:]), default=0)
+        scored = [
+            {form: scores_of(f"{asked}{form}", next(left)) for form in forms}
+            for forms in sent_forms(options)
+        ]
+        plain = [
+            scores[form]
+            for scores, forms in zip(scored, plain_forms(options), strict=True)
+            for form in forms
+        ]
+        common = min(
+            (shared_beginning(tokens_of(other), tokens_of(plain[0])) for other in plain[1:]),
+            default=0,
+        )
         beginning = tokens_of(plain[0])[:common]
         found: list[float | None] = []
         read: list[list[tuple[str, float]]] = []
@@ -108,8 +135,14 @@ class Echo(ScoringMethod):
                 if each[common:] and tokens_of(each)[:common] == beginning
             }
             read.append([behind[tokens] for tokens in without_continuations(reversed(behind))])
-            found.append(None if option is None else min(sum(probability for _, probability in read[-1]), 1.0))
-        return OptionScores(found, sum(value or 0 for value in found), "ok", beginnings=AnswerBeginnings(read))
+            found.append(
+                None
+                if option is None
+                else min(sum(probability for _, probability in read[-1]), 1.0)
+            )
+        return OptionScores(
+            found, sum(value or 0 for value in found), "ok", beginnings=AnswerBeginnings(read)
+        )
 
 
 class Top(ScoringMethod):
@@ -125,24 +158,38 @@ class Top(ScoringMethod):
             own = {"logprobs": True, "top_logprobs": LISTED}
         return [SentRequests(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
 
-    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(
+        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    ) -> OptionScores:
         """Sums the ways to write each option; without a listed one, it has at most what the last listed token has."""
         listed = answers[0].scores
         if not listed:
             return OptionScores(
-                [None] * len(options), None, hidden_probability(answers[0]) or "unclear", answers[0].text
+                [None] * len(options),
+                None,
+                hidden_probability(answers[0]) or "unclear",
+                answers[0].text,
             )
         scores = dict(reversed(listed))
         forms = [
-            [(form, math.exp(scores[form])) for form in forms if form in scores] for forms in surface_forms(options)
+            [(form, math.exp(scores[form])) for form in forms if form in scores]
+            for forms in surface_forms(options)
         ]
         sums = [sum(probability for _, probability in each) for each in forms]
         bound = math.exp(min(scores.values()))
-        found = [None if one is None else min(each or bound, 1.0) for one, each in zip(options, sums, strict=True)]
+        found = [
+            None if one is None else min(each or bound, 1.0)
+            for one, each in zip(options, sums, strict=True)
+        ]
         whole = all(each for one, each in zip(options, sums, strict=True) if one is not None)
         likeliest = sorted(scores.items(), key=lambda each: -each[1])[:FIRST_TOKENS]
         firsts = [(token, math.exp(score)) for token, score in likeliest]
-        return OptionScores(found, sum(sums), "ok" if whole else "bounded", beginnings=AnswerBeginnings(forms, firsts))
+        return OptionScores(
+            found,
+            sum(sums),
+            "ok" if whole else "bounded",
+            beginnings=AnswerBeginnings(forms, firsts),
+        )
 
 
 class ParsedText(ScoringMethod):
@@ -155,13 +202,21 @@ class ParsedText(ScoringMethod):
         """Asks for a text."""
         return [SentRequests(asked, dict(self.writing))]
 
-    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(
+        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    ) -> OptionScores:
         """Gives the option that was chosen all of the probability; none any where none was."""
         response, status = text_without_thoughts(answers[0], self.thoughts)
-        place = chosen_option(response, status != "length", options) if status in ("ok", "length") else None
+        place = (
+            chosen_option(response, status != "length", options)
+            if status in ("ok", "length")
+            else None
+        )
         if place is None:
             return OptionScores([None] * len(options), None, status_of(place, status), response)
-        shares = [None if option is None else float(at == place) for at, option in enumerate(options)]
+        shares = [
+            None if option is None else float(at == place) for at, option in enumerate(options)
+        ]
         return OptionScores(shares, None, "ok", response)
 
 
@@ -173,7 +228,9 @@ class Choice(ParsedText):
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text that is one of the options."""
-        allowed = {"structured_outputs": {"choice": [option for option in options if option is not None]}}
+        allowed = {
+            "structured_outputs": {"choice": [option for option in options if option is not None]}
+        }
         return [SentRequests(asked, {**self.writing, "extra_body": allowed})]
 
 

@@ -27,7 +27,9 @@ class OpenAIClient(Client):
         """Sends a request; see `Client`."""
         sent = {"model": self.access.model, **request.parameters}
         if self.access.asking.api == "completions":
-            return await self.client.completions.with_raw_response.create(prompt=request.messages, **sent)
+            return await self.client.completions.with_raw_response.create(
+                prompt=request.messages, **sent
+            )
         sent |= {"messages": request.messages, self.token_limit: sent.pop("max_tokens")}
         return await self.client.chat.completions.with_raw_response.create(**sent)
 
@@ -36,7 +38,9 @@ class OpenAIClient(Client):
         choice = body["choices"][0]
         finish, scores = choice.get("finish_reason") or "stop", choice.get("logprobs")
         if own := choice.get("error"):
-            raise ValueError(f"it ended with an error: {own.get('message', own) if isinstance(own, dict) else own}")
+            raise ValueError(
+                f"it ended with an error: {own.get('message', own) if isinstance(own, dict) else own}"
+            )
         message = choice.get("message")
         if message is None:
             text = choice["text"]
@@ -45,7 +49,12 @@ class OpenAIClient(Client):
         else:
             text = text_of_content(message.get("content"))
         model = body.get("model") or ""
-        return {"text": text, "finish": finish, "model": model, "scores": scores_in(scores) if scores else None}
+        return {
+            "text": text,
+            "finish": finish,
+            "model": model,
+            "scores": scores_in(scores) if scores else None,
+        }
 
 
 def library_client(access: Access) -> Any:
@@ -71,14 +80,22 @@ def scores_in(logprobs: Mapping[str, Any]) -> list[tuple[str, float]] | None:
     The first token of a text has none, and 0 stands in its place.
     """
     if logprobs.get("content"):
-        return [(each["token"], finite(each["logprob"])) for each in logprobs["content"][0]["top_logprobs"]]
+        return [
+            (each["token"], finite(each["logprob"]))
+            for each in logprobs["content"][0]["top_logprobs"]
+        ]
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not tokens or not values:
         return None
     if len(tokens) > 1:
         return [(token, finite(value or 0.0)) for token, value in zip(tokens, values, strict=True)]
     first = (logprobs.get("top_logprobs") or [None])[0] or {}
-    return sorted(((token, finite(value)) for token, value in first.items()), key=lambda item: -item[1]) or None
+    return (
+        sorted(
+            ((token, finite(value)) for token, value in first.items()), key=lambda item: -item[1]
+        )
+        or None
+    )
 
 
 def finite(value: Any) -> Any:

@@ -36,14 +36,20 @@ class RateLimits:
     def __init__(self, requests: int | None, tokens: int | None):
         # One at a time: requests are spread over the minute.
         self.requests = None if requests is None else AsyncLimiter(1, 60 / requests)
-        self.tokens = None if tokens is None else AsyncLimiter(max(1.0, tokens * RATE_WINDOW / 60), RATE_WINDOW)
+        self.tokens = (
+            None
+            if tokens is None
+            else AsyncLimiter(max(1.0, tokens * RATE_WINDOW / 60), RATE_WINDOW)
+        )
 
     async def wait(self, request: Request) -> None:
         """Waits until a request may be sent."""
         if self.requests is not None:
             await self.requests.acquire()
         if self.tokens is not None:
-            await self.tokens.acquire(min(request.tokens_in + request.most.tokens_out, self.tokens.max_rate))
+            await self.tokens.acquire(
+                min(request.tokens_in + request.most.tokens_out, self.tokens.max_rate)
+            )
 
 
 @dataclass
@@ -94,7 +100,9 @@ class RequestBatch:
         """
         asking = self.dispatcher.access.asking
         limited = asking if isinstance(asking, Endpoint) else None
-        limits = RateLimits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
+        limits = RateLimits(
+            *(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None)
+        )
         client = client_of(self.dispatcher.access)
         try:
             count = min(asking.concurrency, len(self.missing))
@@ -151,15 +159,15 @@ class RequestBatch:
         self.in_a_row += 1
         if error.is_final:
             self.stop = self.stop or self.dispatcher.access.error(error.problem, advice_on(error))
-        elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.dispatcher.access.asking.concurrency)):
+        elif self.in_a_row >= min(
+            len(self.missing), max(LEAST_FAILURES, self.dispatcher.access.asking.concurrency)
+        ):
             self.stop = self.stop or self.unanswered()
 
     def unanswered(self) -> UserError:
         """Words that not all requests were answered."""
         left = len(self.missing) - self.answered
-        problem = (
-            f"{left} of {len(self.missing)} requests have no answer (the last problem: {self.failures[-1].problem})"
-        )
+        problem = f"{left} of {len(self.missing)} requests have no answer (the last problem: {self.failures[-1].problem})"
         return self.dispatcher.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
     def too_expensive(self) -> UserError:
@@ -216,13 +224,17 @@ def client_of(access: Access) -> Client:
 
 
 ANSWERS_KEPT = "finished answers are kept, and the next run asks the rest"
-ENDPOINT_EXPECTED = "a key, an address and a model that the server accepts; see `endpoint` in the config"
+ENDPOINT_EXPECTED = (
+    "a key, an address and a model that the server accepts; see `endpoint` in the config"
+)
 
 
 def advice_on(error: RefusedRequest) -> str:
     """Says what to do about a refusal: one of a request is the server's own to explain."""
     is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
-    return "a request that the server accepts; see its message" if is_of_request else ENDPOINT_EXPECTED
+    return (
+        "a request that the server accepts; see its message" if is_of_request else ENDPOINT_EXPECTED
+    )
 
 
 def pause(attempt: int, seconds: float | None) -> float:

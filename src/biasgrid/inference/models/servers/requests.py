@@ -22,11 +22,20 @@ TOKENS_AROUND = 16
 MOST_TOKENS = 2**32
 """A usage beyond it is none."""
 FINISH_REASONS = {
-    "stop": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop",
-    "length": "length", "max_tokens": "length", "model_length": "length", "model_context_window_exceeded": "length",
-    "content_filter": "content_filter", "safety": "content_filter", "recitation": "content_filter",
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "recitation": "content_filter",
     "refusal": "refusal",
-}  # fmt: skip
+}
 """Why an answer ended, by what servers call it in any case; whatever else they say, it is no answer."""
 
 
@@ -101,10 +110,16 @@ def text_of_content(content: Any) -> str:
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         raise ValueError(f"content that is not text ({type(content).__name__})")
-    unknown = [part.get("type") for part in content if part.get("type") not in (*TEXT_PARTS_READ, *THOUGHTS)]
+    unknown = [
+        part.get("type")
+        for part in content
+        if part.get("type") not in (*TEXT_PARTS_READ, *THOUGHTS)
+    ]
     if unknown:
         raise ValueError(f"content with a part of the type {unknown[0]!r}")
-    texts = [part[part["type"].rpartition("_")[2]] for part in content if part["type"] in TEXT_PARTS_READ]
+    texts = [
+        part[part["type"].rpartition("_")[2]] for part in content if part["type"] in TEXT_PARTS_READ
+    ]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("content with a part that is not text")
     return "".join(texts)
@@ -155,13 +170,18 @@ class Request:
     @property
     def texts(self) -> list[str]:
         """The texts that are read."""
-        return [self.messages] if isinstance(self.messages, str) else [message["content"] for message in self.messages]
+        return (
+            [self.messages]
+            if isinstance(self.messages, str)
+            else [message["content"] for message in self.messages]
+        )
 
     @property
     def most(self) -> ChargedTokens:
         """How many tokens are read and written at most."""
         return ChargedTokens(
-            sum(len(text.encode()) + TOKENS_AROUND for text in self.texts), int(self.parameters["max_tokens"])
+            sum(len(text.encode()) + TOKENS_AROUND for text in self.texts),
+            int(self.parameters["max_tokens"]),
         )
 
     @property
@@ -173,7 +193,9 @@ class Request:
         """Returns what is charged for it."""
         most = self.most
         told = (usage.tokens_in, usage.tokens_out)
-        return ChargedTokens(*(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True)))
+        return ChargedTokens(
+            *(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True))
+        )
 
 
 def tokens_about(texts: Iterable[str]) -> int:
@@ -195,7 +217,9 @@ def settings_in_key(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
         parameters: those of any of its requests; seeds and lists of options are each request's own.
     """
     return json_digest(
-        model, api, {name: each for name, each in parameters.items() if name not in ("seed", "extra_body")}
+        model,
+        api,
+        {name: each for name, each in parameters.items() if name not in ("seed", "extra_body")},
     )
 
 
@@ -236,9 +260,15 @@ class RefusedRequest(Exception):  # noqa: N818
 
 def refusal_of(status: int, content: bytes, headers: Mapping[str, str]) -> RefusedRequest:
     """Words the refusal of a server, in its own words."""
-    again = {"true": True, "false": False}.get(headers.get("x-should-retry", ""), status in PASSING or status >= 500)
+    again = {"true": True, "false": False}.get(
+        headers.get("x-should-retry", ""), status in PASSING or status >= 500
+    )
     return RefusedRequest(
-        f"{status} {server_message(content)}", again, status in FINAL, seconds_in(headers), status=status
+        f"{status} {server_message(content)}",
+        again,
+        status in FINAL,
+        seconds_in(headers),
+        status=status,
     )
 
 
@@ -253,7 +283,10 @@ def unreadable_response(protocol: str, content: bytes, error: Exception) -> Refu
     # A page of a gateway costs nothing.
     usage = usage_in(body) if isinstance(body, dict) and body.keys() & OF_ANSWERS else None
     return RefusedRequest(
-        f"{problem}; {server_message(content)}" if own else problem, again=True, usage=usage, status=HTTPStatus.OK
+        f"{problem}; {server_message(content)}" if own else problem,
+        again=True,
+        usage=usage,
+        status=HTTPStatus.OK,
     )
 
 
@@ -264,7 +297,10 @@ def reason_of(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # pydantic names the place before what is wrong there.
     named = lines[1:3] if type(error).__name__ == "ValidationError" else lines[:1]
-    return ": ".join(line.partition(" [type=")[0] for line in named)[:LONGEST_WORDS] or type(error).__name__
+    return (
+        ": ".join(line.partition(" [type=")[0] for line in named)[:LONGEST_WORDS]
+        or type(error).__name__
+    )
 
 
 def usage_in(body: Any) -> Usage:
@@ -285,9 +321,14 @@ def server_message(content: bytes) -> str:
         body = text
     inner = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(inner, dict):
-        inner = next((inner[name] for name in ("message", "detail", "msg") if inner.get(name)), inner)
+        inner = next(
+            (inner[name] for name in ("message", "detail", "msg") if inner.get(name)), inner
+        )
     words = inner if isinstance(inner, str) else json.dumps(inner)
-    return " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS] or "without a message"
+    return (
+        " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS]
+        or "without a message"
+    )
 
 
 def seconds_in(headers: Mapping[str, str]) -> float | None:
@@ -299,7 +340,9 @@ def seconds_in(headers: Mapping[str, str]) -> float | None:
             continue
         return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
-        return max(0.0, parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time())
+        return max(
+            0.0, parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time()
+        )
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -26,8 +26,12 @@ Api = Literal["chat", "completions", "anthropic"]
 class Price(Section):
     """What a server's owner charges, per million tokens."""
 
-    input: float = Field(ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are read")
-    output: float = Field(ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are written")
+    input: float = Field(
+        ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are read"
+    )
+    output: float = Field(
+        ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are written"
+    )
 
 
 class ServerSettings(Section):
@@ -35,12 +39,20 @@ class ServerSettings(Section):
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api")
 
-    api: Api = Field("chat", description="protocol of the requests; `anthropic` needs the extra of that name")
+    api: Api = Field(
+        "chat", description="protocol of the requests; `anthropic` needs the extra of that name"
+    )
     concurrency: int = Field(32, ge=1, le=1024, description="number of requests at the same time")
     timeout: float = Field(
-        60, gt=0, allow_inf_nan=False, strict=False, description="number of seconds after which a request is abandoned"
+        60,
+        gt=0,
+        allow_inf_nan=False,
+        strict=False,
+        description="number of seconds after which a request is abandoned",
     )
-    attempts: int = Field(6, ge=1, le=20, description="number of attempts for a request that may succeed later")
+    attempts: int = Field(
+        6, ge=1, le=20, description="number of attempts for a request that may succeed later"
+    )
     context: int | None = Field(
         None,
         ge=1,
@@ -75,13 +87,18 @@ class Endpoint(ServerSettings):
         ),
     )
     provider: Literal["openai", "azure", "bedrock"] = Field(
-        "openai", description="provider whose format of addresses and keys the server uses; most servers use `openai`"
+        "openai",
+        description="provider whose format of addresses and keys the server uses; most servers use `openai`",
     )
-    api_version: str | None = Field(None, description="version of the protocol, for `provider: azure`")
+    api_version: str | None = Field(
+        None, description="version of the protocol, for `provider: azure`"
+    )
     requests_per_minute: int | None = Field(
         None, ge=1, description="maximum number of requests per minute, over all jobs"
     )
-    tokens_per_minute: int | None = Field(None, ge=1, description="maximum number of tokens per minute, over all jobs")
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="maximum number of tokens per minute, over all jobs"
+    )
     price: Price | None = Field(None, description="prices of the server")
     max_cost: float | None = Field(
         None,
@@ -128,21 +145,35 @@ class Serve(ServerSettings):
             "`{port}` for a free port, `{gpus}` for `gpus`"
         )
     )
-    health: str = Field("/health", pattern=PATH, description="path that answers with 200 when the server is ready")
+    health: str = Field(
+        "/health", pattern=PATH, description="path that answers with 200 when the server is ready"
+    )
     path: str = Field("/v1", pattern=PATH, description="path of the protocol on the server")
     minutes: float = Field(
-        10, gt=0, allow_inf_nan=False, strict=False, description="maximum number of minutes until the server is ready"
+        10,
+        gt=0,
+        allow_inf_nan=False,
+        strict=False,
+        description="maximum number of minutes until the server is ready",
     )
     gpus: int = Field(
-        1, ge=0, le=1024, description="number of GPUs for the server; a SLURM job requests the same number"
+        1,
+        ge=0,
+        le=1024,
+        description="number of GPUs for the server; a SLURM job requests the same number",
     )
-    port: int | None = Field(None, ge=1, le=65535, description="port of the server; default: any free port")
+    port: int | None = Field(
+        None, ge=1, le=65535, description="port of the server; default: any free port"
+    )
     model: str = Field("{folder}", min_length=1, description="name of the model on the server")
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Serve:
         holes = {name for _, name, _, _ in split_command(self.command, "command")} - {None}
-        if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {None, "folder"}:
+        if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {
+            None,
+            "folder",
+        }:
             raise KeysError(
                 "expected no placeholders other than {folder}, {port} and {gpus} in `command`, and {folder} in `model`"
             )

@@ -46,7 +46,10 @@ def run_server(serve: Serve, folder: str, log: Path) -> Iterator[str]:
         ModelError: it cannot be started, ends, or is not ready in time; or its port is in use.
     """
     port = free_port(serve.port)
-    words = [word.format(folder=folder, port=port, gpus=serve.gpus) for word in shlex.split(serve.command)]
+    words = [
+        word.format(folder=folder, port=port, gpus=serve.gpus)
+        for word in shlex.split(serve.command)
+    ]
     logger.info("starting %s (its output: %s)", shlex.join(words), log)
     with explain_refusal(log):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +57,9 @@ def run_server(serve: Serve, folder: str, log: Path) -> Iterator[str]:
     with output:
         process = start_command(words, output.fileno())
         try:
-            wait_until_ready(process, f"http://{LOCAL_HOST}:{port}{serve.health}", serve.minutes, log)
+            wait_until_ready(
+                process, f"http://{LOCAL_HOST}:{port}{serve.health}", serve.minutes, log
+            )
             yield f"http://{LOCAL_HOST}:{port}{serve.path}"
         finally:
             end(process)
@@ -96,7 +101,9 @@ def start_command(words: list[str], output: int) -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         problem = f"serve.command: {words[0]!r} cannot be started ({os.strerror(error.errno or 0)})"
-        raise ModelError(f"{problem}; expected a command that is installed where the jobs run") from None
+        raise ModelError(
+            f"{problem}; expected a command that is installed where the jobs run"
+        ) from None
 
 
 def end_with_parent() -> None:
@@ -104,7 +111,9 @@ def end_with_parent() -> None:
     LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], address: str, minutes: float, log: Path) -> None:
+def wait_until_ready(
+    process: subprocess.Popen[bytes], address: str, minutes: float, log: Path
+) -> None:
     """Waits until a server says that it is well.
 
     Raises:
@@ -137,7 +146,9 @@ def is_well(address: str) -> bool:
 
 def last_lines(log: Path) -> str:
     """Returns the last lines of a server's output, to stand in a message."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-SHOWN_LINES:]
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][
+        -SHOWN_LINES:
+    ]
     return "; its last lines:\n" + "\n".join(f"  {line[:300]}" for line in lines) if lines else ""
 
 

@@ -78,8 +78,15 @@ def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None,
         facts = read_provenance(predictions)
         server = facts.get("server")
         asked = server and answering_server(server, facts["model"]), facts.get("asked_with", "")
-        keys = keys_beside(folder / facts["store"] / facts[KEPT_AS]) if KEPT_AS in facts else predictions
-        return [(*asked, key) for key in pl.read_parquet(keys, columns=["key"], glob=False)["key"].to_list()]
+        keys = (
+            keys_beside(folder / facts["store"] / facts[KEPT_AS])
+            if KEPT_AS in facts
+            else predictions
+        )
+        return [
+            (*asked, key)
+            for key in pl.read_parquet(keys, columns=["key"], glob=False)["key"].to_list()
+        ]
     except (TableError, pl.exceptions.PolarsError, OSError):
         return []
 

@@ -28,7 +28,10 @@ class Dumps(ModelSource):
 
     def paths(self) -> dict[str, str | None]:
         """Returns the dumps that are files."""
-        return {f"predictions.{dataset}.file": dump.file for dataset, dump in self.model.predictions.items()}
+        return {
+            f"predictions.{dataset}.file": dump.file
+            for dataset, dump in self.model.predictions.items()
+        }
 
     @property
     def addresses(self) -> list[str]:
@@ -38,7 +41,11 @@ class Dumps(ModelSource):
     def origin(self, dataset: str) -> dict[str, Any] | None:
         """Returns where a dump is from, and its digest; of an address its public part and a digest of it all."""
         dump = self.model.predictions[dataset]
-        address = {"url": public_address(dump.url), "address": address_digest(dump.url)} if dump.url else {"url": None}
+        address = (
+            {"url": public_address(dump.url), "address": address_digest(dump.url)}
+            if dump.url
+            else {"url": None}
+        )
         return dict(file=dump.file, sha256=dump.sha256, **address)
 
     def scoring(self, dataset: str) -> str | None:
@@ -55,6 +62,15 @@ class Dumps(ModelSource):
         elif dump.file is not None and not Path(dump.file).is_file():
             problem = f"there is no file {dump.file!r}"
             yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
-        elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(results).resolve()):
-            problem = f"{dump.file!r} is in the folder of results, where files are removed and remade"
-            yield Fault(source, f"{key}.{dataset}.file", problem, "a file outside that folder: copy it elsewhere")
+        elif dump.file is not None and Path(dump.file).resolve().is_relative_to(
+            Path(results).resolve()
+        ):
+            problem = (
+                f"{dump.file!r} is in the folder of results, where files are removed and remade"
+            )
+            yield Fault(
+                source,
+                f"{key}.{dataset}.file",
+                problem,
+                "a file outside that folder: copy it elsewhere",
+            )

@@ -23,7 +23,10 @@ class EndpointSource(ServerSource):
     name = "endpoint"
     keys = ("endpoint",)
     fields: ClassVar = {
-        "endpoint": (Endpoint | None, Field(None, description="a server that answers, instead of a checkpoint"))
+        "endpoint": (
+            Endpoint | None,
+            Field(None, description="a server that answers, instead of a checkpoint"),
+        )
     }
 
     @property
@@ -46,7 +49,9 @@ class EndpointSource(ServerSource):
         """Names the server, which one job asks at a time."""
         return f"server_{address_digest(self.section.url)}"
 
-    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
+    def charge(
+        self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
+    ) -> Charge | None:
         """Returns the cost of a text, of a token, or of a token and a request for each way to write an option."""
         assert isinstance(self.model, GenerativeModel)
         price, generation = self.section.price, self.model.generation

@@ -48,7 +48,11 @@ class PrecomputedSource(ModelSource):
         return 0
 
     def prompt_faults(
-        self, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, alone: bool
+        self,
+        prompts: Collection[str],
+        asked: Collection[tuple[str, str]],
+        repetitions: int,
+        alone: bool,
     ) -> Iterable[Fault]:
         """Returns what is wrong with the file, or not in it."""
         return precomputed_faults(Path(self.section), prompts, asked, repetitions, alone=alone)

@@ -13,7 +13,10 @@ class Random(Section):
     """A model that answers at random: it shows which numbers a measure gives without any knowledge."""
 
     seed: int = Field(
-        1, ge=0, lt=2**63, description="seed of the answers, which depend only on this seed and on the request"
+        1,
+        ge=0,
+        lt=2**63,
+        description="seed of the answers, which depend only on this seed and on the request",
     )
 
 
@@ -23,7 +26,10 @@ class RandomSource(ModelSource):
     name = "random"
     keys = ("random",)
     fields: ClassVar = {
-        "random": (Random | None, Field(None, description="answers at random, instead of a checkpoint: a control"))
+        "random": (
+            Random | None,
+            Field(None, description="answers at random, instead of a checkpoint: a control"),
+        )
     }
     is_control = True
 

@@ -20,7 +20,13 @@ from biasgrid.inference.models.servers.connection import (
     usable_proxy,
 )
 from biasgrid.inference.models.servers.queue import client_of
-from biasgrid.inference.models.servers.requests import FINAL, RefusedRequest, Request, error_text, server_message
+from biasgrid.inference.models.servers.requests import (
+    FINAL,
+    RefusedRequest,
+    Request,
+    error_text,
+    server_message,
+)
 from biasgrid.inference.models.servers.section import Endpoint
 
 REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -68,8 +74,14 @@ def only_model(url: str, key: str | None) -> str:
         listed = listed_models(access)
         if len(listed) == 1:
             return listed[0]
-        known = f"The server knows: {first_few(listed, MODELS_LISTED)}" if listed else "The server lists no models"
-        raise UserError(f"{access.shown}: which model? {known}; expected --name with the name of a model")
+        known = (
+            f"The server knows: {first_few(listed, MODELS_LISTED)}"
+            if listed
+            else "The server lists no models"
+        )
+        raise UserError(
+            f"{access.shown}: which model? {known}; expected --name with the name of a model"
+        )
 
 
 def listed_models(access: Access) -> Sequence[str]:

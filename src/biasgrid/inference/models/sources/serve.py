@@ -21,7 +21,9 @@ class ServeSource(ServerSource, Weights):
     fields: ClassVar = {
         "serve": (
             Serve | None,
-            Field(None, description="a server that each job starts, which answers for a checkpoint"),
+            Field(
+                None, description="a server that each job starts, which answers for a checkpoint"
+            ),
         )
     }
     runs_here = False

@@ -23,16 +23,33 @@ class Weights(ModelSource):
     def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
         """Returns where the files of the checkpoint are, as arguments of `make_record`."""
         folder = trained if self.model.train else self.model.folder
-        source = {"checkpoint": self.model.checkpoint, "revision": self.model.revision, "folder": folder}
-        allowed = {"allow_pickle": self.model.allow_pickle, "allow_remote_code": self.model.allow_remote_code}
+        source = {
+            "checkpoint": self.model.checkpoint,
+            "revision": self.model.revision,
+            "folder": folder,
+        }
+        allowed = {
+            "allow_pickle": self.model.allow_pickle,
+            "allow_remote_code": self.model.allow_remote_code,
+        }
         return source | {"weights": True} | allowed | {"training": training}
 
     def paths(self) -> dict[str, str | None]:
         """Returns folders and data; what is trained may start from a folder."""
-        data, base = (self.model.train.data, self.model.train.base) if self.model.train else (None, None)
-        return {"folder": self.model.folder, "train.data": data, "train.base.folder": base.folder if base else None}
+        data, base = (
+            (self.model.train.data, self.model.train.base) if self.model.train else (None, None)
+        )
+        return {
+            "folder": self.model.folder,
+            "train.data": data,
+            "train.base.folder": base.folder if base else None,
+        }
 
     @property
     def addresses(self) -> list[str]:
         """The hub, where the checkpoint is fetched from it."""
-        return [os.environ.get("HF_ENDPOINT") or "https://huggingface.co"] if self.model.checkpoint else []
+        return (
+            [os.environ.get("HF_ENDPOINT") or "https://huggingface.co"]
+            if self.model.checkpoint
+            else []
+        )

@@ -17,7 +17,14 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
-from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.theme import (
+    CHARACTER,
+    FAINT,
+    GAMMA,
+    OKABE_ITO,
+    biasgrid_theme,
+    empty_figure,
+)
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 
@@ -51,12 +58,16 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
         what is not significant) and `found` (whether it is one); strongest pair of each model first.
     """
-    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(pl.col("value") > 0)
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(
+        pl.col("value") > 0
+    )
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
     found = is_significant()
     picked = ranked.group_by("model", maintain_order=True).head(count)
     ends = {"low": "selected_low", "high": "selected_high"}
-    return picked.select(*ASSOCIATION_KEYS, "value", "clusters", **ends, found=found.fill_null(value=False))
+    return picked.select(
+        *ASSOCIATION_KEYS, "value", "clusters", **ends, found=found.fill_null(value=False)
+    )
 
 
 def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
@@ -66,7 +77,11 @@ def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
     cluster_of = of_templates.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
     rows = context.table("parts").drop_nulls("template").join(cluster_of, on=["model", "template"])
     weighted = (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum()
-    return rows.group_by(*ASSOCIATION_KEYS, "cluster").agg(gamma=weighted).sort(*ASSOCIATION_KEYS, "cluster")
+    return (
+        rows.group_by(*ASSOCIATION_KEYS, "cluster")
+        .agg(gamma=weighted)
+        .sort(*ASSOCIATION_KEYS, "cluster")
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -81,16 +96,21 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = strongest(measures, count)
     if rows.is_empty():
         return empty_figure(heading, "no association is above 0")
-    marks = rows.select(*ASSOCIATION_KEYS).join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
+    marks = rows.select(*ASSOCIATION_KEYS).join(
+        gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left"
+    )
     panels = [names[model] for model in names if model in values_in_order(rows, "model")]
     # A pair may stand in several panels, each of which has an order of its own.
     place = pl.format("{}{}{}: {}", "model", pl.lit(KEY_SEPARATOR), "subject", "attribute")
     rows, marks = (
-        part.with_columns(place=place, model=pl.col("model").replace_strict(names)) for part in (rows, marks)
+        part.with_columns(place=place, model=pl.col("model").replace_strict(names))
+        for part in (rows, marks)
     )
     places = rows["place"].to_list()[::-1]
     rows, marks = (order_by_value(part, model=panels, place=places) for part in (rows, marks))
-    short = {name: shorten_text(name.partition(KEY_SEPARATOR)[2], LONGEST_ASSOCIATION) for name in places}
+    short = {
+        name: shorten_text(name.partition(KEY_SEPARATOR)[2], LONGEST_ASSOCIATION) for name in places
+    }
     columns = columns_of(len(panels), ASSOCIATION_PANELS)
     beside = CHARACTER * max(map(len, short.values()))
     quiet = not rows["found"].any() and rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
@@ -111,5 +131,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
             y="subject: attribute",
         )
-        + biasgrid_theme(max(8, columns * (beside + 2.4)), 1.5 + -(-len(panels) // columns) * (0.5 + 0.19 * count))
+        + biasgrid_theme(
+            max(8, columns * (beside + 2.4)),
+            1.5 + -(-len(panels) // columns) * (0.5 + 0.19 * count),
+        )
     )

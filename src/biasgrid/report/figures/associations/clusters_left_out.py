@@ -8,7 +8,13 @@ from plotnine import aes, facet_wrap, geom_blank, geom_point, geom_segment, ggpl
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.theme import (
+    FAINT,
+    GAMMA,
+    OKABE_ITO,
+    biasgrid_theme,
+    empty_figure,
+)
 from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
@@ -37,7 +43,9 @@ def cluster_rows(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame
         `model`, `cluster`, `templates`, `clusters` (how many there are), `value` and `panel`.
     """
     cells = measures.select("model", "dataset").unique()
-    known = context.table("design").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    known = context.table("design").join(
+        cells, on=["model", "dataset"], how="semi", maintain_order="left"
+    )
     names = ["model", "cluster", "templates", "clusters"]
     parts = [
         known.filter(name=name)
@@ -55,26 +63,46 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and other tables.
     """
-    heading, marks = f"What hangs on single clusters: {context.title}", cluster_rows(context, measures)
+    heading, marks = (
+        f"What hangs on single clusters: {context.title}",
+        cluster_rows(context, measures),
+    )
     if marks.is_empty():
         return empty_figure(heading, "there are no two clusters to compare")
     names, panels = context.names(marks), [WITHOUT, AGREEMENT]
-    whole = select_rows(measures, "mu").drop_nulls("value").select("model", "value", panel=pl.lit(WITHOUT))
+    whole = (
+        select_rows(measures, "mu")
+        .drop_nulls("value")
+        .select("model", "value", panel=pl.lit(WITHOUT))
+    )
     whole = whole.filter(pl.col("model").is_in(list(names)))
     ranges = marks.group_by("model", "panel", maintain_order=True).agg(
         low=pl.col("value").min(), high=pl.col("value").max()
     )
     marks, whole, ranges, ends = (
         order_by_value(
-            part.with_columns(pl.col("model").replace_strict(names)), model=list(names.values())[::-1], panel=panels
+            part.with_columns(pl.col("model").replace_strict(names)),
+            model=list(names.values())[::-1],
+            panel=panels,
         )
-        for part in (marks, whole, ranges, AXIS_ENDS.join(marks.select("model").unique(), how="cross"))
+        for part in (
+            marks,
+            whole,
+            ranges,
+            AXIS_ENDS.join(marks.select("model").unique(), how="cross"),
+        )
     )
     return (
         ggplot(marks, aes("value", "model"))
-        + geom_segment(aes("low", "model", xend="high", yend="model"), ranges, color=OKABE_ITO[4], size=1.4)
+        + geom_segment(
+            aes("low", "model", xend="high", yend="model"), ranges, color=OKABE_ITO[4], size=1.4
+        )
         + geom_point(shape="|", size=3, stroke=0.9, color=OKABE_ITO[0])
-        + (geom_point(data=whole, shape="o", fill="none", color=FAINT, size=2.6) if len(whole) else [])
+        + (
+            geom_point(data=whole, shape="o", fill="none", color=FAINT, size=2.6)
+            if len(whole)
+            else []
+        )
         + geom_blank(data=ends)
         + facet_wrap("panel", ncol=2, scales="free_x")
         + labs(

@@ -96,12 +96,21 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
-    found = gamma.group_by("kind", "subject", "attribute").agg(found=is_significant().any(ignore_nulls=False))
+    found = gamma.group_by("kind", "subject", "attribute").agg(
+        found=is_significant().any(ignore_nulls=False)
+    )
     means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
-    means = means.join(found, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
-    keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
+    means = means.join(
+        found, on=["kind", "subject", "attribute"], how="left", maintain_order="left"
+    )
+    keys = [
+        means.select(pl.col(key).unique(maintain_order=True))
+        for key in ("kind", "subject", "attribute")
+    ]
     everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
-    return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
+    return everything.join(
+        means, on=["kind", "subject", "attribute"], how="left", maintain_order="left"
+    )
 
 
 def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -117,7 +126,9 @@ def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     Returns:
         The subjects and the attributes, in order.
     """
-    matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(pl.col("gamma").fill_null(0))
+    matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(
+        pl.col("gamma").fill_null(0)
+    )
     subjects, attributes = values_in_order(matrix, "subject"), values_in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
     by_subject, by_attribute = seriated(values)
@@ -136,23 +147,33 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     known = means["gamma"].drop_nulls()
     if len(known) and not known.cast(pl.Boolean).any():
         return empty_figure(
-            f"Subjects and attributes: {context.title}", f"{GAMMA} is 0 for all subjects and attributes"
+            f"Subjects and attributes: {context.title}",
+            f"{GAMMA} is 0 for all subjects and attributes",
         )
     all_subjects, all_attributes = seriated_labels(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
     kinds = list(dict.fromkeys(panels.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
-    cells = order_by_value(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
+    cells = order_by_value(
+        cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds
+    )
     panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
-    columns = columns_of(len(kinds), max(1, min(HEAT_MAP_PANELS, int(WIDEST_HEAT_MAP / (panel + PANEL_GAP)))))
+    columns = columns_of(
+        len(kinds), max(1, min(HEAT_MAP_PANELS, int(WIDEST_HEAT_MAP / (panel + PANEL_GAP))))
+    )
     of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
     return (
         ggplot(cells, aes("attribute", "subject", fill="gamma"))
         + geom_raster()
         + not_significant_layer(cells)
         # Each panel writes its attributes below it: one may be a page away from the next.
-        + facet_wrap("kind", ncol=columns, scales="free_x", labeller=in_lines(max(panel, SMALLEST / columns - 1)))
+        + facet_wrap(
+            "kind",
+            ncol=columns,
+            scales="free_x",
+            labeller=in_lines(max(panel, SMALLEST / columns - 1)),
+        )
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
         + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
         + fill_scale(colour_limit(cells["gamma"]))
@@ -196,11 +217,15 @@ def cell_side(subjects: list[str], panels: int) -> float:
     return CELL_SIDE if panels > FEW_PANELS else max(CELL_SIDE, min(0.5, 2.5 / len(subjects)))
 
 
-def size(subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float) -> tuple[float, float]:
+def size(
+    subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float
+) -> tuple[float, float]:
     """Returns width and height in inches with which cells hold a label's height, and panels are as wide as asked."""
     character = 0.06
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3
     rows = -(-panels // columns)
     width = beside + columns * (panel + PANEL_GAP)
-    return max(width, SMALLEST), 1.6 + rows * (cell_side(subjects, panels) * len(subjects) + below + 0.55)
+    return max(width, SMALLEST), 1.6 + rows * (
+        cell_side(subjects, panels) * len(subjects) + below + 0.55
+    )

@@ -42,7 +42,9 @@ def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFr
     gamma = select_rows(measures, "share_gamma", ["subject"])
     gamma = gamma.join(context.facts(gamma), on="model")
     models = pl.col("model").n_unique()
-    shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
+    shared = gamma.with_columns(models=models.over("kind")).filter(
+        models.over("kind", "subject") == pl.col("models")
+    )
     return shared.with_columns(
         rank=pl.col("value").rank(descending=True).over("model"),
         subjects=pl.len().over("model").cast(pl.Int64),
@@ -92,7 +94,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     several = (means["models"] > 1).any()
     heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
     if means.is_empty():
-        return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
+        return empty_figure(
+            heading, "the models of each kind share no subject, so no ranks can be averaged"
+        )
     order = values_in_order(means, "subject")
     shown = both_ends(order)
     kinds = values_in_order(context.facts(measures), "kind")
@@ -115,5 +119,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             x=f"rank by {GAMMA}(subject)",
             y="subject",
         )
-        + biasgrid_theme(2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6))
+        + biasgrid_theme(
+            2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6)
+        )
     )

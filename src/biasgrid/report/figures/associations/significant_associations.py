@@ -5,12 +5,29 @@ from __future__ import annotations
 import math
 
 import polars as pl
-from plotnine import aes, expand_limits, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
+from plotnine import (
+    aes,
+    expand_limits,
+    facet_wrap,
+    geom_vline,
+    ggplot,
+    guide_legend,
+    guides,
+    labs,
+    scale_color_manual,
+)
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
+from biasgrid.report.figures.drawing.theme import (
+    FAINT,
+    GAMMA,
+    OKABE_ITO,
+    biasgrid_theme,
+    empty_figure,
+    geom_dots,
+)
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 
@@ -43,20 +60,27 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
     """
-    tested = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).drop_nulls(["p", "q"])
+    tested = select_rows(
+        measures, "share_gamma", ["subject", "attribute"], intervals=True
+    ).drop_nulls(["p", "q"])
     points = tested.with_columns(
         height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
         found=pl.when(is_significant()).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
     places = [
-        (pl.col(name) / pl.col(name).abs().max() * steps).fill_nan(0).round().alias(f"place of {name}")
+        (pl.col(name) / pl.col(name).abs().max() * steps)
+        .fill_nan(0)
+        .round()
+        .alias(f"place of {name}")
         for name, steps in (("value", ACROSS // 2), ("height", UPWARDS))
     ]
     apart = points.with_columns(places).unique(
         ["model", "found", "place of value", "place of height"], keep="first", maintain_order=True
     )
     shown = apart.select("model", "value", "height", "clusters", "found")
-    return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort("found", maintain_order=True)
+    return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort(
+        "found", maintain_order=True
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -68,10 +92,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
     if points.is_empty():
-        return empty_figure(heading, "there are too few clusters, or no differences, to test single associations")
+        return empty_figure(
+            heading, "there are too few clusters, or no differences, to test single associations"
+        )
     names = context.names(points)
     panels = list(names.values())
-    points = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
+    points = order_by_value(
+        points.with_columns(pl.col("model").replace_strict(names)), model=panels
+    )
     columns = columns_of(len(panels), VOLCANO_PANELS)
     # The more points a panel has, the smaller they are, so that as much of it is filled.
     size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / (len(points) / len(panels)))))
@@ -91,5 +119,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="−log10 p",  # noqa: RUF001
             color="",
         )
-        + biasgrid_theme(max(7.5, 1 + VOLCANO_PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns))
+        + biasgrid_theme(
+            max(7.5, 1 + VOLCANO_PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns)
+        )
     )

@@ -29,7 +29,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = signed_rows(measures, context, "share_gamma", SUBJECT_GROUP_KEYS)
     subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
-        return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")
+        return empty_figure(
+            f"Groups of subjects: {context.title}", "there are no two groups to compare"
+        )
     one, other = subject_groups
     words = {
         "title": f"More {one} than {other}",
@@ -37,4 +39,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         "y": "attribute",
         "many": "attributes",
     }
-    return draw_differences(rows.filter(subject_group=one).with_columns(name="attribute"), context, words)
+    return draw_differences(
+        rows.filter(subject_group=one).with_columns(name="attribute"), context, words
+    )

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import aes, facet_wrap, geom_point, geom_vline, ggplot, labs, scale_fill_manual, scale_y_discrete
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_point,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    scale_y_discrete,
+)
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
-from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
-from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.layout import (
+    columns_of,
+    most_rows,
+    order_by_value,
+    shorten_text,
+)
+from biasgrid.report.figures.drawing.theme import (
+    CHARACTER,
+    FAINT,
+    OKABE_ITO,
+    biasgrid_theme,
+    empty_figure,
+)
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows
 
@@ -81,9 +101,9 @@ def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
     clearest = best.group_by(part, maintain_order=True).agg(clearest=pl.col("value").max())
     kept = clearest.group_by("model", maintain_order=True).head(most)
     chosen = best.join(kept, on=part, maintain_order="left")
-    return chosen.sort("clearest", "attribute", "value", descending=[True, False, True], maintain_order=True).select(
-        ratios.columns
-    )
+    return chosen.sort(
+        "clearest", "attribute", "value", descending=[True, False, True], maintain_order=True
+    ).select(ratios.columns)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -106,7 +126,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = rows.with_columns(place=place, model=pl.col("model").replace_strict(names))
     places = rows["place"].to_list()[::-1]
     rows = order_by_value(rows, model=panels, place=places)
-    short = {name: shorten_text(name.partition(WINNER_SEPARATOR)[2], LONGEST_WINNER) for name in places}
+    short = {
+        name: shorten_text(name.partition(WINNER_SEPARATOR)[2], LONGEST_WINNER) for name in places
+    }
     beside = CHARACTER * max(map(len, short.values()))
     count = max(rows.group_by("model").len()["len"].to_list())
     return (
@@ -124,5 +146,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             x="win ratio: share of comparisons that the subject wins (0.5 = no preference)",
             y="attribute: subject",
         )
-        + biasgrid_theme(max(8, columns * (beside + 2.4)), 1.5 + lines * (0.5 + WINNER_ROW * max(count, 4)))
+        + biasgrid_theme(
+            max(8, columns * (beside + 2.4)), 1.5 + lines * (0.5 + WINNER_ROW * max(count, 4))
+        )
     )

@@ -36,7 +36,12 @@ CAPTION = (
     "model that always answers `unknown` is at the left: it names nobody, so it has no bias and is drawn on the line. "
     "Categories of which it is not known which answer agrees with a stereotype are left out."
 )
-BIAS, ACCURACY, UNKNOWN, REFUSED = "bias_ambiguous", "accuracy_disambiguated", "unknown_disambiguated", "refused"
+BIAS, ACCURACY, UNKNOWN, REFUSED = (
+    "bias_ambiguous",
+    "accuracy_disambiguated",
+    "unknown_disambiguated",
+    "refused",
+)
 PANEL = 2.6
 """Side of a panel in inches."""
 PANELS_ABREAST = 3
@@ -56,23 +61,35 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = measures.filter(*others, options="").drop_nulls("bias_type")
     points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
     # Of items whose stereotype is not known there is no bias, which is not a bias of 0.
-    asked = rows.filter(pl.col("n") + pl.col("left_out") > 0, measure=BIAS).select("model", "bias_type")
-    points = points.drop_nulls(ACCURACY).join(asked, on=["model", "bias_type"], how="semi", maintain_order="left")
+    asked = rows.filter(pl.col("n") + pl.col("left_out") > 0, measure=BIAS).select(
+        "model", "bias_type"
+    )
+    points = points.drop_nulls(ACCURACY).join(
+        asked, on=["model", "bias_type"], how="semi", maintain_order="left"
+    )
     if points.is_empty():
         return empty_figure(title, "there is no bias with an accuracy in disambiguated contexts")
     names = context.names(points)
     abstained = (
-        pl.col(UNKNOWN).fill_null(0) * (1 - pl.col(REFUSED).fill_null(0)) + pl.col(REFUSED).fill_null(0)
+        pl.col(UNKNOWN).fill_null(0) * (1 - pl.col(REFUSED).fill_null(0))
+        + pl.col(REFUSED).fill_null(0)
     ).alias("abstained")
     drawn = points.with_columns(
-        abstained, pl.col("model").replace_strict(names), bias=pl.col(BIAS).fill_null(0), category="bias_type"
+        abstained,
+        pl.col("model").replace_strict(names),
+        bias=pl.col(BIAS).fill_null(0),
+        category="bias_type",
     )
     categories = drawn["category"].unique(maintain_order=True).to_list()
     drawn = order_by_value(drawn, model=[*names.values()], category=categories)
     across, up = drawn.drop_nulls(f"{ACCURACY} low"), drawn.drop_nulls(f"{BIAS} low")
     columns = min(len(categories), PANELS_ABREAST)
     width = max(7.5, PANEL * columns)
-    height = 1.6 + PANEL * -(-len(categories) // columns) + legend_height([*names.values()], width - SIZES_WIDTH)
+    height = (
+        1.6
+        + PANEL * -(-len(categories) // columns)
+        + legend_height([*names.values()], width - SIZES_WIDTH)
+    )
     return (
         ggplot(drawn, aes(ACCURACY, "bias", color="model"))
         + geom_hline(yintercept=0, color=FAINT)
@@ -85,7 +102,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_y_continuous(limits=(-1, 1))
         + legend_below([*names.values()], width - SIZES_WIDTH, "color")
         + labs(
-            title=title, x="accuracy, disambiguated", y="bias, ambiguous", color="", size="abstained"
+            title=title,
+            x="accuracy, disambiguated",
+            y="bias, ambiguous",
+            color="",
+            size="abstained",
         )
         + biasgrid_theme(width, height)
-    )  # fmt: skip
+    )

@@ -57,8 +57,14 @@ def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `dataset`, `clusters` and `effect`, without cells whose clusters do not differ.
     """
-    indices = design.filter(pl.col("block").is_null(), pl.col("name").is_in(INDICES)).drop_nulls("value")
-    of_clusters = design.drop_nulls("cluster").group_by("model", "dataset").agg(asked=pl.col("cluster").n_unique())
+    indices = design.filter(pl.col("block").is_null(), pl.col("name").is_in(INDICES)).drop_nulls(
+        "value"
+    )
+    of_clusters = (
+        design.drop_nulls("cluster")
+        .group_by("model", "dataset")
+        .agg(asked=pl.col("cluster").n_unique())
+    )
     known = indices.pivot("name", index=["model", "dataset"], values="value")
     if not set(INDICES) <= set(known.columns):
         return pl.DataFrame(schema=EFFECTS)
@@ -80,7 +86,9 @@ def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
-    return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("clusters").cast(pl.Int64).max())
+    return gamma.group_by("model", "dataset", maintain_order=True).agg(
+        pl.col("clusters").cast(pl.Int64).max()
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -98,12 +106,22 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if lines.is_empty():
         return empty_figure(heading, "there are no two clusters that differ")
     names = context.names(lines)
-    titles = [title for name, title in context.titles.items() if name in values_in_order(lines, "dataset")]
-    dots = lines.join(clusters_asked(measures), on=["model", "dataset", "clusters"], how="semi", maintain_order="left")
+    titles = [
+        title for name, title in context.titles.items() if name in values_in_order(lines, "dataset")
+    ]
+    dots = lines.join(
+        clusters_asked(measures),
+        on=["model", "dataset", "clusters"],
+        how="semi",
+        maintain_order="left",
+    )
     labels = list(names.values())
     lines, dots = (
         order_by_value(
-            part.with_columns(pl.col("dataset").replace_strict(context.titles), pl.col("model").replace_strict(names)),
+            part.with_columns(
+                pl.col("dataset").replace_strict(context.titles),
+                pl.col("model").replace_strict(names),
+            ),
             dataset=titles,
             model=labels,
         )
@@ -120,7 +138,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_color_manual(colours)
         + scale_linetype_manual(linetypes)
         + scale_x_continuous(breaks=[2, 4, 7, 10, 15, 20], minor_breaks=[])
-        + scale_y_log10(breaks=BREAKS, labels=lambda shown: [f"{each:g}" for each in shown], minor_breaks=[])
+        + scale_y_log10(
+            breaks=BREAKS, labels=lambda shown: [f"{each:g}" for each in shown], minor_breaks=[]
+        )
         + legend_below(labels, width, "color", "linetype")
         + labs(
             title=heading,
@@ -131,6 +151,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color="model",
             linetype="model",
         )
-        + biasgrid_theme(width, 1.5 + 2.4 * -(-len(titles) // columns) + legend_height(labels, width))
+        + biasgrid_theme(
+            width, 1.5 + 2.4 * -(-len(titles) // columns) + legend_height(labels, width)
+        )
         + theme(legend_key_width=32)
     )

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import aes, element_text, facet_grid, geom_hline, geom_rect, ggplot, labs, scale_fill_manual, theme
+from plotnine import (
+    aes,
+    element_text,
+    facet_grid,
+    geom_hline,
+    geom_rect,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    theme,
+)
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
@@ -46,7 +56,11 @@ def histogram(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     names = dict.fromkeys(("model", "dataset", "about", "role"), pl.String)
     chosen = pl.DataFrame(roles, schema=names, orient="row").unique(maintain_order=True)
     alike = against_zero(measures, context.table("intervals"))
-    tests = single_tests(alike).drop_nulls("p").join(chosen, on=["model", "dataset"], maintain_order="left")
+    tests = (
+        single_tests(alike)
+        .drop_nulls("p")
+        .join(chosen, on=["model", "dataset"], maintain_order="left")
+    )
     place = (pl.col("p") * BINS).floor().clip(upper_bound=BINS - 1).cast(pl.Int64)
     panel = ["model", "about", "role"]
     counts = tests.group_by(*panel, bin=place, maintain_order=True).agg(count=pl.len())
@@ -66,12 +80,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if bars.is_empty():
         return empty_figure(heading, "there are too few clusters for tests of single associations")
     names = context.names(bars)
-    titles = [title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")]
+    titles = [
+        title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")
+    ]
     models = list(names.values())
     bars = bars.with_columns(
         pl.col("dataset").replace_strict(context.titles),
         pl.col("model").replace_strict(names),
-        begin=(pl.col("bin") + GAP + pl.when(role=CONTROL).then((1 - 2 * GAP) / 2).otherwise(0.0)) / BINS,
+        begin=(pl.col("bin") + GAP + pl.when(role=CONTROL).then((1 - 2 * GAP) / 2).otherwise(0.0))
+        / BINS,
     )
     bars = bars.with_columns(end=pl.col("begin") + (1 - 2 * GAP) / 2 / BINS)
     return (

@@ -39,10 +39,21 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(points, aes("value", "pair"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_segment(aes("low", "pair", xend="high", yend="pair"), color=OKABE_ITO[0], size=1.1, na_rm=True)
+        + geom_segment(
+            aes("low", "pair", xend="high", yend="pair"), color=OKABE_ITO[0], size=1.1, na_rm=True
+        )
         + geom_point(color=OKABE_ITO[0], size=2.2)
-        + geom_point(aes("ceiling", "pair"), shape="o", fill="none", color=OKABE_ITO[1], size=2.4, na_rm=True)
-        + geom_point(aes("lower_ceiling", "pair"), shape="o", fill="none", color=OKABE_ITO[1], size=2.4, na_rm=True)
+        + geom_point(
+            aes("ceiling", "pair"), shape="o", fill="none", color=OKABE_ITO[1], size=2.4, na_rm=True
+        )
+        + geom_point(
+            aes("lower_ceiling", "pair"),
+            shape="o",
+            fill="none",
+            color=OKABE_ITO[1],
+            size=2.4,
+            na_rm=True,
+        )
         + scale_x_continuous(limits=(-1, 1))
         + labs(
             title=heading,

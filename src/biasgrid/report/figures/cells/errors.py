@@ -21,7 +21,14 @@ from plotnine.geoms.geom import geom
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasgrid_theme, palette, shapes
+from biasgrid.report.figures.drawing.theme import (
+    FAINT,
+    FROM_ZERO,
+    GAMMA,
+    biasgrid_theme,
+    palette,
+    shapes,
+)
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
@@ -37,7 +44,11 @@ ERROR_PANEL = 2.0
 """Width of a panel in inches."""
 ERROR_ROW = 0.36
 """Height of a model in inches."""
-MEASURE_NAMES = {"mu": "bias intensity μ", "delta": "positional dependence δ", "epsilon": "attribute independence ε"}
+MEASURE_NAMES = {
+    "mu": "bias intensity μ",
+    "delta": "positional dependence δ",
+    "epsilon": "attribute independence ε",
+}
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -53,10 +64,16 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
     facts = context.facts(points)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
-    titles = [title for name, title in context.titles.items() if name in values_in_order(points, "dataset")]
+    titles = [
+        title
+        for name, title in context.titles.items()
+        if name in values_in_order(points, "dataset")
+    ]
     points = points.join(facts, on="model", maintain_order="left")
     points = points.with_columns(pl.col("dataset").replace_strict(context.titles))
-    points = order_by_value(points, dataset=titles, kind=kinds, label=labels, measure=list(MEASURE_NAMES.values()))
+    points = order_by_value(
+        points, dataset=titles, kind=kinds, label=labels, measure=list(MEASURE_NAMES.values())
+    )
     lines = [
         layer
         for name, side in zip(MEASURE_NAMES.values(), (1, 0, -1), strict=True)
@@ -66,7 +83,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
         + lines
         + expand_limits(x=FROM_ZERO)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(ERROR_PANEL))
+        + facet_grid(
+            "kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(ERROR_PANEL)
+        )
         + scale_color_manual(palette(3))
         + scale_shape_manual(shapes(3))
         + labs(
@@ -78,7 +97,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color="",
             shape="",
         )
-        + biasgrid_theme(max(9, 3 + ERROR_PANEL * len(titles)), 2.2 + ERROR_ROW * facts.height + 0.3 * len(kinds))
+        + biasgrid_theme(
+            max(9, 3 + ERROR_PANEL * len(titles)), 2.2 + ERROR_ROW * facts.height + 0.3 * len(kinds)
+        )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
@@ -93,7 +114,9 @@ def of_measure(points: pl.DataFrame, name: str, side: int) -> list[geom]:
     """
     own, place = points.filter(measure=name), position_nudge(y=MEASURE_DODGE * side)
     null_means = own.drop_nulls("null_mean")
-    null_mean = geom_point(aes("null_mean"), null_means, shape="|", size=3, stroke=1, color=FAINT, position=place)
+    null_mean = geom_point(
+        aes("null_mean"), null_means, shape="|", size=3, stroke=1, color=FAINT, position=place
+    )
     marks = geom_point(data=own, fill="none", size=2.2, stroke=0.8, position=place)
     return [
         *([null_mean] if len(null_means) else []),

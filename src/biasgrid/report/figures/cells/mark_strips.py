@@ -49,7 +49,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models, with `marks`.
     """
     title = f"Metrics and their marks: {context.title}"
-    marks = {name: of_metric for of in context.titles for name, of_metric in context.marks.get(of, {}).items()}
+    marks = {
+        name: of_metric
+        for of in context.titles
+        for name, of_metric in context.marks.get(of, {}).items()
+    }
     about_all = [pl.col(key).is_null() for key in MEASURE_KEYS]
     whole = with_marks(measures.filter(*about_all), context.marks)
     rows = whole.filter(pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
@@ -57,24 +61,46 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(title, "there are no metrics with marks and values")
     names = context.names(rows)
     shape = (
-        pl.when(pl.col("mark").str.contains(" to ", literal=True)).then(pl.lit(RANGE)).otherwise("mark").fill_null(NONE)
+        pl.when(pl.col("mark").str.contains(" to ", literal=True))
+        .then(pl.lit(RANGE))
+        .otherwise("mark")
+        .fill_null(NONE)
     )
     rows = rows.select("model", "dataset", "value", "low", "high", metric="measure", mark=shape)
     lines = {model: len(names) - place for place, model in enumerate(names)}
     points = rows.with_columns(line=pl.col("model").replace_strict(lines, return_dtype=pl.Float64))
     placebos = placebo_intervals(whole, marks, points)
-    metrics = {name: strip_title(name, of) for name, of in marks.items() if name in set(rows["metric"])}
+    metrics = {
+        name: strip_title(name, of) for name, of in marks.items() if name in set(rows["metric"])
+    }
     points, placebos = (
-        order_by_value(each.with_columns(pl.col("metric").replace(metrics)), metric=list(metrics.values()))
+        order_by_value(
+            each.with_columns(pl.col("metric").replace(metrics)), metric=list(metrics.values())
+        )
         for each in (points, placebos)
     )
     bands = bands_of(marks, metrics, len(names))
     ranges = points.drop_nulls(["low", "high"])
     return (
         ggplot(points, aes("value", "line"))
-        + geom_rect(aes(xmin="low", xmax="high", ymin="bottom", ymax="top", fill="letter"), bands, inherit_aes=False)
-        + geom_text(aes(x="middle", y="top", label="letter"), bands, size=7, va="top", color=INK, inherit_aes=False)
-        + (geom_segment(aes(x="low", xend="high", yend="line"), ranges, color=INK) if len(ranges) else labs())
+        + geom_rect(
+            aes(xmin="low", xmax="high", ymin="bottom", ymax="top", fill="letter"),
+            bands,
+            inherit_aes=False,
+        )
+        + geom_text(
+            aes(x="middle", y="top", label="letter"),
+            bands,
+            size=7,
+            va="top",
+            color=INK,
+            inherit_aes=False,
+        )
+        + (
+            geom_segment(aes(x="low", xend="high", yend="line"), ranges, color=INK)
+            if len(ranges)
+            else labs()
+        )
         + (placebo_segments(placebos) if len(placebos) else labs())
         + geom_point(aes(shape="mark"), size=2.6, fill="white", color=INK)
         + facet_wrap("metric", ncol=1, scales="free_x")
@@ -87,10 +113,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def placebo_intervals(rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame) -> pl.DataFrame:
+def placebo_intervals(
+    rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame
+) -> pl.DataFrame:
     """Returns the intervals of placebos of metrics that are shown, in lines below those of the metrics."""
     names = {"metric": list(marks), "measure": [of[0].placebo for of in marks.values()]}
-    named = pl.DataFrame(names, schema=dict.fromkeys(names, pl.String)).filter(pl.col("measure") != "")
+    named = pl.DataFrame(names, schema=dict.fromkeys(names, pl.String)).filter(
+        pl.col("measure") != ""
+    )
     own = points.select("model", "dataset", "metric", pl.col("line") - BESIDE)
     ends = rows.filter(options="").select("model", "dataset", "measure", "low", "high").drop_nulls()
     return own.join(named, on="metric").join(ends, on=["model", "dataset", "measure"])
@@ -99,7 +129,11 @@ def placebo_intervals(rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], p
 def placebo_segments(placebos: pl.DataFrame) -> geom_segment:
     """Draws the intervals of placebos."""
     return geom_segment(
-        aes(x="low", xend="high", y="line", yend="line"), placebos, color=INK, linetype="dotted", inherit_aes=False
+        aes(x="low", xend="high", y="line", yend="line"),
+        placebos,
+        color=INK,
+        linetype="dotted",
+        inherit_aes=False,
     )
 
 
@@ -109,7 +143,9 @@ def strip_title(name: str, marks: Sequence[Mark]) -> str:
     return name.replace("_", " ") + (f" ({harm})" if harm else "")
 
 
-def bands_of(marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], models: int) -> pl.DataFrame:
+def bands_of(
+    marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], models: int
+) -> pl.DataFrame:
     """Returns the bands of metrics.
 
     Args:
@@ -126,4 +162,6 @@ def bands_of(marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], mo
         for mark in marks[name]
     ]
     columns = ["metric", "letter", "low", "middle", "high", "bottom", "top"]
-    return order_by_value(pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values()))
+    return order_by_value(
+        pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values())
+    )

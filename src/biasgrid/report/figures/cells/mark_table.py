@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import aes, element_text, facet_grid, geom_text, geom_tile, ggplot, labs, scale_fill_manual, theme
+from plotnine import (
+    aes,
+    element_text,
+    facet_grid,
+    geom_text,
+    geom_tile,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    theme,
+)
 
 from biasgrid.report.figures.cells.mark_strips import BANDS
 from biasgrid.report.figures.drawing.context import FigureContext
@@ -36,9 +46,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks")
     names = context.names(rows)
-    parts = rows.filter(pl.col("section") != OTHERS).group_by("section", "model", maintain_order=True)
+    parts = rows.filter(pl.col("section") != OTHERS).group_by(
+        "section", "model", maintain_order=True
+    )
     originals = {section.name for section in context.sections.values() if section.original}
-    of_sections = [(*keys, ALL, *range_of_section(part, keys[0] in originals)) for keys, part in parts]
+    of_sections = [
+        (*keys, ALL, *range_of_section(part, keys[0] in originals)) for keys, part in parts
+    ]
     columns = ["section", "model", "line", "text", "worst"]
     whole = pl.DataFrame(of_sections, schema=dict.fromkeys(columns, pl.String), orient="row")
     table = pl.concat([rows.select(columns), whole]).with_columns(
@@ -53,8 +67,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + facet_grid(rows="section", scales="free_y", space="free_y")
         + scale_fill_manual({**BANDS, NOTHING: NOT_ASKED}, guide=None)
         + labs(title=title, x="", y="")
-        + biasgrid_theme(4.5 + 0.9 * len(names), 1.2 + 0.28 * (len(lines) + rows["section"].n_unique()))
-        + theme(strip_text_y=element_text(angle=0, ha="left"), axis_text_x=element_text(rotation=30, ha="right"))
+        + biasgrid_theme(
+            4.5 + 0.9 * len(names), 1.2 + 0.28 * (len(lines) + rows["section"].n_unique())
+        )
+        + theme(
+            strip_text_y=element_text(angle=0, ha="left"),
+            axis_text_x=element_text(rotation=30, ha="right"),
+        )
     )
 
 

@@ -28,7 +28,10 @@ CAPTION = (
     "Models that were asked about different lists, or scored differently, are ranked separately, in colours of their "
     "own."
 )
-RANKED_MEASURES = {"share_mu_corrected": "mu of shares corrected for noise", "share_strength": "strength"}
+RANKED_MEASURES = {
+    "share_mu_corrected": "mu of shares corrected for noise",
+    "share_strength": "strength",
+}
 RANK_PANEL = 2.3
 """Width of a panel in inches."""
 RANK_ROW = 0.24
@@ -43,11 +46,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of datasets and models, and the ranks.
     """
     heading = "Ranks of models, 1 = most biased"
-    ranks = context.table("ranks").filter(pl.col("measure").is_in(list(RANKED_MEASURES)), pl.col("bias_type").is_null())
+    ranks = context.table("ranks").filter(
+        pl.col("measure").is_in(list(RANKED_MEASURES)), pl.col("bias_type").is_null()
+    )
     if not (ranks["models"] > 1).any():
         return empty_figure(heading, "no two models of a dataset may be compared")
     names = context.names(ranks)
-    titles = [title for name, title in context.titles.items() if name in values_in_order(ranks, "dataset")]
+    titles = [
+        title for name, title in context.titles.items() if name in values_in_order(ranks, "dataset")
+    ]
     together = pl.format("ranked together {}", pl.col("set") + 1)
     colours = values_in_order(ranks.sort("set").select(set=together), "set")
     rows = ranks.select(
@@ -60,7 +67,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         together=together,
     )
     shown = [*names.values()][::-1]
-    points = order_by_value(rows, dataset=titles, measure=[*RANKED_MEASURES.values()], model=shown, together=colours)
+    points = order_by_value(
+        rows, dataset=titles, measure=[*RANKED_MEASURES.values()], model=shown, together=colours
+    )
     level = f"{100 * context.level:g} %"
     return (
         ggplot(points, aes("rank", "model", color="together"))
@@ -68,7 +77,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_point(size=2.2)
         + facet_grid("measure", "dataset", labeller=in_lines(RANK_PANEL))
         + scale_color_manual(values=palette(len(colours)))
-        + scale_x_continuous(breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[])
+        + scale_x_continuous(
+            breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[]
+        )
         + labs(
             title=heading,
             subtitle=f"bars: {level} intervals of all ranks of a panel at once; a full bar is told from no other model",
@@ -76,6 +87,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + RANK_PANEL * len(titles)), max(3, 1.8 + 2 * RANK_ROW * len(shown)))
-        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_position="bottom" if len(colours) > 1 else "none")
+        + biasgrid_theme(
+            max(8.5, 2.5 + RANK_PANEL * len(titles)), max(3, 1.8 + 2 * RANK_ROW * len(shown))
+        )
+        + theme(
+            strip_text_y=element_text(angle=0, ha="left"),
+            legend_position="bottom" if len(colours) > 1 else "none",
+        )
     )

@@ -61,9 +61,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     types = sorted({*points["bias_type"].drop_nulls()})
     order = [*types, *([ALL_TYPES] if points["bias_type"].null_count() else [])]
     place = {kind: -number for number, kind in enumerate(order)}
-    across = {model: ((len(names) - 1) / 2 - number) * 0.7 / len(names) for number, model in enumerate(names)}
+    across = {
+        model: ((len(names) - 1) / 2 - number) * 0.7 / len(names)
+        for number, model in enumerate(names)
+    }
     row = pl.col("bias_type").fill_null(ALL_TYPES).replace_strict(place, return_dtype=pl.Float64)
-    points = points.with_columns(y=row + pl.col("model").replace_strict(across, return_dtype=pl.Float64))
+    points = points.with_columns(
+        y=row + pl.col("model").replace_strict(across, return_dtype=pl.Float64)
+    )
     drawn = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=labels)
     factors = " and ".join(sorted({*drawn.drop_nulls("low")["generalises_to"]}))
     what = "stereotype score, mean over target terms" if name == SCORE else "share of pairs"
@@ -73,7 +78,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_vline(xintercept=FAIR, color=FAINT)
         + interval_lines(drawn, "y")
         + geom_point(aes(shape="model"), size=2)
-        + scale_y_continuous(breaks=[*place.values()], labels=order, minor_breaks=[], expand=(0, 0.6))
+        + scale_y_continuous(
+            breaks=[*place.values()], labels=order, minor_breaks=[], expand=(0, 0.6)
+        )
         + scale_x_continuous(limits=(0, 1))
         + scale_color_manual(palette(len(names)))
         + scale_shape_manual(shapes(len(names)))

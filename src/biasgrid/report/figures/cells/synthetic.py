@@ -73,22 +73,43 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left")
     of_kind = pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
     pairs = drawn(pairs).with_columns(
-        panel=pl.when(pl.col("of").is_null()).then(of_kind).otherwise(pl.format("{}: {}", of_kind, "of"))
+        panel=pl.when(pl.col("of").is_null())
+        .then(of_kind)
+        .otherwise(pl.format("{}: {}", of_kind, "of"))
     )
     panels, strengths = values_in_order(pairs, "panel"), values_in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
-    corner = pl.min("synthetic"), pl.max_horizontal(pl.max("synthetic", "measured", "high")).alias("measured")
-    texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
+    corner = (
+        pl.min("synthetic"),
+        pl.max_horizontal(pl.max("synthetic", "measured", "high")).alias("measured"),
+    )
+    texts = panel_texts(pairs).join(
+        pairs.group_by("panel").agg(corner), on="panel", maintain_order="left"
+    )
     known = order_by_value(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
     upright = aes("synthetic", "low", xend="synthetic", yend="high", color="strength")
     intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
     return (
-        ggplot(order_by_value(pairs, panel=panels, strength=strengths), aes("synthetic", "measured"))
+        ggplot(
+            order_by_value(pairs, panel=panels, strength=strengths), aes("synthetic", "measured")
+        )
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
         + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
-        + geom_text(aes(label="text"), order_by_value(texts, panel=panels), ha="left", va="top", size=8, color=INK)
-        + facet_wrap("panel", ncol=PANEL_COLUMNS, scales="free", labeller=in_lines(FIGURE_WIDTH / PANEL_COLUMNS - 0.5))
+        + geom_text(
+            aes(label="text"),
+            order_by_value(texts, panel=panels),
+            ha="left",
+            va="top",
+            size=8,
+            color=INK,
+        )
+        + facet_wrap(
+            "panel",
+            ncol=PANEL_COLUMNS,
+            scales="free",
+            labeller=in_lines(FIGURE_WIDTH / PANEL_COLUMNS - 0.5),
+        )
         + scale_color_manual(palette(len(strengths)))
         + scale_shape_manual(shapes(len(strengths)))
         + labs(

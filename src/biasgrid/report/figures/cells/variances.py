@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import aes, element_text, facet_grid, geom_segment, ggplot, labs, scale_color_manual, theme
+from plotnine import (
+    aes,
+    element_text,
+    facet_grid,
+    geom_segment,
+    ggplot,
+    labs,
+    scale_color_manual,
+    theme,
+)
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
@@ -43,9 +52,15 @@ def variance_shares(design: pl.DataFrame) -> pl.DataFrame:
     known = design.filter(pl.col("name").is_in(list(VARIANCE_COLOURS))).with_columns(
         pl.col("value").clip(lower_bound=0)
     )
-    sums = known.group_by("model", "dataset", "name", maintain_order=True).agg(pl.col("value").sum())
+    sums = known.group_by("model", "dataset", "name", maintain_order=True).agg(
+        pl.col("value").sum()
+    )
     whole = pl.col("value").sum().over("model", "dataset")
-    return sums.with_columns(share=pl.when(whole > 0).then(pl.col("value") / whole)).drop("value").drop_nulls("share")
+    return (
+        sums.with_columns(share=pl.when(whole > 0).then(pl.col("value") / whole))
+        .drop("value")
+        .drop_nulls("share")
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -61,10 +76,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if bars.is_empty():
-        return empty_figure(heading, "there are too few clusters, subjects or attributes to tell sources apart")
+        return empty_figure(
+            heading, "there are too few clusters, subjects or attributes to tell sources apart"
+        )
     facts = context.facts(bars)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
-    titles = [title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")]
+    titles = [
+        title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")
+    ]
     bars = bars.join(facts, on="model", maintain_order="left")
     bars = bars.with_columns(pl.col("dataset").replace_strict(context.titles))
     sources = [name for name in VARIANCE_COLOURS if name in values_in_order(bars, "name")]
@@ -76,7 +95,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(bars, aes("begin", "label", xend="end", yend="label", color="name"))
         + geom_segment(size=4.5)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(VARIANCE_PANEL))
+        + facet_grid(
+            "kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(VARIANCE_PANEL)
+        )
         + scale_color_manual([VARIANCE_COLOURS[name] for name in sources])
         + labs(
             title=heading,
@@ -85,6 +106,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + VARIANCE_PANEL * len(titles)), 2 + 0.24 * facts.height + 0.3 * len(kinds))
+        + biasgrid_theme(
+            max(8.5, 2.5 + VARIANCE_PANEL * len(titles)), 2 + 0.24 * facts.height + 0.3 * len(kinds)
+        )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

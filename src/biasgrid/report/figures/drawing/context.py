@@ -87,8 +87,12 @@ class FigureContext:
             measured: a table with the column `model`.
         """
         present = set(measured["model"])
-        rows = [(name, fact.kind, fact.label) for name, fact in self.models.items() if name in present]
-        return pl.DataFrame(rows, schema=dict.fromkeys(("model", "kind", "label"), pl.String), orient="row")
+        rows = [
+            (name, fact.kind, fact.label) for name, fact in self.models.items() if name in present
+        ]
+        return pl.DataFrame(
+            rows, schema=dict.fromkeys(("model", "kind", "label"), pl.String), orient="row"
+        )
 
     def names(self, measured: pl.DataFrame) -> dict[str, str]:
         """Returns what a figure calls the models that are measured: their labels, with the kind where two are the same.
@@ -114,7 +118,8 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
     withheld = flagged.select("model", "dataset").unique(maintain_order=True)
     shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
     note = textwrap.fill(
-        f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.", LINE_CHARACTERS
+        f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.",
+        LINE_CHARACTERS,
     )
     if shown.is_empty():
         return empty_figure(context.title, note)
@@ -126,4 +131,7 @@ def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:
     """Names cells by their models, and where a figure is about several datasets by these too."""
     names = context.names(cells)
     several = len(context.titles) > 1
-    return [f"{names[model]} on {context.titles[of]}" if several else names[model] for model, of in cells.iter_rows()]
+    return [
+        f"{names[model]} on {context.titles[of]}" if several else names[model]
+        for model, of in cells.iter_rows()
+    ]

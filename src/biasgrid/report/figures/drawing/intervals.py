@@ -33,7 +33,13 @@ from biasgrid.report.figures.drawing.layout import (
     order_by_value,
     shorten_all,
 )
-from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
+from biasgrid.report.figures.drawing.theme import (
+    CHARACTER,
+    FAINT,
+    FROM_ZERO,
+    OKABE_ITO,
+    biasgrid_theme,
+)
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
@@ -78,7 +84,9 @@ def cluster_count_text(rows: pl.DataFrame) -> str:
     return f"{number} cluster{'' if most == 1 else 's'}"
 
 
-def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "high", **look: object) -> list[geom]:
+def interval_lines(
+    rows: pl.DataFrame, y: str, low: str = "low", high: str = "high", **look: object
+) -> list[geom]:
     """Returns the layer of horizontal intervals; no layer where there are none.
 
     Args:
@@ -89,7 +97,11 @@ def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "hi
         look: further aesthetics of the lines, such as `color`.
     """
     known = rows.drop_nulls([low, high])
-    return [] if known.is_empty() else [geom_segment(aes(low, y, xend=high, yend=y), known, **({"size": THIN} | look))]
+    return (
+        []
+        if known.is_empty()
+        else [geom_segment(aes(low, y, xend=high, yend=y), known, **({"size": THIN} | look))]
+    )
 
 
 class ModelPanels(NamedTuple):
@@ -136,7 +148,10 @@ def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str
 
 
 def draw_beside_null(
-    rows: pl.DataFrame, context: FigureContext, order: Sequence[str], words: Mapping[str, str | None]
+    rows: pl.DataFrame,
+    context: FigureContext,
+    order: Sequence[str],
+    words: Mapping[str, str | None],
 ) -> ggplot:
     """Draws a number of each pair: a panel per model, a row per pair.
 
@@ -172,7 +187,10 @@ def draw_beside_null(
             x=words["x"],
             y="pair of groups",
         )
-        + biasgrid_theme(max(7.5, panels.width), 1.6 + panels.lines * (0.45 + PAIR_ROW * max(len(panels.shown), 3)))
+        + biasgrid_theme(
+            max(7.5, panels.width),
+            1.6 + panels.lines * (0.45 + PAIR_ROW * max(len(panels.shown), 3)),
+        )
         + theme(plot_title_position="plot")
     )
 
@@ -189,18 +207,29 @@ def draw_bias_corrected(
         title: what the figure calls it.
         symbol: its symbol.
     """
-    cells = select_rows(measures, measure, intervals=True).select("dataset", "model", "value", "null_mean")
+    cells = select_rows(measures, measure, intervals=True).select(
+        "dataset", "model", "value", "null_mean"
+    )
     corrected = select_rows(measures, f"{measure}_corrected", intervals=True)
     beyond = corrected.select("dataset", "model", "low", "high", "clusters", corrected="value")
     facts = context.facts(cells)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
-    titles = [name for key, name in context.titles.items() if key in values_in_order(cells, "dataset")]
+    titles = [
+        name for key, name in context.titles.items() if key in values_in_order(cells, "dataset")
+    ]
     rows = cells.join(beyond, on=["dataset", "model"], how="left", maintain_order="left")
     rows = rows.join(facts, on="model", maintain_order="left")
     rows = rows.with_columns(pl.col("dataset").replace_strict(context.titles), zero=pl.lit(0.0))
     rows = order_by_value(rows, dataset=titles, kind=kinds, label=labels)
     known, null_means = rows.drop_nulls("corrected"), rows.drop_nulls("null_mean")
-    bars = [geom_segment(aes("zero", "label", xend="null_mean", yend="label"), null_means, size=3.2, color="#D5D5D5")]
+    bars = [
+        geom_segment(
+            aes("zero", "label", xend="null_mean", yend="label"),
+            null_means,
+            size=3.2,
+            color="#D5D5D5",
+        )
+    ]
     dots = [geom_point(aes("corrected"), known, size=1.8, color=OKABE_ITO[0])]
     return (
         ggplot(rows, aes("value", "label"))
@@ -209,7 +238,9 @@ def draw_bias_corrected(
         + interval_lines(rows, "label", color=OKABE_ITO[0], size=0.8)
         + (dots if len(known) else [])
         + expand_limits(x=FROM_ZERO)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL))
+        + facet_grid(
+            "kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL)
+        )
         + labs(
             title=title,
             subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond "
@@ -217,12 +248,17 @@ def draw_bias_corrected(
             x=symbol,
             y="model",
         )
-        + biasgrid_theme(max(8.5, 2.5 + CELL_PANEL * len(titles)), 1.6 + MODEL_ROW * facts.height + 0.3 * len(kinds))
+        + biasgrid_theme(
+            max(8.5, 2.5 + CELL_PANEL * len(titles)),
+            1.6 + MODEL_ROW * facts.height + 0.3 * len(kinds),
+        )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
 
-def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str]) -> pl.DataFrame:
+def signed_rows(
+    measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str]
+) -> pl.DataFrame:
     """Picks numbers with their intervals over clusters, items or prompts, and over all factors.
 
     Args:
@@ -236,23 +272,35 @@ def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, ke
         whether it is significant over what it is a claim about.
     """
     cells = measures.select("model", "dataset").unique()
-    others = context.table("intervals").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    others = context.table("intervals").join(
+        cells, on=["model", "dataset"], how="semi", maintain_order="left"
+    )
     claims = measures.select(others.columns).with_columns(is_claim=pl.lit(value=True))
     known = pl.concat([claims, others.with_columns(is_claim=pl.lit(value=False))])
     # What stands beside a control has a row against 0 over the same factors.
     known = known.unique(["model", *ROW, "generalises_to"], keep="first", maintain_order=True)
-    chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
+    chosen = known.filter(
+        pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure
+    )
     names = ["model", *keys]
     of_one, over_all = is_over_first_factor(), pl.col("generalises_to").str.contains(" x ")
     own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
     # With prompt formats there are several: what a number is a claim about stands first.
-    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high").unique(names, maintain_order=True)
-    claimed = chosen.filter("is_claim").select(*names, found=is_significant().fill_null(value=False))
+    of_all = (
+        chosen.filter(over_all)
+        .select(*names, low_all="low", high_all="high")
+        .unique(names, maintain_order=True)
+    )
+    claimed = chosen.filter("is_claim").select(
+        *names, found=is_significant().fill_null(value=False)
+    )
     joined = own.join(of_all, on=names, how="left", maintain_order="left")
     return joined.join(claimed, on=names, how="left", maintain_order="left")
 
 
-def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]) -> ggplot:
+def draw_differences(
+    rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]
+) -> ggplot:
     """Draws signed numbers: a panel per model, a row per name, in the order of their means over models.
 
     Args:
@@ -260,7 +308,9 @@ def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[
         context: the facts of dataset and models.
         words: `title`, `x`, `y` and `many`, what the rows are.
     """
-    order = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()
+    order = (
+        means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()
+    )
     panels = model_panels(rows, context, order)
     points = panels.points
     return (
@@ -279,5 +329,8 @@ def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[
             x=words["x"],
             y=words["y"],
         )
-        + biasgrid_theme(max(9, panels.width), 1.5 + panels.lines * (0.45 + DIFFERENCE_ROW * max(len(panels.shown), 4)))
+        + biasgrid_theme(
+            max(9, panels.width),
+            1.5 + panels.lines * (0.45 + DIFFERENCE_ROW * max(len(panels.shown), 4)),
+        )
     )

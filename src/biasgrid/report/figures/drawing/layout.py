@@ -27,7 +27,9 @@ Ordered = TypeVar("Ordered")
 
 def order_by_value(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
     """Gives columns the order in which plots show their values: first value first."""
-    return frame.with_columns(pl.col(column).cast(pl.Enum(list(order))) for column, order in orders.items())
+    return frame.with_columns(
+        pl.col(column).cast(pl.Enum(list(order))) for column, order in orders.items()
+    )
 
 
 def both_ends(order: Sequence[Ordered], most: int = MOST_FIGURE_ROWS) -> list[Ordered]:
@@ -50,10 +52,16 @@ def most_rows(lines: int) -> int:
 
 def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
     """Returns how many items `both_ends` has left out, as an addition to a subtitle; empty if none."""
-    return f"; {len(order) - len(shown)} {what} in the middle are left out" if len(shown) < len(order) else ""
+    return (
+        f"; {len(order) - len(shown)} {what} in the middle are left out"
+        if len(shown) < len(order)
+        else ""
+    )
 
 
-def readable_groups(order: Mapping[str, list[str]], most: int = MOST_GROUPS) -> dict[str, list[str]]:
+def readable_groups(
+    order: Mapping[str, list[str]], most: int = MOST_GROUPS
+) -> dict[str, list[str]]:
     """Returns of each bias type the groups at both ends of its order, at most `most`; all where there are no more."""
     return {bias_type: both_ends(groups, most) for bias_type, groups in order.items()}
 

@@ -116,7 +116,10 @@ def line_looks(count: int) -> list[tuple[str, LineType]]:
 
     Lines are thin, so more shades of colours would be hard to tell apart.
     """
-    return [(OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)]) for place in range(count)]
+    return [
+        (OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)])
+        for place in range(count)
+    ]
 
 
 def colour_limit(values: pl.Series) -> float:
@@ -172,16 +175,26 @@ class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine na
     """
 
     @staticmethod
-    def draw_group(data: Any, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]) -> None:
+    def draw_group(
+        data: Any, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]
+    ) -> None:
         """Draws the dots of a panel."""
         places, (low, high) = coord.transform(data, panel_params), panel_params.x.range
-        for (color, alpha, size), dots in places.groupby(["color", "alpha", "size"], sort=False, observed=True):
+        for (color, alpha, size), dots in places.groupby(
+            ["color", "alpha", "size"], sort=False, observed=True
+        ):
             ends = np.repeat(dots[["x", "y"]].to_numpy(dtype=float), 2, axis=0)
             ends[1::2, 0] += DOT_LENGTH * (high - low)
             strokes = StrokePath(ends, np.tile([StrokePath.MOVETO, StrokePath.LINETO], len(dots)))
             strokes.should_simplify = False
             width, ink = size * DOT_DIAMETER, to_rgba(color, alpha)
-            look = {"fill": False, "edgecolor": ink, "linewidth": width, "capstyle": "round", "snap": False}
+            look = {
+                "fill": False,
+                "edgecolor": ink,
+                "linewidth": width,
+                "capstyle": "round",
+                "snap": False,
+            }
             ax.add_artist(PathPatch(strokes, zorder=params["zorder"], **look))
 
 

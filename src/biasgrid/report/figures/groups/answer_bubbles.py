@@ -86,13 +86,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     heading, rows = f"Answers to statements: {context.title}", class_rows(measures)
     if rows.is_empty():
         return empty_figure(heading, "there are no answers")
-    names = {model: "\n".join(wrap(name, NAME_WIDTH)) for model, name in context.names(rows).items()}
+    names = {
+        model: "\n".join(wrap(name, NAME_WIDTH)) for model, name in context.names(rows).items()
+    }
     order = {
-        key: values_in_order(rows.filter(bias_type=key), "group") for key in sorted(values_in_order(rows, "bias_type"))
+        key: values_in_order(rows.filter(bias_type=key), "group")
+        for key in sorted(values_in_order(rows, "bias_type"))
     }
     shown = readable_groups(order)
     chosen = pl.DataFrame(
-        [(key, group) for key, groups in shown.items() for group in groups], schema=["bias_type", "group"], orient="row"
+        [(key, group) for key, groups in shown.items() for group in groups],
+        schema=["bias_type", "group"],
+        orient="row",
     )
     points = rows.join(chosen, on=["bias_type", "group"], how="semi", maintain_order="left")
     block = pl.format("{}: {}", "bias_type", "what")
@@ -101,12 +106,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     blocks = [f"{key}: {what}" for key in order for what in (SURE, CONTRADICTING)]
     present = [name for name in blocks if name in set(points["block"])]
     kinds = [kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])]
-    points = order_by_value(points, block=present, model=list(names.values()), group=groups[::-1], kind=kinds)
+    points = order_by_value(
+        points, block=present, model=list(names.values()), group=groups[::-1], kind=kinds
+    )
     lines = points.unique(["block", "group"]).height
     width = max(SMALLEST, min(2.4, WIDEST / len(names)))
     return (
         ggplot(points, aes("value", "group", fill="kind", size="n"))
-        + [layer for _, kind, side in BUBBLE_MEASURES.values() for layer in layers_of(points.filter(kind=kind), side)]
+        + [
+            layer
+            for _, kind, side in BUBBLE_MEASURES.values()
+            for layer in layers_of(points.filter(kind=kind), side)
+        ]
         + facet_grid("block", "model", scales="free_y", space="free_y")
         + scale_x_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + scale_fill_manual(BUBBLE_LOOKS, limits=kinds)
@@ -121,7 +132,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             fill="",
             size="answers or pairs",
         )
-        + biasgrid_theme(max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(present))
+        + biasgrid_theme(
+            max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(present)
+        )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
@@ -134,5 +147,9 @@ def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
         side: 1 where they stand above the middle of their rows, -1 where below.
     """
     place = position_nudge(y=BUBBLE_DODGE * side)
-    bubbles = [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)] if len(points) else []
+    bubbles = (
+        [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)]
+        if len(points)
+        else []
+    )
     return bubbles + interval_lines(points, "group", color=INK, position=place)

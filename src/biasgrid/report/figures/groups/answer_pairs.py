@@ -39,7 +39,9 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     own = measures.filter(options=similarity)
     own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
     alike = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
-    both = own.filter(measure="similarity_corrected").join(alike, on=PAIR_COLUMNS, maintain_order="left")
+    both = own.filter(measure="similarity_corrected").join(
+        alike, on=PAIR_COLUMNS, maintain_order="left"
+    )
     null_mean = pl.col("similarity") + pl.col("value")
     return both.select(
         *PAIR_COLUMNS,
@@ -63,9 +65,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading, rows = f"Answers for two groups: {context.title}", answer_pair_rows(measures)
     if rows.is_empty():
-        return empty_figure(heading, "no text has two answers that can be compared, so there is no noise floor")
+        return empty_figure(
+            heading, "no text has two answers that can be compared, so there is no noise floor"
+        )
     rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
-    order = means_by(rows, ["name"], "corrected").sort("corrected", "name", descending=[True, False])["name"].to_list()
+    order = (
+        means_by(rows, ["name"], "corrected")
+        .sort("corrected", "name", descending=[True, False])["name"]
+        .to_list()
+    )
     score = rows["score"][0]
     words = {
         "title": heading,

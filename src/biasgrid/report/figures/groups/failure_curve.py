@@ -44,7 +44,10 @@ CAPTION = (
     "models. Lines join the thresholds in the tables; bands, or vertical lines if there are many models, are "
     "intervals over other templates."
 )
-DIFFERENCE_NAMES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
+DIFFERENCE_NAMES = {
+    "mean": "mean difference of two groups",
+    "largest": "largest difference of two groups",
+}
 MOST_BANDS = 4
 """Bands of more models would hide each other."""
 DODGE = 0.008
@@ -66,10 +69,16 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
     """
     silent = [] if "clusters" in measures.columns else [pl.lit(None, pl.Int64).alias("clusters")]
     rates = (
-        measures.with_columns(silent).filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
+        measures.with_columns(silent)
+        .filter(pl.col("template").is_null(), measure="failure_rate")
+        .drop_nulls("value")
     )
-    named = [{"options": options, **options_of(options)} for options in values_in_order(rates, "options")]
-    read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
+    named = [
+        {"options": options, **options_of(options)} for options in values_in_order(rates, "options")
+    ]
+    read = pl.DataFrame(
+        named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String)
+    )
     columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
     return (
         rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
@@ -81,11 +90,15 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
 def last_threshold(rates: pl.DataFrame, configured: float) -> float:
     """Returns where the axis of thresholds may end: no case fails from there on, and the configured one is in sight."""
     failing = rates.filter(pl.col("value") > 0)["threshold"]
-    beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))["threshold"].min()
+    beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))[
+        "threshold"
+    ].min()
     return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
 
 
-def curve_intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float) -> list[geom]:
+def curve_intervals(
+    lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float
+) -> list[geom]:
     """Returns the layer of intervals: of few models bands, of many, whose bands would hide each other, upright lines.
 
     Args:
@@ -97,12 +110,22 @@ def curve_intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float
     known = lines.drop_nulls(["low", "high"])
     if len(models) <= MOST_BANDS:
         band = aes("threshold", ymin="low", ymax="high", fill="model")
-        return [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)] if len(known) else []
+        return (
+            [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)]
+            if len(known)
+            else []
+        )
     known = known.filter((pl.col("threshold") - threshold).abs() < SAME_THRESHOLD)
     beside = {model: threshold + DODGE * end * (place + 1) for place, model in enumerate(models)}
-    known = known.with_columns(beside=pl.col("model").cast(pl.String).replace_strict(beside, return_dtype=pl.Float64))
+    known = known.with_columns(
+        beside=pl.col("model").cast(pl.String).replace_strict(beside, return_dtype=pl.Float64)
+    )
     upright = aes("beside", "low", xend="beside", yend="high")
-    return [geom_segment(upright, known, size=0.6, linetype="solid", show_legend=False)] if len(known) else []
+    return (
+        [geom_segment(upright, known, size=0.6, linetype="solid", show_legend=False)]
+        if len(known)
+        else []
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -120,15 +143,24 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         raise ValueError(f"{context.title} has no failure threshold")
     if rates.is_empty():
         return empty_figure(heading, "no case has two groups to compare")
-    names, bias_types = context.names(rates), values_in_order(measures.drop_nulls("bias_type"), "bias_type")
+    names, bias_types = (
+        context.names(rates),
+        values_in_order(measures.drop_nulls("bias_type"), "bias_type"),
+    )
     labels = list(names.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(
         pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCE_NAMES)
     )
-    lines = order_by_value(lines, model=labels, difference=list(DIFFERENCE_NAMES.values()), bias_type=bias_types)
+    lines = order_by_value(
+        lines, model=labels, difference=list(DIFFERENCE_NAMES.values()), bias_type=bias_types
+    )
     end = last_threshold(rates, context.threshold)
-    drawn = "bands" if len(labels) <= MOST_BANDS else "upright lines, right of the configured one, in the order below"
+    drawn = (
+        "bands"
+        if len(labels) <= MOST_BANDS
+        else "upright lines, right of the configured one, in the order below"
+    )
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
@@ -149,7 +181,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color="model",
             linetype="model",
         )
-        + biasgrid_theme(CURVE_WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, CURVE_WIDTH))
+        + biasgrid_theme(
+            CURVE_WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, CURVE_WIDTH)
+        )
         # A key is wide enough for the longest dash and the gap after it.
         + theme(strip_text_y=element_text(angle=0, ha="left"), legend_key_width=32)
     )

@@ -29,7 +29,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = signed_rows(measures, context, "difference", ["bias_type", "group", "other"])
     rows = rows.drop_nulls("value")
     if rows.is_empty():
-        return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")
+        return empty_figure(
+            f"Differences of groups: {context.title}", "no two groups can be compared"
+        )
     words = {
         "title": "Differences of groups",
         "x": "difference: positive = the first group scores higher",

@@ -54,7 +54,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if pairs.is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
     rows = with_names(pairs).with_columns(found=pl.lit(value=True))
-    order = values_in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
+    order = values_in_order(
+        means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name"
+    )
     words = {
         "title": heading,
         "subtitle": "dot: distance of two groups; grey: of groups whose terms are assigned at random (noise floor)",

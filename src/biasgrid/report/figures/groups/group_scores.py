@@ -51,7 +51,9 @@ HIGHEST_FIGURE = 24
 """Inches of all groups together; where models and groups are too many for it their marks may overlap."""
 
 
-def place_rows(scores: pl.DataFrame, shown: Mapping[str, list[str]], models: list[str]) -> pl.DataFrame:
+def place_rows(
+    scores: pl.DataFrame, shown: Mapping[str, list[str]], models: list[str]
+) -> pl.DataFrame:
     """Adds where marks stand: `row`, one for each bias type and group, and `y`, in which models are side by side.
 
     Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias types.
@@ -62,10 +64,14 @@ def place_rows(scores: pl.DataFrame, shown: Mapping[str, list[str]], models: lis
         models: the models, in order.
     """
     keys = [(bias_type, group) for bias_type, groups in shown.items() for group in groups]
-    rows = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row").with_columns(row=-pl.int_range(pl.len()))
+    rows = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row").with_columns(
+        row=-pl.int_range(pl.len())
+    )
     place = pl.col("model").replace_strict({model: place for place, model in enumerate(models)})
     offset = ((len(models) - 1) / 2 - place) * 0.75 / len(models)
-    return scores.join(rows, on=["bias_type", "group"], maintain_order="left").with_columns(y=pl.col("row") + offset)
+    return scores.join(rows, on=["bias_type", "group"], maintain_order="left").with_columns(
+        y=pl.col("row") + offset
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -93,7 +99,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_point(aes(shape="model"), size=1.8, fill="none", stroke=0.7)
         + facet_grid("bias_type", scales="free_y", space="free_y")
         + scale_y_continuous(
-            breaks=rows["row"].to_list(), labels=rows["group"].to_list(), minor_breaks=[], expand=(0, 0.5)
+            breaks=rows["row"].to_list(),
+            labels=rows["group"].to_list(),
+            minor_breaks=[],
+            expand=(0, 0.5),
         )
         + scale_color_manual(palette(len(names)))
         + scale_shape_manual(shapes(len(names)))
@@ -108,7 +117,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             shape="model",
         )
         + biasgrid_theme(
-            SCORES_WIDTH, 1.8 + row_height * rows.height + 0.15 * len(order) + legend_height(labels, SCORES_WIDTH)
+            SCORES_WIDTH,
+            1.8
+            + row_height * rows.height
+            + 0.15 * len(order)
+            + legend_height(labels, SCORES_WIDTH),
         )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

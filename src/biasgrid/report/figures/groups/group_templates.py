@@ -72,10 +72,16 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    heading, distances = f"Templates that set groups apart: {context.title}", template_distances(measures)
+    heading, distances = (
+        f"Templates that set groups apart: {context.title}",
+        template_distances(measures),
+    )
     if distances["value"].drop_nulls().is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
-    names, bias_types = context.names(distances), values_in_order(measures.drop_nulls("bias_type"), "bias_type")
+    names, bias_types = (
+        context.names(distances),
+        values_in_order(measures.drop_nulls("bias_type"), "bias_type"),
+    )
     order = values_in_order(distances, "template")
     labels = list(names.values())
     # A panel is as wide as its columns, but no narrower than its title.
@@ -101,11 +107,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + labs(
             title=heading,
             subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; "
-            "the template with the largest mean is at the top" + omitted_text(order, shown, "templates"),
+            "the template with the largest mean is at the top"
+            + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
             fill="distance",
         )
-        + heat_map_theme(max(7.5, 1 + left + columns * panel), 1.6 + below + lines * (CELL_SIDE * len(shown) + 0.35))
+        + heat_map_theme(
+            max(7.5, 1 + left + columns * panel),
+            1.6 + below + lines * (CELL_SIDE * len(shown) + 0.35),
+        )
         + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
