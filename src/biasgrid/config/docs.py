@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from biasgrid.base.sections import Model, Name
+from biasgrid.base.sections import Model, Name, Section
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection
@@ -48,8 +48,23 @@ def config_schema() -> dict[str, Any]:
     """Returns the config's JSON schema, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **whole_config().model_json_schema(),
+        **section_schema(whole_config()),
     }
+
+
+def section_schema(section: type[Section]) -> dict[str, Any]:
+    """Returns the JSON schema of a section; each paragraph of a description is one line."""
+    schema = section.model_json_schema()
+    for described in (schema, *schema.get("$defs", {}).values()):
+        if "description" in described:
+            paragraphs = described["description"].split("\n\n")
+            described["description"] = "\n\n".join(map(joined_lines, paragraphs))
+    return schema
+
+
+def joined_lines(paragraph: str) -> str:
+    """Returns the lines of a paragraph as one."""
+    return " ".join(paragraph.split("\n"))
 
 
 def key_tables() -> str:
@@ -57,9 +72,10 @@ def key_tables() -> str:
 
     Keys that several sections share have a table of their own, to which the others refer.
     """
-    schema = whole_config().model_json_schema()
+    schema = section_schema(whole_config())
     common = {
-        each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)
+        section.__name__: section_schema(section)
+        for section in (ServerSettings, DatasetSection, Model)
     }
     sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
     return "\n".join(
