@@ -1,9 +1,10 @@
-"""The data path of full cells, and what reading and writing alone take; with another checkout both take turns.
+"""The data path of full cells, and what reading and writing alone take; with another checkout both
+take turns.
 
     python benchmarks/before_after.py [OTHER]
 
-Seconds are those of the processor: the fastest of three in a process, the median over rounds of processes, so that
-other work on the machine counts little. Memory is the peak after the first time.
+Seconds are those of the processor: the fastest of three in a process, the median over rounds of
+processes, so that other work on the machine counts little. Memory is the peak after the first time.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ BARE = {"expansion": "bare_write", "cell": "needed"}
 
 
 def run(checkout: Path, script: str, *arguments: str) -> list[float]:
-    """Runs a script with the package of a checkout in a fresh process; returns the numbers that it prints."""
+    """Runs a script with the package of a checkout in a fresh process; returns the numbers that it
+    prints.
+    """
     environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
     line = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(

@@ -1,7 +1,8 @@
-"""How fast a server is asked, and in how much memory: answers arrive in the store of a cell, from a server beside it.
+"""How fast a server is asked, and in how much memory: answers arrive in the store of a cell, from a
+server beside it.
 
-The server is that of the tests, which answers at once. Run `python benchmarks/client.py`; `--requests` and
-`--concurrency` change what is asked.
+The server is that of the tests, which answers at once. Run `python benchmarks/client.py`;
+`--requests` and `--concurrency` change what is asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""All pairs of fifteen models on four datasets of full size, simulated: the processor's time, on one core."""
+"""All pairs of fifteen models on four datasets of full size, simulated: the processor's time, on
+one core.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 
 def write_cells(folder: Path, dataset: str) -> list[str]:
-    """Writes what the numbers of models are made of whose associations differ, and returns the models."""
+    """Writes what the numbers of models are made of whose associations differ, and returns the
+    models.
+    """
     import numpy as np
     import polars as pl
 
@@ -90,7 +94,9 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
 
 
 def timed(send: Any, dataset: str) -> None:
-    """Sends how many differences there are, how many are kept, the seconds of each part, and the peak memory."""
+    """Sends how many differences there are, how many are kept, the seconds of each part, and the
+    peak memory.
+    """
     from biasgrid.stats.compare.all_pairs import compare_models
     from biasgrid.stats.compare.results import cells_of
     from biasgrid.stats.settings import StatisticsSettings

@@ -1,8 +1,9 @@
-"""How quiet the placebo groups of a pack are: what is distinguishable by classifiers that know no difference of groups.
+"""How quiet the placebo groups of a pack are: what is distinguishable by classifiers that know no
+difference of groups.
 
-The classifiers are tiny, each of weights from a seed of its own. Some have read nothing. Others have learned the right
-classes of the pack's texts about women and men; of placebo groups, race and religion they have read no word. What they
-tell apart is made by single words alone.
+The classifiers are tiny, each of weights from a seed of its own. Some have read nothing. Others
+have learned the right classes of the pack's texts about women and men; of placebo groups, race and
+religion they have read no word. What they tell apart is made by single words alone.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def probabilities(seed: int, folder: Path, instances: pl.DataFrame) -> FloatArra
 
 
 def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns `generalises_to`, `bias_type`, how many pairs of groups are significant, and of how many."""
+    """Returns `generalises_to`, `bias_type`, how many pairs of groups are significant, and of how
+    many.
+    """
     predictions = pl.DataFrame(
         {"instance": instances["instance"], "probabilities": said.tolist()}
     ).with_columns(pl.col("probabilities").cast(pl.List(pl.Float32)))

@@ -1,8 +1,10 @@
-"""The counterfactual family: inference and measures, each against scoring one text, or one pool, at a time.
+"""The counterfactual family: inference and measures, each against scoring one text, or one pool, at
+a time.
 
-Inference is that of a model of bert-base's size with random weights on one core. The baseline is BiaXposer's: a forward
-pass for each text, with gradients. Seconds are those of the processor, on which other work on the machine has little
-influence; rounds of all ways follow one another, and the median counts.
+Inference is that of a model of bert-base's size with random weights on one core. The baseline is
+BiaXposer's: a forward pass for each text, with gradients. Seconds are those of the processor, on
+which other work on the machine has little influence; rounds of all ways follow one another, and the
+median counts.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ ROUNDS = 3
 
 
 class Task(NamedTuple):
-    """A task of the models: its class, what predicts one text at a time, and what does so for the engine."""
+    """A task of the models: its class, what predicts one text at a time, and what does so for the
+    engine.
+    """
 
     model: type[Any]
     one_by_one: Callable[[Any, BertTokenizerFast, pl.DataFrame], None]

@@ -1,6 +1,7 @@
 """Evaluators on answers of 86 words: columns of texts, against a loop over answers and their words.
 
-Seconds are those of the processor, so that answers a second are those of one core. All answers differ.
+Seconds are those of the processor, so that answers a second are those of one core. All answers
+differ.
 """
 
 from __future__ import annotations

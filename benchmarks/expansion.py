@@ -1,4 +1,6 @@
-"""Expansion of the full gender dataset, and of a counterfactual one, against loops that fill templates row by row."""
+"""Expansion of the full gender dataset, and of a counterfactual one, against loops that fill
+templates row by row.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,17 @@
-"""Options behind a prefix of 200 tokens and short questions, and free texts, on one core, against plain ways.
+"""Options behind a prefix of 200 tokens and short questions, and free texts, on one core, against
+plain ways.
 
-The plain ways read whole prompts: row by row and option by option, as a loop over a model does; and in batches of one
-length, with the logits that are needed. All give the same log-probabilities. Times are those of the processor.
+The plain ways read whole prompts: row by row and option by option, as a loop over a model does; and
+in batches of one length, with the logits that are needed. All give the same log-probabilities.
+Times are those of the processor.
 
-Memory is what a process has at most beside what it has after a few rows: the model, libraries, and what they set up. It
-is put beside the keys and values of as many tokens as a batch may have, those of the prefix counted for every row.
+Memory is what a process has at most beside what it has after a few rows: the model, libraries, and
+what they set up. It is put beside the keys and values of as many tokens as a batch may have, those
+of the prefix counted for every row.
 
-Texts are written by the engine and by `generate` of transformers, which has batches of 32 prompts in their order, with
-padding on the left. Both have the same products, and all batches may have as many tokens. Ways are timed in turns.
+Texts are written by the engine and by `generate` of transformers, which has batches of 32 prompts
+in their order, with padding on the left. Both have the same products, and all batches may have as
+many tokens. Ways are timed in turns.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""How well the engine feeds a GPU: masked models of bert-base's and bert-large's size on the gender dataset.
+"""How well the engine feeds a GPU: masked models of bert-base's and bert-large's size on the gender
+dataset.
 
     python benchmarks/gpu.py [--rows 400000] [--minutes 9] [--device cuda]
 
-Each line is a process, or two that share the GPU, with random weights; a job of the grid answers the same rows in the
-same way. The peak is that of a product of two large square matrices in the same precision on the same GPU. Lines are
-told as they come, and none begins later than `--minutes` say; those of compiled models, which take longest to begin,
-come last. On a CPU (`--device cpu --rows 64`) a tiny model shows whether the script works.
+Each line is a process, or two that share the GPU, with random weights; a job of the grid answers
+the same rows in the same way. The peak is that of a product of two large square matrices in the
+same precision on the same GPU. Lines are told as they come, and none begins later than `--minutes`
+say; those of compiled models, which take longest to begin, come last. On a CPU (`--device cpu
+--rows 64`) a tiny model shows whether the script works.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ def model_of(size: str, vocabulary: int, device: str) -> Any:
 def once(
     size: str, precision: str, compiled: bool, folder: str, file: str, rows: int, device: str
 ) -> dict[str, Any]:
-    """Answers rows in this process; returns rows, tokens, seconds, operations and where a part's time goes."""
+    """Answers rows in this process; returns rows, tokens, seconds, operations and where a part's
+    time goes.
+    """
     import torch
     from transformers import BertTokenizerFast
 
@@ -133,7 +137,9 @@ def once(
 
 
 def kernel_shares(work: Any, device: str) -> dict[str, float]:
-    """Returns the share of a GPU's time by sort of kernel, and how much of the whole time it had nothing to do."""
+    """Returns the share of a GPU's time by sort of kernel, and how much of the whole time it had
+    nothing to do.
+    """
     import torch
 
     if device != "cuda":
@@ -179,7 +185,9 @@ class Line(NamedTuple):
     compiled: bool
 
     def rows(self, most: int) -> int:
-        """Returns how many rows are answered: fewer by larger models and wider numbers, which take longer."""
+        """Returns how many rows are answered: fewer by larger models and wider numbers, which take
+        longer.
+        """
         return (
             most
             // (4 if self.size == "bert-large" else 1)

@@ -1,8 +1,10 @@
-"""What the engine does on the host: rows per second and core with a forward pass that costs nothing.
+"""What the engine does on the host: rows per second and core with a forward pass that costs
+nothing.
 
-The model returns a view of one number, whatever it is given; what normalises over the vocabulary counts to the forward
-pass. One core: one thread of torch, of the tokenizers and of polars; seconds are those of the processor, over all
-threads. With the path of another checkout's `src` both take turns in one run:
+The model returns a view of one number, whatever it is given; what normalises over the vocabulary
+counts to the forward pass. One core: one thread of torch, of the tokenizers and of polars; seconds
+are those of the processor, over all threads. With the path of another checkout's `src` both take
+turns in one run:
 
     python benchmarks/host.py [--against ../before/src] [--rounds 3]
 """
@@ -45,8 +47,9 @@ FULL = "full gender shard"
 
 
 def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
-    """Writes a tokenizer, and the instances of some tasks: a quarter of the gender dataset (a shard of the standard
-    grid), all of it for `FULL`, and packs for classifiers."""
+    """Writes a tokenizer, and the instances of some tasks: a quarter of the gender dataset (a shard
+    of the standard grid), all of it for `FULL`, and packs for classifiers.
+    """
     import polars as pl
     from counterfactual import instances as instances_of_pack
     from inference import make_tokenizer
@@ -91,7 +94,9 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
 
 
 def stub(task: str, vocabulary: int, rows_per_second: float | None) -> Any:
-    """Returns a model that costs nothing but, with a rate, the seconds that a device of that rate takes."""
+    """Returns a model that costs nothing but, with a rate, the seconds that a device of that rate
+    takes.
+    """
     import torch
 
     class Base(torch.nn.Module):
@@ -215,7 +220,9 @@ def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
 
 
 def shard(task: str, folder: str, file: str) -> dict[str, float]:
-    """Answers a whole shard as the rule does: with reading, look-up, parts, checks, digests, table and kept keys."""
+    """Answers a whole shard as the rule does: with reading, look-up, parts, checks, digests, table
+    and kept keys.
+    """
     from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models import predict
     from biasgrid.inference.models.registry import BACK_ENDS
@@ -317,7 +324,9 @@ def print_rates(sources: dict[str, str], folder: Path, files: dict[str, Path], r
 
 
 def print_overlap(source: str, folder: Path, files: dict[str, Path]) -> None:
-    """Prints how long a device takes with the engine around it that sleeps as long as its work would take."""
+    """Prints how long a device takes with the engine around it that sleeps as long as its work
+    would take.
+    """
     table = []
     for name, task in TASKS.items():
         for rate in DEVICE_ROWS_PER_SECOND:

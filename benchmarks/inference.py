@@ -1,10 +1,12 @@
-"""Engines against Hugging Face's own code on the same rows, with random weights of bert-base's size, on one core.
+"""Engines against Hugging Face's own code on the same rows, with random weights of bert-base's
+size, on one core.
 
-All ways take turns in each round; rates are medians by seconds of the processor. It prints the processor and the load.
+All ways take turns in each round; rates are medians by seconds of the processor. It prints the
+processor and the load.
 
-Masked language model: the `fill-mask` pipeline. Question answering: transformers 5 has no such pipeline any more; the
-baseline is what it did: padded batches through the model, softmax, and the best span. Batches of 1 are the default of
-pipelines.
+Masked language model: the `fill-mask` pipeline. Question answering: transformers 5 has no such
+pipeline any more; the baseline is what it did: padded batches through the model, softmax, and the
+best span. Batches of 1 are the default of pipelines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Looking for answers of earlier runs: what it takes of a new shard where many shards of its cell are finished.
+"""Looking for answers of earlier runs: what it takes of a new shard where many shards of its cell
+are finished.
 
-Where they are of the same table of instances, their rows are compared; where they are of another one, as before a
-dataset was changed, all of their keys are read. Seconds are those of the processor, fastest of some rounds.
+Where they are of the same table of instances, their rows are compared; where they are of another
+one, as before a dataset was changed, all of their keys are read. Seconds are those of the
+processor, fastest of some rounds.
 """
 
 from __future__ import annotations

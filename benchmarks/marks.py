@@ -1,6 +1,8 @@
-"""GenderBench's intervals of 20,000 items: matrix products, against drawing items and measuring them again.
+"""GenderBench's intervals of 20,000 items: matrix products, against drawing items and measuring
+them again.
 
-Seconds are those of the processor. The straightforward way draws 20 of its 1,000 cycles, and is reckoned up from these.
+Seconds are those of the processor. The straightforward way draws 20 of its 1,000 cycles, and is
+reckoned up from these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Most memory of the stages of a cell at 5.5 and 55 million rows: it should not grow with them.
 
-The gender dataset of question answering in full, and with ten times its attributes; answers are random. Each stage runs
-in a process of its own, on two threads of polars:
+The gender dataset of question answering in full, and with ten times its attributes; answers are
+random. Each stage runs in a process of its own, on two threads of polars:
 
     python benchmarks/memory.py [--times 1 10] [--stages expand predict]
 """
@@ -86,12 +86,15 @@ STAGES: dict[str, Callable[[Path, int], None]] = {
     f"predict, a shard of {SHARD_ROWS:,} rows": predict_shard_of_grid,
     "predict, all rows as one shard": predict_all_rows,
 }
-"""What is measured, in this order: each is given the folder with the files of those before, and how many times as large
-the dataset is."""
+"""What is measured, in this order: each is given the folder with the files of those before, and how
+many times as large the dataset is.
+"""
 
 
 def in_process(stage: str, folder: Path, times: int) -> dict[str, float]:
-    """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the processor."""
+    """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the
+    processor.
+    """
     command = [sys.executable, __file__, "--once", stage, str(folder), str(times)]
     done = subprocess.run(
         command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE

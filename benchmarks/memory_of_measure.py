@@ -1,12 +1,14 @@
-"""Most memory of the stages behind the predictions of a cell at 5.5 and 55 million rows: it should not grow with them.
+"""Most memory of the stages behind the predictions of a cell at 5.5 and 55 million rows: it should
+not grow with them.
 
-The gender dataset of question answering in full, and with ten times its templates, in other words; answers are random.
-Each stage runs in a process of its own, on two threads of polars:
+The gender dataset of question answering in full, and with ten times its templates, in other words;
+answers are random. Each stage runs in a process of its own, on two threads of polars:
 
     python benchmarks/memory_of_measure.py [--times 1 10] [--of templates] [--folder FOLDER]
 
-`--of attributes` asks of ten times the attributes in place of templates. The sums of a cell, which the table `sums`
-keeps, are about each subject, partner and attribute: with more of these there are more of them.
+`--of attributes` asks of ten times the attributes in place of templates. The sums of a cell, which
+the table `sums` keeps, are about each subject, partner and attribute: with more of these there are
+more of them.
 """
 
 from __future__ import annotations
@@ -154,7 +156,9 @@ STAGES: dict[str, Callable[[Path], None]] = {
 
 
 def in_process(stage: str, folder: Path) -> dict[str, float]:
-    """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the processor."""
+    """Runs a stage in a process of its own; returns its most memory in MB, and its seconds of the
+    processor.
+    """
     command = [sys.executable, __file__, "--once", stage, str(folder)]
     done = subprocess.run(
         command, env=os.environ | {"POLARS_MAX_THREADS": "2"}, check=True, stdout=subprocess.PIPE

@@ -1,6 +1,7 @@
 """What Snakemake costs: planning the full grid, a job's imports, and a job through SLURM.
 
-With the path of another checkout's `src` the plan of 100 models x 20 datasets alone is timed, in turns with its own:
+With the path of another checkout's `src` the plan of 100 models x 20 datasets alone is timed, in
+turns with its own:
 
     python benchmarks/overhead.py [--against ../before/src] [--rounds 3]
 """
@@ -154,8 +155,9 @@ def print_jobs() -> None:
 
 
 def print_large(before: str | None, rounds: int) -> None:
-    """Prints what the plan of 100 models and 20 datasets takes, those of the full grid under other names, and what
-    Snakemake takes for as many jobs that say next to nothing: seconds of the processor, in turns.
+    """Prints what the plan of 100 models and 20 datasets takes, those of the full grid under other
+    names, and what Snakemake takes for as many jobs that say next to nothing: seconds of the
+    processor, in turns.
 
     Args:
         before: the `src` of a checkout whose plan is timed too.
@@ -243,14 +245,18 @@ def run_trivial(
 
 
 def seconds_of_jobs(cluster: SlurmCluster, count: int) -> float:
-    """Returns how long the last jobs that SLURM ran one after another took together, from its own record."""
+    """Returns how long the last jobs that SLURM ran one after another took together, from its own
+    record.
+    """
     jobs = list(cluster.jobs().values())[-count:]
     first, last = min(job["StartTime"] for job in jobs), max(job["EndTime"] for job in jobs)
     return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
 
 
 def print_slurm() -> None:
-    """Prints what a job costs that does nothing, here and through a SLURM that runs one job at a time."""
+    """Prints what a job costs that does nothing, here and through a SLURM that runs one job at a
+    time.
+    """
     if unmet := [need.reason for need in (needs.slurm, needs.root) if not need.is_met()]:
         print(f"SLURM: {'; '.join(unmet)}")
         return

@@ -1,4 +1,6 @@
-"""`biasgrid plan` and `biasgrid status` on the full grid: at first, while all shards run, and when all is done."""
+"""`biasgrid plan` and `biasgrid status` on the full grid: at first, while all shards run, and when
+all is done.
+"""
 
 from __future__ import annotations
 

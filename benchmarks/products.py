@@ -1,4 +1,6 @@
-"""The product of a layer of bert-base's size with a batch of tokens, by library and precision, on one core."""
+"""The product of a layer of bert-base's size with a batch of tokens, by library and precision, on
+one core.
+"""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
     python benchmarks/readers.py FOLDER [--json]
 
-Reads every file with labels in a folder, in one of three forms: JSON lines as in tests/readers/answers; the labelled
-answers of MCQ-Robustness (Wang et al. 2024), whose questions have 4 to 7 options; and the completions of XSTest
-(Röttger et al. 2024), of which full refusals are told from full compliance. Rows of which a reader was not sure are
-left out.
+Reads every file with labels in a folder, in one of three forms: JSON lines as in
+tests/readers/answers; the labelled answers of MCQ-Robustness (Wang et al. 2024), whose questions
+have 4 to 7 options; and the completions of XSTest (Röttger et al. 2024), of which full refusals are
+told from full compliance. Rows of which a reader was not sure are left out.
 """
 
 from __future__ import annotations

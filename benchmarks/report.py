@@ -1,4 +1,5 @@
-"""The report of fifteen models on four simulated datasets of full size: its megabytes, and seconds to draw pages.
+"""The report of fifteen models on four simulated datasets of full size: its megabytes, and seconds
+to draw pages.
 
 With the path of another checkout's `src` both build it in turns, and no page is drawn:
 
@@ -43,7 +44,9 @@ PAGES = {
 
 
 def tables_of_cell(random: Any, model: str, dataset: str) -> dict[str, Any]:
-    """Returns simulated tables of a cell: all associations, and the sentences of as many as are kept."""
+    """Returns simulated tables of a cell: all associations, and the sentences of as many as are
+    kept.
+    """
     import polars as pl
 
     subjects, attributes = (
@@ -80,7 +83,9 @@ def tables_of_cell(random: Any, model: str, dataset: str) -> dict[str, Any]:
 
 
 def evidence(random: Any, gamma: Any, subjects: Any) -> tuple[Any, Any]:
-    """Returns three swap groups of each association that has evidence, and its means by template and partner."""
+    """Returns three swap groups of each association that has evidence, and its means by template
+    and partner.
+    """
     import polars as pl
 
     from biasgrid.families.underspecified.evidence import choose_associations
@@ -282,7 +287,9 @@ def pages(path: Path) -> list[list[str]]:
 
 
 def print_against(before: str, rounds: int) -> None:
-    """Prints the seconds of the processor that building takes with another package and with this one, in turns."""
+    """Prints the seconds of the processor that building takes with another package and with this
+    one, in turns.
+    """
 
     def build_once(source: str) -> tuple[float, float]:
         command = [sys.executable, __file__, "--once"]

@@ -1,9 +1,11 @@
-"""Comparing answers of 85 words to prompts rewritten for 4 groups: each text once, or pair by pair as LangFair does.
+"""Comparing answers of 85 words to prompts rewritten for 4 groups: each text once, or pair by pair
+as LangFair does.
 
-Pair by pair, both texts are tokenized and scored anew, by rouge-score, NLTK, sacremoses and VADER; of that way fewer
-prompts are timed, and rates compared. For cosines an encoder of MiniLM's shape with random weights reads each text
-once, or both of each pair anew, as padded batches of 32. Seconds are those of the processor; the peak of memory is that
-of the whole process before anything is done pair by pair.
+Pair by pair, both texts are tokenized and scored anew, by rouge-score, NLTK, sacremoses and VADER;
+of that way fewer prompts are timed, and rates compared. For cosines an encoder of MiniLM's shape
+with random weights reads each text once, or both of each pair anew, as padded batches of 32.
+Seconds are those of the processor; the peak of memory is that of the whole process before anything
+is done pair by pair.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ OF_SENSE = (
 
 
 def answers(prompts: int) -> list[str]:
-    """Returns answers, those to a prompt beside each other, half of whose sentences are the same."""
+    """Returns answers, those to a prompt beside each other, half of whose sentences are the
+    same.
+    """
     random, words = Random(1), (COMMON.split(), OF_SENSE.split())
 
     def sentence() -> str:

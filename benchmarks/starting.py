@@ -1,9 +1,11 @@
-"""What jobs cost beside their work: alone, as copies of a fork server, and in the demo before and after a change.
+"""What jobs cost beside their work: alone, as copies of a fork server, and in the demo before and
+after a change.
 
     python benchmarks/starting.py OTHER
 
-OTHER is a checkout to compare with. The demo runs in both in turn; its seconds of the processor, which count Snakemake
-and all jobs, say more than those of the clock where the machine has other work.
+OTHER is a checkout to compare with. The demo runs in both in turn; its seconds of the processor,
+which count Snakemake and all jobs, say more than those of the clock where the machine has other
+work.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def seconds_of_copies(fork_server: psutil.Process) -> float:
 
 
 def print_starts() -> None:
-    """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a fork server."""
+    """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a
+    fork server.
+    """
     start_fork_server()
     (fork_server,) = psutil.Process().children()
     rows = []

@@ -1,7 +1,9 @@
-"""Statements, 869,400 of them: expanded in columns, against a loop over combinations that keeps its rows as APES does.
+"""Statements, 869,400 of them: expanded in columns, against a loop over combinations that keeps its
+rows as APES does.
 
-Seconds are those of the processor, on which other work on the machine has little influence. Memory is what a process
-has at most beside what it has after a pack of a few statements: libraries, and what they set up.
+Seconds are those of the processor, on which other work on the machine has little influence. Memory
+is what a process has at most beside what it has after a pack of a few statements: libraries, and
+what they set up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Numbers of full underspecified cells on random predictions: the processor's time for each step, on one core."""
+"""Numbers of full underspecified cells on random predictions: the processor's time for each step,
+on one core.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 
 def timed(send: Any, dataset: str) -> None:
-    """Sends how many swap groups a cell has, the seconds of each step, and the peak memory before and after."""
+    """Sends how many swap groups a cell has, the seconds of each step, and the peak memory before
+    and after.
+    """
     groups, clusters = observed(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     seconds = {name: processor_seconds(part) for name, part in parts_of(groups, clusters).items()}
@@ -31,7 +35,9 @@ def processor_seconds(work: Callable[[], Any]) -> float:
 
 
 def observed(dataset: str) -> tuple[Any, list[int]]:
-    """Returns the swap groups of a dataset as a random model answers them, and the clusters of its templates."""
+    """Returns the swap groups of a dataset as a random model answers them, and the clusters of its
+    templates.
+    """
     import numpy as np
     import polars as pl
 
@@ -66,7 +72,9 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
 
 def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], Any]]:
-    """Returns the steps from the swap groups of a cell to its numbers; each needs those before it."""
+    """Returns the steps from the swap groups of a cell to its numbers; each needs those before
+    it.
+    """
     from biasgrid.base.references import load, stage
     from biasgrid.families.estimates import with_estimate_columns
     from biasgrid.families.underspecified.family import DEFINITIONS

@@ -1,4 +1,6 @@
-"""Times a piece of work in a process of its own, with its peak memory, and prints and keeps tables."""
+"""Times a piece of work in a process of its own, with its peak memory, and prints and keeps
+tables.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def _timed(send: Any, work: Callable[[], Any]) -> None:
 
 
 def measure(work: Callable[[], float]) -> tuple[float, float]:
-    """Runs work that returns its own seconds in a fresh process; returns seconds and peak memory in MB."""
+    """Runs work that returns its own seconds in a fresh process; returns seconds and peak memory in
+    MB.
+    """
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_timed, args=(send, work))
@@ -44,7 +48,9 @@ def seconds_of(work: Callable[[], Any]) -> float:
 
 
 def processor_seconds_of(work: Callable[[], Any]) -> float:
-    """Returns how many seconds of the processor some work takes in this process, over all threads."""
+    """Returns how many seconds of the processor some work takes in this process, over all
+    threads.
+    """
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -53,7 +59,8 @@ def processor_seconds_of(work: Callable[[], Any]) -> float:
 def medians_in_turns(
     ways: Mapping[str, Callable[[], Sequence[float]]], rounds: int, uncounted: int = 0
 ) -> dict[str, list[float]]:
-    """Runs some ways of the same work in turns; returns of each the medians of the numbers that it returns.
+    """Runs some ways of the same work in turns; returns of each the medians of the numbers that it
+    returns.
 
     Args:
         ways: what to run, by its name.
@@ -72,7 +79,9 @@ def medians_in_turns(
 
 
 def processor() -> str:
-    """Names the processor by its model and its instructions for matrix products, as Linux lists them."""
+    """Names the processor by its model and its instructions for matrix products, as Linux lists
+    them.
+    """
     facts = dict(
         re.findall(r"^(.+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
     )
@@ -82,13 +91,17 @@ def processor() -> str:
 
 
 def peak_mb() -> float:
-    """Returns the most memory of this process; what `resource` tells begins with that of the process before it."""
+    """Returns the most memory of this process; what `resource` tells begins with that of the
+    process before it.
+    """
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table in Markdown, and keeps all tables of the script with the processor that they were measured on."""
+    """Prints a table in Markdown, and keeps all tables of the script with the processor that they
+    were measured on.
+    """
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
     measured = f"Measured on an {processor()}, load {os.getloadavg()[0]:.0f}."
     print(*([] if _tables else [measured, ""]), *lines, sep="\n", flush=True)

@@ -1,11 +1,14 @@
-"""What `biasgrid try` takes with a model of bert-base's size, and what of it is no answer of the model.
+"""What `biasgrid try` takes with a model of bert-base's size, and what of it is no answer of the
+model.
 
-    python benchmarks/try.py [--minutes 2] [--task question-answering] [--size tiny] [--against ../before/src]
+    python benchmarks/try.py [--minutes 2] [--task question-answering] [--size tiny] [--against
+    ../before/src]
 
-The model has random weights and is made on the spot. Its answers take what the cut to `--minutes` leaves them; the rest
-is the same for any model: its workflow is run a second time with the answers of the first, which are kept. Seconds of
-the processor count all jobs; where the machine has other work, they say more than those of the clock. With the path of
-another checkout's `src` the command alone is run, by both in turns.
+The model has random weights and is made on the spot. Its answers take what the cut to `--minutes`
+leaves them; the rest is the same for any model: its workflow is run a second time with the answers
+of the first, which are kept. Seconds of the processor count all jobs; where the machine has other
+work, they say more than those of the clock. With the path of another checkout's `src` the command
+alone is run, by both in turns.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ def save_model(folder: Path, task: str, size: str) -> None:
 
 
 def run(command: list[str], folder: Path, source: str = str(SOURCE)) -> tuple[float, float]:
-    """Runs a command of this environment in a folder; returns its seconds by the clock and of the processor.
+    """Runs a command of this environment in a folder; returns its seconds by the clock and of the
+    processor.
 
     Args:
         command: the command.
@@ -68,7 +72,9 @@ def run(command: list[str], folder: Path, source: str = str(SOURCE)) -> tuple[fl
 
 
 def print_against(before: str, command: list[str], folder: Path, rounds: int) -> None:
-    """Prints what a command takes with another package and with this one, in turns; the first turn does not count."""
+    """Prints what a command takes with another package and with this one, in turns; the first turn
+    does not count.
+    """
 
     def run_anew(source: str) -> tuple[float, float]:
         shutil.rmtree(folder / "results", ignore_errors=True)

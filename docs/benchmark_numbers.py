@@ -1,7 +1,8 @@
 """Tables and numbers of documents that benchmarks wrote into `benchmarks/results/`.
 
-A document shows all tables of a script between `<!-- table: benchmark NAME -->` and `<!-- end of table -->`. A single
-number follows a comment `<!-- NAME: ROW / COLUMN -->`, where ROW is how the row begins, its cells joined by commas.
+A document shows all tables of a script between `<!-- table: benchmark NAME -->` and `<!-- end of
+table -->`. A single number follows a comment `<!-- NAME: ROW / COLUMN -->`, where ROW is how the
+row begins, its cells joined by commas.
 """
 
 from __future__ import annotations

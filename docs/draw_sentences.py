@@ -1,6 +1,8 @@
-"""Draws sentences of the project at random, to be read by somebody who marks those that nobody would write.
+"""Draws sentences of the project at random, to be read by somebody who marks those that nobody
+would write.
 
-Run it in the root of the repository: `.venv/bin/python docs/draw_sentences.py --from messages --seed 48 --count 200`.
+Run it in the root of the repository: `.venv/bin/python docs/draw_sentences.py --from messages
+--seed 48 --count 200`.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def guide_sentences() -> Iterator[tuple[str, str]]:
 
 
 def reference_sentences() -> Iterator[tuple[str, str]]:
-    """Yields the descriptions of keys, columns, measures and validity flags, each once, with the name of its page."""
+    """Yields the descriptions of keys, columns, measures and validity flags, each once, with the
+    name of its page.
+    """
     seen: set[str] = set()
     for page in pages():
         for table in TABLE.findall(read_document(page)):
@@ -56,7 +60,9 @@ def reference_sentences() -> Iterator[tuple[str, str]]:
 
 
 def message_sentences() -> Iterator[tuple[str, str]]:
-    """Yields the texts in code that users meet in a terminal, each with its place; those of the report are guides."""
+    """Yields the texts in code that users meet in a terminal, each with its place; those of the
+    report are guides.
+    """
     described = {text for _, text in reference_sentences()}
     for path in sorted((ROOT / "src" / "biasgrid").rglob("*.py")):
         if "report" not in path.parts:
@@ -68,7 +74,9 @@ def message_sentences() -> Iterator[tuple[str, str]]:
 
 
 def texts_of(module: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yields the texts in a module and the help of its commands, with their lines; no docstrings of other functions."""
+    """Yields the texts in a module and the help of its commands, with their lines; no docstrings of
+    other functions.
+    """
     skipped: set[ast.AST] = set()
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef) and any(

@@ -1,4 +1,5 @@
-"""What a large value is: the synthetic models of a finished demo, and published figures, as a table.
+"""What a large value is: the synthetic models of a finished demo, and published figures, as a
+table.
 
 `make figures` writes it into docs/statistics.md.
 """
@@ -36,7 +37,9 @@ KINDS = {
 
 
 def span(values: pl.Series) -> str:
-    """Writes the range of some numbers, three digits behind the point; nothing where there is none."""
+    """Writes the range of some numbers, three digits behind the point; nothing where there is
+    none.
+    """
     known = values.drop_nulls()
     if known.is_empty():
         return ""
@@ -49,8 +52,10 @@ def demo_rows(summary: pl.DataFrame, strengths: dict[str, Any]) -> Iterator[tupl
     """Yields a row for each synthetic strength: ranges over the cells of underspecified questions.
 
     Args:
-        summary: schema `SUMMARY`, of a finished demo, whose models begin with the name of their strength.
-        strengths: the largest synthetic differences, by name, or the parts of which they are the sums.
+        summary: schema `SUMMARY`, of a finished demo, whose models begin with the name of their
+            strength.
+        strengths: the largest synthetic differences, by name, or the parts of which they are the
+            sums.
     """
     cells = summary.filter(measure="mu").drop_nulls("value").select("model", "dataset")
     rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(

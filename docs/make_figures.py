@@ -1,7 +1,7 @@
 """Writes the numbers and pictures of the documents from results, so that they do not go stale.
 
-`make figures` runs both demos first; where they are done, that takes seconds. Tables of benchmarks are those that the
-scripts in `benchmarks/` wrote when they last ran (`make benchmarks`).
+`make figures` runs both demos first; where they are done, that takes seconds. Tables of benchmarks
+are those that the scripts in `benchmarks/` wrote when they last ran (`make benchmarks`).
 """
 
 from __future__ import annotations

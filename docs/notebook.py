@@ -1,6 +1,8 @@
-"""Makes docs/guide/try.ipynb of docs/guide/try.md, so that both say the same: `.venv/bin/python docs/notebook.py`.
+"""Makes docs/guide/try.ipynb of docs/guide/try.md, so that both say the same: `.venv/bin/python
+docs/notebook.py`.
 
-A block of shell commands becomes a cell that runs them; all else is text, what commands print included.
+A block of shell commands becomes a cell that runs them; all else is text, what commands print
+included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What mkdocs makes the site of: every document where it stands in the repository, and the files they link to."""
+"""What mkdocs makes the site of: every document where it stands in the repository, and the files
+they link to.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ LINK = re.compile(r"\]\(([^)#:\s]+)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Replaces the files of `docs/` by those of the repository, so that links lead where they lead there."""
+    """Replaces the files of `docs/` by those of the repository, so that links lead where they lead
+    there.
+    """
     root = Path(config.config_file_path).parent
     documents = [
         *root.glob("*.md"),

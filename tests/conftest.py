@@ -29,7 +29,9 @@ SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base", "fold
 
 
 def pytest_pycollect_makemodule(module_path: Path) -> None:
-    """Before a module of properties is imported: how long an example takes is the machine's affair."""
+    """Before a module of properties is imported: how long an example takes is the machine's
+    affair.
+    """
     if "hypothesis" in module_path.read_text(encoding="utf-8"):
         from hypothesis import settings
 
@@ -45,14 +47,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What all tests have imported is not looked at by each garbage collection, of which a training asks for one."""
+    """What all tests have imported is not looked at by each garbage collection, of which a training
+    asks for one.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Between its calls Playwright leaves its event loop marked as running, so that no other test could run one."""
+    """Between its calls Playwright leaves its event loop marked as running, so that no other test
+    could run one.
+    """
     running = events._get_running_loop()
     if "chromium" not in getattr(item, "fixturenames", ()):
         events._set_running_loop(None)
@@ -83,7 +89,9 @@ def pytest_runtest_setup() -> None:
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Gives the folder of a tiny checkpoint of an architecture for a task, made at its first use."""
+    """Gives the folder of a tiny checkpoint of an architecture for a task, made at its first
+    use.
+    """
     from tiny_checkpoints import save_checkpoint
 
     @cache
@@ -97,7 +105,9 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 
 @pytest.fixture
 def general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to be in, with the family of docs/guide/extending.md for any model: no built-in one is asked."""
+    """A folder to be in, with the family of docs/guide/extending.md for any model: no built-in one
+    is asked.
+    """
     from extending import write_family_of_all
 
     write_family_of_all(tmp_path)

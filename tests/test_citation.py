@@ -1,4 +1,6 @@
-"""How biasgrid is cited: the files parse, agree with each other, and claim no number that the documents lack."""
+"""How biasgrid is cited: the files parse, agree with each other, and claim no number that the
+documents lack.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The core passes its own tests without the built-in families, with that of docs/guide/extending.md in their place."""
+"""The core passes its own tests without the built-in families, with that of docs/guide/extending.md
+in their place.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def core_modules(rooms: Sequence[str] = ROOMS) -> list[Path]:
 
 
 def asks_families(module: Path) -> bool:
-    """Says whether all tests of a module ask built-in families, so that it may import one: it has the mark itself."""
+    """Says whether all tests of a module ask built-in families, so that it may import one: it has
+    the mark itself.
+    """
     marks = [
         node for node in ast.parse((ROOT / module).read_text()).body if isinstance(node, ast.Assign)
     ]
@@ -59,8 +63,9 @@ def asks_families(module: Path) -> bool:
 
 
 def unmarked_tests(module: Path) -> list[str]:
-    """Returns the tests of a module that write a grid of a built-in family, by themselves or through others of the
-    module, without the mark."""
+    """Returns the tests of a module that write a grid of a built-in family, by themselves or
+    through others of the module, without the mark.
+    """
     functions = {
         each.name: each
         for each in ast.parse((ROOT / module).read_text()).body
@@ -88,7 +93,9 @@ def unmarked_tests(module: Path) -> list[str]:
 
 
 def write_core(folder: Path) -> None:
-    """Writes a copy of the repository in which the page's family stands in the place of those that are built in."""
+    """Writes a copy of the repository in which the page's family stands in the place of those that
+    are built in.
+    """
     from extending import code
 
     for name in FILES:
@@ -115,7 +122,9 @@ def write_core(folder: Path) -> None:
 
 
 def run_core(folder: Path, marks: str, rooms: Sequence[str] = ROOMS) -> None:
-    """Runs the core's own tests of some rooms in a copy without the built-in families, those with some marks."""
+    """Runs the core's own tests of some rooms in a copy without the built-in families, those with
+    some marks.
+    """
     write_core(folder)
     modules = [str(module) for module in core_modules(rooms) if not asks_families(module)]
     # Those of the run that this test is part of are not the copy's.

@@ -92,7 +92,9 @@ MISTAKES = [
         "counterfactual dataset and, for classifiers, its `labels`",
     ),
 ]
-"""In which file of the worked example something stands in place of something else, and what is said of it."""
+"""In which file of the worked example something stands in place of something else, and what is said
+of it.
+"""
 EXCERPT = re.compile(
     r"^```(?:python|javascript|text)\n(?:#|//) (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL
 )
@@ -184,7 +186,9 @@ def test_the_worked_example_has_no_fault(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def with_measures(measures: list[dict[str, Any]], changes: dict[str, Any]) -> dict[str, Any]:
-    """The worked example's config with other measures, and other keys in its dataset and its model."""
+    """The worked example's config with other measures, and other keys in its dataset and its
+    model.
+    """
     config = yaml.safe_load(shown_files(OWN_DATA)[CONFIG])
     config["datasets"]["moods"] |= {"measures": measures, **changes}
     config["models"]["sst2"] |= changes

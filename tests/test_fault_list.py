@@ -1,4 +1,6 @@
-"""The list of faults in faults.csv: each keeps its test, whichever tests are merged, moved or removed."""
+"""The list of faults in faults.csv: each keeps its test, whichever tests are merged, moved or
+removed.
+"""
 
 import ast
 import csv

@@ -89,7 +89,9 @@ except UserError as error:
 def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, name: str
 ) -> None:
-    """A limit on the size of files stands for a full disk, which test_faults.py fills in earnest."""
+    """A limit on the size of files stands for a full disk, which test_faults.py fills in
+    earnest.
+    """
     path = tmp_path / name
     write_text(path, "old")
     run = subprocess.run(

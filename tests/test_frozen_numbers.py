@@ -1,4 +1,6 @@
-"""What the comparison with frozen numbers sees: each value that moved, is missing or was added, and no rounding."""
+"""What the comparison with frozen numbers sees: each value that moved, is missing or was added, and
+no rounding.
+"""
 
 from __future__ import annotations
 

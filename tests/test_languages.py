@@ -1,4 +1,6 @@
-"""What biasgrid knows of a language: Yes and No, refusals and articles, a file for each language."""
+"""What biasgrid knows of a language: Yes and No, refusals and articles, a file for each
+language.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tests are skipped for the reasons in `needs` alone, and where everything is required for hardly any of these."""
+"""Tests are skipped for the reasons in `needs` alone, and where everything is required for hardly
+any of these.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ WITHOUT_CASES = "import pytest\n@pytest.mark.parametrize('case', [])\ndef test_o
 
 
 def run_pytest(file: Path, **environment: str) -> str:
-    """What pytest prints of a file in a folder of its own, with our conftest as a plugin and our settings."""
+    """What pytest prints of a file in a folder of its own, with our conftest as a plugin and our
+    settings.
+    """
     paths = os.pathsep.join([str(TESTS), str(TESTS / "helpers")])
     known = {
         name: value

@@ -1,4 +1,6 @@
-"""The notebook is what docs/notebook.py makes of the page; `tests/workflow/test_try.py` executes it."""
+"""The notebook is what docs/notebook.py makes of the page; `tests/workflow/test_try.py` executes
+it.
+"""
 
 from __future__ import annotations
 

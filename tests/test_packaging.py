@@ -1,4 +1,6 @@
-"""What packaging/ names is in the repository: images and conda packages are built of it elsewhere, not in tests."""
+"""What packaging/ names is in the repository: images and conda packages are built of it elsewhere,
+not in tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The package's rooms: its folders and the modules at its root, what they import of each other, and their size."""
+"""The package's rooms: its folders and the modules at its root, what they import of each other, and
+their size.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FEWEST_MODULES, MOST_MODULES = 3, 16
 MANY_IMPORTERS = 3
 """A short file is a subject of its own where so many others need it."""
 MAY_BE_SHORT = ("commands", "corpora", "expand", "family", "keys", "payload", "section")
-"""Modules that are found by their names: stages of families, entry points, and what a plan reads without torch."""
+"""Modules that are found by their names: stages of families, entry points, and what a plan reads
+without torch.
+"""
 ONE_FILE_EACH = ("cli.commands", "inference.models.sources", "report.figures", "tables.answers")
 """Folders with a file for each of many things of a kind."""
 FLOORS = [
@@ -38,12 +42,16 @@ FLOORS = [
     {"__init__"},
     {"cli"},
 ]
-"""Rooms from the ground up: each imports only from the floors below its own, none from its neighbours."""
+"""Rooms from the ground up: each imports only from the floors below its own, none from its
+neighbours.
+"""
 
 
 @cache
 def modules() -> dict[str, Path]:
-    """Returns the files of all modules, by names such as `tables.files`; of folders and the package `__init__`."""
+    """Returns the files of all modules, by names such as `tables.files`; of folders and the package
+    `__init__`.
+    """
     return {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
         for path in PACKAGE.rglob("*.py")
@@ -57,7 +65,9 @@ def tree_of(module: str) -> ast.Module:
 
 @cache
 def imports_of(module: str) -> set[str]:
-    """Returns the modules of the package that one imports, whether at its top or within a function."""
+    """Returns the modules of the package that one imports, whether at its top or within a
+    function.
+    """
     statements = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ImportFrom)]
     own = [node for node in statements if node.module and node.module.split(".")[0] == "biasgrid"]
     names = {
@@ -150,7 +160,9 @@ def test_no_import_runs_up_or_along_a_floor() -> None:
 
 
 def test_imports_are_written_in_one_way() -> None:
-    """`import biasgrid.x` and relative imports would be seen by none of these tests, nor by the digests of code."""
+    """`import biasgrid.x` and relative imports would be seen by none of these tests, nor by the
+    digests of code.
+    """
     for module in modules():
         for node in ast.walk(tree_of(module)):
             if isinstance(node, ast.Import):
@@ -162,7 +174,9 @@ def test_imports_are_written_in_one_way() -> None:
 
 
 def lines_that_name(words: tuple[str, ...], *rooms: str) -> list[str]:
-    """Lines of code outside of some rooms that hold one of some words; imports and comments do not count."""
+    """Lines of code outside of some rooms that hold one of some words; imports and comments do not
+    count.
+    """
     root = PACKAGE.parents[1]
     files = [
         *PACKAGE.rglob("*.py"),
@@ -243,7 +257,9 @@ def test_nobody_else_names_a_source_of_models() -> None:
 
 
 def test_statements_and_generative_models_are_found_by_their_names() -> None:
-    """Nothing outside of a family's or a back end's own rooms imports them; files of APES are about statements."""
+    """Nothing outside of a family's or a back end's own rooms imports them; files of APES are about
+    statements.
+    """
     own = {"families.statement": ("families.statement", "formats.apes")}
     own["inference.models.generation"] = ("inference.models.",)
     for room_of, insiders in own.items():

@@ -1,4 +1,6 @@
-"""`make setup` with a stand-in for Python: what is missing, what pip is told, and what follows an interruption."""
+"""`make setup` with a stand-in for Python: what is missing, what pip is told, and what follows an
+interruption.
+"""
 
 from __future__ import annotations
 

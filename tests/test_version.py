@@ -1,4 +1,6 @@
-"""The version is written in `pyproject.toml`; what repeats it agrees, and what records it reads it."""
+"""The version is written in `pyproject.toml`; what repeats it agrees, and what records it reads
+it.
+"""
 
 from __future__ import annotations
 

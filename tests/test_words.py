@@ -1,4 +1,6 @@
-"""The words of the project are those of its field: no coined ones, and no everyday words as names."""
+"""The words of the project are those of its field: no coined ones, and no everyday words as
+names.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Takes the pictures of the documents: pages of the report, and the figure of synthetic bias.
 
-`make figures` takes them of the full demo, in few colours, so that each is small. Texts are shown in those of single
-numbers.
+`make figures` takes them of the full demo, in few colours, so that each is small. Texts are shown
+in those of single numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Measures social bias in language models over a grid: models down, datasets across.
 
-In scripts and notebooks: `biasgrid.run(config)` runs a config, `biasgrid.open(results)` reads its tables.
+In scripts and notebooks: `biasgrid.run(config)` runs a config, `biasgrid.open(results)` reads its
+tables.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ __all__ = ["__version__", "open", "run"]
 
 
 def __getattr__(name: str) -> str:
-    """Returns `__version__`, the version of the installed package; it is read when it is asked for."""
+    """Returns `__version__`, the version of the installed package; it is read when it is asked
+    for.
+    """
     if name == "__version__":
         return package_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def open(results: str | Path) -> Results:
-    """Opens a folder of results, whose tables are read when they are asked for; see `runs.results.Results`.
+    """Opens a folder of results, whose tables are read when they are asked for; see
+    `runs.results.Results`.
 
     Raises:
         UserError: there is no such folder.

@@ -1,4 +1,6 @@
-"""Bad addresses of dumps: what is asked for, what the server does, and the words that the message must hold."""
+"""Bad addresses of dumps: what is asked for, what the server does, and the words that the message
+must hold.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Bad dumps of UnQover: what is wrong, where, and the words that the message of `biasgrid import unqover` must hold.
+"""Bad dumps of UnQover: what is wrong, where, and the words that the message of `biasgrid import
+unqover` must hold.
 
-A row changes one thing of a file without faults: `at` is a place in its second entry, or empty for its whole text.
+A row changes one thing of a file without faults: `at` is a place in its second entry, or empty for
+its whole text.
 """
 
 from __future__ import annotations

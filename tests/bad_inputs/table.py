@@ -1,7 +1,7 @@
 """The corpus of bad inputs: what is wrong, where, and the words that the message must hold.
 
-A row changes one thing of the project in `base`: `at` is a key of the config, or the path of a file; what is put there
-is a value, text, bytes, or the result of a function of what stands there.
+A row changes one thing of the project in `base`: `at` is a key of the config, or the path of a
+file; what is put there is a value, text, bytes, or the result of a function of what stands there.
 """
 
 from __future__ import annotations

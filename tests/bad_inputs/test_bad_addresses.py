@@ -1,4 +1,6 @@
-"""Every bad address ends with one message, in time; nothing is left of what could not be fetched."""
+"""Every bad address ends with one message, in time; nothing is left of what could not be
+fetched.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

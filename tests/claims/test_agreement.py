@@ -1,4 +1,6 @@
-"""How well noise lets two models agree that are the same: the ceiling of the agreement on subjects."""
+"""How well noise lets two models agree that are the same: the ceiling of the agreement on
+subjects.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What intervals, tests and bounds of associations promise, in worlds whose truth is known.
 
-Each promise is looked at twice: in few runs with a wide tolerance, and in 200 runs (`make test-long`), whose figures
-are in docs/simulations.md.
+Each promise is looked at twice: in few runs with a wide tolerance, and in 200 runs (`make
+test-long`), whose figures are in docs/simulations.md.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def test_nothing_is_significant_in_many_worlds_without_effect(name: str, cluster
 
 
 def found_now_and_without(runs: int) -> float:
-    """How many associations are significant in additive worlds, as a share of those without gain and trend."""
+    """How many associations are significant in additive worlds, as a share of those without gain
+    and trend.
+    """
     counts = np.zeros(2)
     for world in worlds_of("additive", "dense", 4, runs):
         sums = sums_of(world.values)
@@ -151,7 +153,9 @@ def test_looking_for_gains_costs_next_to_nothing_in_many_worlds() -> None:
 
 
 def bounds_of(worlds: list[World]) -> tuple[float, float]:
-    """In how many worlds the largest association is told with a bound, and in how many the truth is below it."""
+    """In how many worlds the largest association is told with a bound, and in how many the truth is
+    below it.
+    """
     told, wrong = 0, 0
     for world in worlds:
         rows = estimates(world.values).with_columns(truth=pl.Series(world.truth.ravel()))
@@ -185,7 +189,9 @@ def test_the_largest_association_is_at_least_what_is_said_in_many_worlds(
 
 
 def selected_covered(name: str, size: str, clusters: int, runs: int) -> tuple[float, float]:
-    """How often selected intervals hold the truth: of the ten largest significant associations, and of all."""
+    """How often selected intervals hold the truth: of the ten largest significant associations, and
+    of all.
+    """
     largest: list[bool] = []
     every: list[bool] = []
     for world in worlds_of(name, size, clusters, runs):
@@ -249,7 +255,9 @@ def test_intervals_of_sizes_of_cells_cover_in_many_worlds(name: str, least: floa
 
 
 def measured_power(name: str, clusters: int, runs: int) -> float:
-    """Of effects of the size that is said to be found in 80 % of associations, one at a time among 550."""
+    """Of effects of the size that is said to be found in 80 % of associations, one at a time among
+    550.
+    """
     shares = []
     for world in worlds_of(name, "none", clusters, runs):
         over = over_first_factor(sums_of(world.values))

@@ -23,7 +23,9 @@ FAMILY = "biasgrid.families.counterfactual"
 
 
 def names_of(random: np.random.Generator) -> Array:
-    """What a model says of the names of a group: a preference of its own for each in each attribute, and noise."""
+    """What a model says of the names of a group: a preference of its own for each in each
+    attribute, and noise.
+    """
     return np.asarray(
         random.normal(size=(ATTRIBUTES, NAMES, 1))
         + random.normal(size=(ATTRIBUTES, NAMES, CLUSTERS))

@@ -1,4 +1,6 @@
-"""The control as the null: what stands out is larger than what invented words do (docs/controls.md)."""
+"""The control as the null: what stands out is larger than what invented words do
+(docs/controls.md).
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ DATASETS = {"faith": ("underspecified", "gamma"), "mood": ("counterfactual", "di
 
 
 def rows_of(model: str, effects: np.ndarray, seen: np.ndarray, noise: float) -> pl.DataFrame:
-    """Numbers of one group in one dataset, and differences of two in another, with their standard errors."""
+    """Numbers of one group in one dataset, and differences of two in another, with their standard
+    errors.
+    """
     single = [
         {
             "dataset": "faith",
@@ -70,13 +72,17 @@ def test_families_that_agree_reach_the_ceiling_that_noise_leaves() -> None:
 
 
 OVER_TERMS = {"mood": ("counterfactual", "difference"), "views": ("statement", "difference")}
-"""Datasets whose claims are over clusters and terms, so that their numbers have no standard error of one factor."""
+"""Datasets whose claims are over clusters and terms, so that their numbers have no standard error
+of one factor.
+"""
 
 
 def estimated(
     model: str, dataset: str, effects: np.ndarray, random: np.random.Generator
 ) -> pl.DataFrame:
-    """Differences of groups of four terms in nine templates, terms differing by 0.06 on their own."""
+    """Differences of groups of four terms in nine templates, terms differing by 0.06 on their
+    own.
+    """
     scores = terms_in_templates(random, 9, groups=len(effects), terms=4, spread=0.06)
     moved = replace(scores, sums=scores.sums + effects[scores.group_of])
     rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter(

@@ -1,4 +1,6 @@
-"""Decisions about the same persons in every question: what may be said of ages, genders and races."""
+"""Decisions about the same persons in every question: what may be said of ages, genders and
+races.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_effects_of_age_and_of_a_gender_are_found_and_no_others(
 
 
 def additive_residuals(rows: pl.DataFrame) -> tuple[Array, int]:
-    """Residuals of persons by least squares on indicators, one column after the other, and degrees of freedom."""
+    """Residuals of persons by least squares on indicators, one column after the other, and degrees
+    of freedom.
+    """
     persons = (
         rows.group_by("age", "gender", "race")
         .agg(pl.col("log_odds").mean())

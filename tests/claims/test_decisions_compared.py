@@ -1,4 +1,6 @@
-"""Models compared and ranked in decisions about the same persons: by sizes, over questions and persons."""
+"""Models compared and ranked in decisions about the same persons: by sizes, over questions and
+persons.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Claims about groups where names differ on their own: how often they are wrong, and how often something is found."""
+"""Claims about groups where names differ on their own: how often they are wrong, and how often
+something is found.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,8 @@ def test_an_effect_of_a_group_is_found() -> None:
 
 
 def share_with_findings(runs: int, clusters: int, *, over: str) -> float:
-    """In how many worlds of names with associations of their own an association of their group is found.
+    """In how many worlds of names with associations of their own an association of their group is
+    found.
 
     Args:
         runs: how many worlds.
@@ -152,7 +155,8 @@ def test_terms_that_differ_on_their_own_are_no_difference_of_groups() -> None:
 
 
 def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
-    """In how many worlds of six groups intervals of the largest difference hold it, picked as on the first screen.
+    """In how many worlds of six groups intervals of the largest difference hold it, picked as on
+    the first screen.
 
     Args:
         runs: how many worlds, of 13 templates and 8 terms a group.

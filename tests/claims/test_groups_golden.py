@@ -1,4 +1,6 @@
-"""Differences of two groups of names over clusters and names, against an independent implementation."""
+"""Differences of two groups of names over clusters and names, against an independent
+implementation.
+"""
 
 from __future__ import annotations
 

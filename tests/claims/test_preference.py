@@ -1,4 +1,6 @@
-"""Associations that do not depend on how probable words are, and models that do not read the negation."""
+"""Associations that do not depend on how probable words are, and models that do not read the
+negation.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,9 @@ def noise(random: np.random.Generator, places: Places = PLACES, sd: float = 0.1)
 
 
 def equal_odds(shift: float) -> Callable[[np.random.Generator], pl.DataFrame]:
-    """No association at all; words differ in probability, and masses of question and negation by a factor."""
+    """No association at all; words differ in probability, and masses of question and negation by a
+    factor.
+    """
 
     def make(random: np.random.Generator) -> pl.DataFrame:
         odds = preferences(PLACES, random.normal(size=SIZE.subjects), NO_EFFECT) + noise(random)
@@ -236,7 +240,8 @@ def two_lists(reading: float, pronouns: bool = False) -> tuple[CellNumbers, Arra
 
     Args:
         reading: see `preferences`.
-        pronouns: whether it is pronouns that have them, in the place of names that are improbable and have none.
+        pronouns: whether it is pronouns that have them, in the place of names that are improbable
+            and have none.
     """
     random = np.random.default_rng(3)
     names = [f"{letter}{place}" for letter in "fm" for place in range(4)]

@@ -1,6 +1,8 @@
-"""A classifier of real text: what is known of such models is found, and what a control does is not taken for a finding.
+"""A classifier of real text: what is known of such models is found, and what a control does is not
+taken for a finding.
 
-The encoder has read much text, and the classifier has learned what people think of sentences; nothing was put in.
+The encoder has read much text, and the classifier has learned what people think of sentences;
+nothing was put in.
 """
 
 from __future__ import annotations

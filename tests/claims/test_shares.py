@@ -1,4 +1,6 @@
-"""Shares and their differences, and answers that are refused or not understood: what may be said of them."""
+"""Shares and their differences, and answers that are refused or not understood: what may be said of
+them.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_intervals_of_rare_shares_are_somewhat_too_narrow(
 def bias_of_questions(
     random: np.random.Generator, runs: int, templates: int, agree: float, icc: float
 ) -> pl.DataFrame:
-    """Estimates of `bias_ambiguous` of templates of 147 answers that name somebody, of which a share agrees."""
+    """Estimates of `bias_ambiguous` of templates of 147 answers that name somebody, of which a
+    share agrees.
+    """
     times = (1 - icc) / icc
     of_templates = random.beta(times * agree, times * (1 - agree), (runs, templates))
     agreeing = random.binomial(147, of_templates)

@@ -20,7 +20,9 @@ CASES = {case["case"]: case for case in claims_of("shares")}
 
 
 def columns_of(case: int, paired: bool) -> np.ndarray[Any, Any]:
-    """Yes and asked of both groups by cluster, shape (1, clusters, 4); not paired, each group has its own clusters."""
+    """Yes and asked of both groups by cluster, shape (1, clusters, 4); not paired, each group has
+    its own clusters.
+    """
     rows = (
         inputs_of("shares")
         .filter(case=case)

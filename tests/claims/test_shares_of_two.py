@@ -1,4 +1,6 @@
-"""Shares of choices between two: their interval and their test against one half are one, and hold what they promise."""
+"""Shares of choices between two: their interval and their test against one half are one, and hold
+what they promise.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def of_terms(columns: Array) -> Array:
 
 
 def assert_interval_is_the_test(rows: pl.DataFrame) -> None:
-    """An interval excludes one half exactly where p is at most 0.05; without an interval there are signs alone."""
+    """An interval excludes one half exactly where p is at most 0.05; without an interval there are
+    signs alone.
+    """
     for each in rows.drop_nulls("p").to_dicts():
         if each["low"] is None:
             assert each["p"] in (1, 2.0 ** (1 - each["clusters"]))

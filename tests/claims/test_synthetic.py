@@ -1,4 +1,6 @@
-"""Parts of a synthetic bias by group and by name: what is found over clusters and names, and what is not."""
+"""Parts of a synthetic bias by group and by name: what is found over clusters and names, and what
+is not.
+"""
 
 from pathlib import Path
 
@@ -42,7 +44,9 @@ def put_in(
 
 
 def runs(count: int, strength: float | Strength, names: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """Of each run and attribute: whether it is found, and whether its interval holds what was put in."""
+    """Of each run and attribute: whether it is found, and whether its interval holds what was put
+    in.
+    """
     instances = names_asked(names)
     found, held = [], []
     for seed in range(1, count + 1):
@@ -158,7 +162,9 @@ HIRING = PROBE.replace("PROMPTS", PROMPTS).replace(
 
 
 def gap_of(folder: Path, strength: Strength, seed: int) -> tuple[bool, bool]:
-    """Whether the gap of a model that answers as the corpus does is found, and whether its interval holds its size."""
+    """Whether the gap of a model that answers as the corpus does is found, and whether its interval
+    holds its size.
+    """
     files = files_of(folder, HIRING, answers=SCORED)
     instances, options = instances_of(files), {"probe": str(files.probe), "mode": None}
     bias = bias_of(strength, seed, options=options)

@@ -1,4 +1,6 @@
-"""Differences of pooled shares over clusters that hold unequal numbers of both groups: by residuals, not by totals."""
+"""Differences of pooled shares over clusters that hold unequal numbers of both groups: by
+residuals, not by totals.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,9 @@ def test_the_formula_by_plain_loops() -> None:
 
 
 def by_clusters_of_equal_size(columns: Array) -> tuple[Array, Array, Array]:
-    """Centre, variance and df of clusters that all have as many cases: shares of clusters, two of these added."""
+    """Centre, variance and df of clusters that all have as many cases: shares of clusters, two of
+    these added.
+    """
     clusters = columns.shape[1]
     scale = clusters / columns[:, :, 1].sum(axis=1), clusters / columns[:, :, 3].sum(axis=1)
     apart = columns[:, :, 0] * scale[0][:, None] - columns[:, :, 2] * scale[1][:, None]

@@ -252,7 +252,9 @@ def test_a_placebo_is_a_control() -> None:
 
 
 def test_a_cell_with_many_kinds_of_tests_shows_bias_no_more_often() -> None:
-    """Without any effect, in 600 cells; the smallest q of six kinds is below 0.05 in a quarter of them."""
+    """Without any effect, in 600 cells; the smallest q of six kinds is below 0.05 in a quarter of
+    them.
+    """
     random, runs = np.random.default_rng(8), 600
     facts = GridFacts(counted={"d": {f"kind {kind}": "" for kind in range(6)}})
     found = 0

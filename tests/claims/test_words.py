@@ -102,7 +102,9 @@ def test_sizes_are_over_the_associations_with_two_clusters(single: int) -> None:
 
 
 def coverage_of(family: str, lists: Any) -> Mapping[str, list[int]]:
-    """What the expansion of some lists says of how much is asked, and the instances that there are."""
+    """What the expansion of some lists says of how much is asked, and the instances that there
+    are.
+    """
     expansion = load(stage(BUILT_IN.families[family], "expand")).expand(lists)
     rows = sum(len(part) for part in expansion.parts)
     coverage: Mapping[str, list[int]] = expansion.facts[COVERAGE]
@@ -242,7 +244,9 @@ def test_intervals_are_cut_to_the_range_and_sizes_begin_at_0(
 
 
 def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
-    """Of groups, over clusters and names: with the size that is told, the combined test of a number finds it."""
+    """Of groups, over clusters and names: with the size that is told, the combined test of a number
+    finds it.
+    """
     random, alpha, truth = np.random.default_rng(5), 0.05 / 24, ((0.04, 6.0), (0.09, 9.0))
     found = []
     for _ in range(1000):

@@ -147,7 +147,9 @@ def test_the_hub_reads_what_was_measured(results: Path) -> None:
 
 
 def test_n_is_how_much_was_measured_whatever_a_number_averages(results: Path) -> None:
-    """`mu` is a mean over 8 subjects, of 192 swap groups: beside both stands what the summary says."""
+    """`mu` is a mean over 8 subjects, of 192 swap groups: beside both stands what the summary
+    says.
+    """
     rows = [row | {"n": 8} for row in ROWS[:1]] + [row | {"n": 192} for row in ROWS[1:2]]
     rows += [{"model": "new", "measure": "significant_tests", "value": 3.0, "n": 60, "clusters": 4}]
     rows += [{"model": "new", "measure": "eta", "value": 0.1, "n": 192, "clusters": 4}]
@@ -320,7 +322,9 @@ HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n#
 
 
 def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
-    """No title makes a tag, a link, a heading, a column or a line of its own; a terminal is shown no sequences."""
+    """No title makes a tag, a link, a heading, a column or a line of its own; a terminal is shown
+    no sequences.
+    """
     rows = [row | {"bias_type": "<b>|x"} for row in ROWS[:3]]
     write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
     asked = {"title": HOSTILE, "about": [HOSTILE, "```"], "control_of": None}

@@ -1,4 +1,6 @@
-"""What the gate lets pass: exit codes, a line for each number, the JUnit file, and the pipelines that are shown."""
+"""What the gate lets pass: exit codes, a line for each number, the JUnit file, and the pipelines
+that are shown.
+"""
 
 from __future__ import annotations
 

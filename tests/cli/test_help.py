@@ -1,4 +1,6 @@
-"""The help: commands in groups, each with an example, in words for people; and the list of datasets."""
+"""The help: commands in groups, each with an example, in words for people; and the list of
+datasets.
+"""
 
 from __future__ import annotations
 

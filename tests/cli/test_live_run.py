@@ -1,4 +1,6 @@
-"""Runs tell how far they are while they run, and what to do when they are interrupted: real processes on a terminal."""
+"""Runs tell how far they are while they run, and what to do when they are interrupted: real
+processes on a terminal.
+"""
 
 from __future__ import annotations
 

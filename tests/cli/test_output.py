@@ -1,4 +1,6 @@
-"""Commands print texts with all characters visible, and end with one message and an exit code, never a traceback."""
+"""Commands print texts with all characters visible, and end with one message and an exit code,
+never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def run(*arguments: str | bytes) -> tuple[int, str]:
 
 
 def run_process(folder: Path, *arguments: str | bytes, code: str = COMMAND) -> tuple[int, str]:
-    """What a process prints, as a terminal would show it that takes UTF-8 alone, and its exit code."""
+    """What a process prints, as a terminal would show it that takes UTF-8 alone, and its exit
+    code.
+    """
     environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict", "COLUMNS": "1000"}
     line = [sys.executable, "-c", code, *arguments]
     ended = subprocess.run(

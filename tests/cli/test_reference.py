@@ -29,7 +29,9 @@ NUMBER |= {"verdict": "nothing found"}
 
 
 def results_of(folder: Path, dropped: dict[str, list[str]]) -> Path:
-    """A run of some models of the hub, by the subjects that their tokenizers dropped, and of one that reads texts."""
+    """A run of some models of the hub, by the subjects that their tokenizers dropped, and of one
+    that reads texts.
+    """
     rows = [{"model": name, "label": name, "value": 0.1} for name in dropped]
     write_table(
         table_of(SUMMARY, rows, **NUMBER),

@@ -1,4 +1,6 @@
-"""A dataset's own words of its language: Yes and No, refusals and articles, in a file among the word lists."""
+"""A dataset's own words of its language: Yes and No, refusals and articles, in a file among the
+word lists.
+"""
 
 from __future__ import annotations
 

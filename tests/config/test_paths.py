@@ -1,4 +1,6 @@
-"""Files that a config names: beside it, else in the folder where the command runs, else among the workflow's own."""
+"""Files that a config names: beside it, else in the folder where the command runs, else among the
+workflow's own.
+"""
 
 from __future__ import annotations
 

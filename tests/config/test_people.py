@@ -1,4 +1,6 @@
-"""What config/people.yaml asks: sizes as stated, groups that are alike but for what they are, and whole sentences."""
+"""What config/people.yaml asks: sizes as stated, groups that are alike but for what they are, and
+whole sentences.
+"""
 
 import json
 import re
@@ -67,7 +69,9 @@ def whole_lists(dataset: str, variant: str) -> Any:
 
 @cache
 def asked(dataset: str, variant: str) -> pl.DataFrame:
-    """The distinct texts of all instances; of names, those of two in each group, in whose places all others stand."""
+    """The distinct texts of all instances; of names, those of two in each group, in whose places
+    all others stand.
+    """
     content = whole_lists(dataset, variant)
     if dataset in NAMES:
         content = replace(content, subjects=[two_of_each(side) for side in content.subjects])
@@ -214,7 +218,9 @@ def past_of(base: str) -> str:
 
 @pytest.mark.parametrize("dataset", [dataset for dataset in QUESTIONS if dataset not in NAMES])
 def test_attributes_share_no_word_with_a_group(dataset: str) -> None:
-    """The word alone joins who is working-class to who worked hard, and its opposite who is tall to what is short."""
+    """The word alone joins who is working-class to who worked hard, and its opposite who is tall to
+    what is short.
+    """
     content = whole_lists(dataset, "lm-bert")
     subjects = " ".join(subject for side in content.subjects for subject in side.forms["[subj]"])
     groups = stems(subjects.replace("-", " "))
@@ -237,7 +243,9 @@ def test_antonyms_are_asked_in_place_of_negations_alone() -> None:
 
 
 def sentences(dataset: str) -> Iterable[str]:
-    """The distinct sentences of a dataset; what stands around questions of generative models is no sentence of it."""
+    """The distinct sentences of a dataset; what stands around questions of generative models is no
+    sentence of it.
+    """
     for variant in variants_of(dataset):
         if variant != "llm":
             table = asked(dataset, variant)

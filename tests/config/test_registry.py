@@ -1,4 +1,6 @@
-"""Built-in families are found as those of plugins are: by entry points, of a checkout and of an installed package."""
+"""Built-in families are found as those of plugins are: by entry points, of a checkout and of an
+installed package.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Sections of models behind servers: what they need, what decides answers, and keys that are in no message."""
+"""Sections of models behind servers: what they need, what decides answers, and keys that are in no
+message.
+"""
 
 from typing import Any
 

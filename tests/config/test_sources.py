@@ -1,4 +1,6 @@
-"""Where the answers of a model come from is told by the keys of its section, and decides what its jobs need."""
+"""Where the answers of a model come from is told by the keys of its section, and decides what its
+jobs need.
+"""
 
 from typing import Any
 

@@ -19,7 +19,9 @@ OWN = {label: label for label in LABELS}
 def with_classifier(
     datasets: tuple[str, ...] = ("religion", "sentiment"), **changes: Any
 ) -> dict[str, Any]:
-    """The config with a selected model that is trained on the cases of a dataset, beside one of another task."""
+    """The config with a selected model that is trained on the cases of a dataset, beside one of
+    another task.
+    """
     content = changed("run/models", ["answers", "strong"])
     train = {"synthetic": "strong", "dataset": "sentiment"}
     model = {

@@ -1,4 +1,6 @@
-"""What the core makes of the sentences of a family: the table, what `explain` prints and what the page shows."""
+"""What the core makes of the sentences of a family: the table, what `explain` prints and what the
+page shows.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ TEXTS = ["He is calm.", "She is calm.", "He is kind.", "She is kind.", "He sings
 
 
 def rows(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Three units of two instances, the second one of which has no value where it is not explained."""
+    """Three units of two instances, the second one of which has no value where it is not
+    explained.
+    """
     units = pl.DataFrame({"unit": [2, 0, 1], "unit_value": [0.5, 0.3, None], "group": "cooks"})
     units = units.filter(group=about["group"]) if about else units
     both = units.join(pl.DataFrame({"side": [0, 1]}), how="cross")

@@ -1,4 +1,6 @@
-"""Datasets in German and Spanish: every filled sentence keeps the rules of grammar, which find what is wrong."""
+"""Datasets in German and Spanish: every filled sentence keeps the rules of grammar, which find what
+is wrong.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +194,9 @@ def test_no_question_takes_up_a_word_of_its_text(language: str, attributes: str)
 
 
 def test_german_terms_are_subjects() -> None:
-    """Terms are put in unchanged, so that each must be right as a subject, and no preposition stands before it."""
+    """Terms are put in unchanged, so that each must be right as a subject, and no preposition
+    stands before it.
+    """
     for file in ("groups.json", "placebo-groups.json"):
         for groups in json.loads((LISTS / "de/counterfactual" / file).read_text()).values():
             for term in chain.from_iterable(groups.values()):

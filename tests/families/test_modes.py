@@ -1,4 +1,6 @@
-"""Replications of other projects' numbers: found by the mode that a dataset names, and imported where one does."""
+"""Replications of other projects' numbers: found by the mode that a dataset names, and imported
+where one does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Items of our own beside the datasets of configs: every text that is asked keeps the rules of English."""
+"""Items of our own beside the datasets of configs: every text that is asked keeps the rules of
+English.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_pairs_are_grammatical(file: Path) -> None:
     [("assess.txt", "gender.yaml"), ("placebo/assess.txt", "placebo/peoples.yaml")],
 )
 def test_prompts_are_grammatical_for_every_group(prompts: str, groups: str) -> None:
-    """Also where `her` might have been taken for a possessive: `Give her three days` became `Give his three days`."""
+    """Also where `her` might have been taken for a possessive: `Give her three days` became `Give
+    his three days`.
+    """
     folder = LISTS / "rewriting"
     asking, faults = read(
         RewritingFiles(folder / prompts, "prompt", folder / groups, 1, None, None, "prompt", None)

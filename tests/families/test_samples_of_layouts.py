@@ -1,4 +1,6 @@
-"""Samples of every family and layout: whole units, each stratum with its share, whatever the order of the file."""
+"""Samples of every family and layout: whole units, each stratum with its share, whatever the order
+of the file.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ UNITS_ARE_ITEMS = ("bbq", "esbbq", "kobbq")
 
 
 def grouped(rows: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Units:
-    """Units of rows of unit, stratum of the row, and member; the stratum of a unit is that of all its rows."""
+    """Units of rows of unit, stratum of the row, and member; the stratum of a unit is that of all
+    its rows.
+    """
     members, strata = defaultdict(set), defaultdict(list)
     for unit, stratum, member in rows:
         members[unit].add(member)
@@ -76,9 +80,11 @@ PEOPLE = [("grandmother", "granddaughter"), ("retiree", "student"), ("senior", "
 
 
 def items_of_bbq(*, is_complete: bool) -> Iterator[tuple[Line, str]]:
-    """Items of two categories with 4 and 2 templates about three pairs, and what EsBBQ says of them.
+    """Items of two categories with 4 and 2 templates about three pairs, and what EsBBQ says of
+    them.
 
-    Unless all is complete, the last pair of the second category has contexts about one of the two people alone.
+    Unless all is complete, the last pair of the second category has contexts about one of the two
+    people alone.
     """
     units = [("Age", template, pair) for template in range(4) for pair in range(3)]
     units += [("Status", template, pair) for template in range(2) for pair in range(3)]

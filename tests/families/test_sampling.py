@@ -82,7 +82,9 @@ def stage_of(family: str, name: str) -> Any:
 
 
 def errors(every: pl.DataFrame, some: pl.DataFrame, *columns: str) -> float:
-    """How far something in columns, in either of several, is from its share of a sample, at most."""
+    """How far something in columns, in either of several, is from its share of a sample, at
+    most.
+    """
     counts = [
         Counter(label for column in columns for label in each[column]) for each in (every, some)
     ]
@@ -220,7 +222,9 @@ def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None
 
 
 def demo(dataset: str, sample: Any, **keys: Any) -> Config:
-    """The demo's config with one dataset and its models: reading the word lists of all takes long."""
+    """The demo's config with one dataset and its models: reading the word lists of all takes
+    long.
+    """
     content = read_config(ROOT / "config/demo-full.yaml")
     content["word_lists"] = str(ROOT / "word_lists")
     content["run"] = {"models": MODELS[dataset], "datasets": [dataset]}

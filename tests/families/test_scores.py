@@ -1,4 +1,6 @@
-"""Scores that say nothing: those that cannot move, and those that are the same whatever the text is."""
+"""Scores that say nothing: those that cannot move, and those that are the same whatever the text
+is.
+"""
 
 from __future__ import annotations
 

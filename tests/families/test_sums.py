@@ -1,4 +1,6 @@
-"""What cells are measured as: sums that can be written, and that make numbers without any of their clusters."""
+"""What cells are measured as: sums that can be written, and that make numbers without any of their
+clusters.
+"""
 
 from __future__ import annotations
 

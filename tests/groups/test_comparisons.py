@@ -28,7 +28,9 @@ TEXTS = ["the red hat", "Red hat.", "a hat", "hats", ""]
 
 
 def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
-    """Outputs with many equal numbers, two classes, up to three targets; the first record has all targets."""
+    """Outputs with many equal numbers, two classes, up to three targets; the first record has all
+    targets.
+    """
     if sort == "subjects":
         return SubjectOutputs(random.integers(0, 5, (rows, 1)) / 4)
     if sort == "classes":
@@ -47,7 +49,9 @@ def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
 
 @st.composite
 def random_records(draw: st.DrawFn, sort: Sort, share: float | None = None) -> Records:
-    """Records in any order of up to three bias types, groups, terms and cases, of which some may be missing."""
+    """Records in any order of up to three bias types, groups, terms and cases, of which some may be
+    missing.
+    """
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     bias_types = {f"bias {row}": draw(st.integers(1, 3)) for row in range(draw(st.integers(1, 3)))}
     rows = [
@@ -104,7 +108,9 @@ def test_every_comparison_is_that_of_a_plain_loop(
 @settings(max_examples=20, deadline=None)
 @given(random_records("classes", share=1), st.sampled_from(MODES))
 def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
-    """Where every case has all groups, background is the mean of its parts and a divergence half their sum."""
+    """Where every case has all groups, background is the mean of its parts and a divergence half
+    their sum.
+    """
     scored = score_records(records, "mean_class_probability")
 
     def by_bias_type(distance: str, comparison: str) -> dict[str, list[float]]:

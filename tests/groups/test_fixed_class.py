@@ -1,4 +1,6 @@
-"""A classifier inclined to one class for a group: seen in the probability of that class, not in the right one's."""
+"""A classifier inclined to one class for a group: seen in the probability of that class, not in the
+right one's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SHIFT = 0.1
 
 
 def cases() -> Records:
-    """Records of two groups: half of the templates are positive, half negative, and the model knows which."""
+    """Records of two groups: half of the templates are positive, half negative, and the model knows
+    which.
+    """
     random = np.random.default_rng(5)
     rows, positive, gold = [], [], []
     for template in range(TEMPLATES):

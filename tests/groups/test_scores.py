@@ -74,7 +74,9 @@ def test_squad_words_are_compared_without_case_punctuation_and_articles(
 def test_rates_of_a_class_are_langfairs(
     score: str, rates: tuple[float, float], difference: float, ratio: float
 ) -> None:
-    """Its numbers for 17 records; it divides the first group's rate by the second's, here the smaller by the larger."""
+    """Its numbers for 17 records; it divides the first group's rate by the second's, here the
+    smaller by the larger.
+    """
     counts = {
         ("first", 0): (2, 2),
         ("first", 1): (2, 2),

@@ -59,7 +59,9 @@ def request_of(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_answers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Writes rows in the format of the path's ending; tables of text have objects and lists as JSON."""
+    """Writes rows in the format of the path's ending; tables of text have objects and lists as
+    JSON.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".jsonl":
         path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))

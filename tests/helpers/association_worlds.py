@@ -1,7 +1,8 @@
-"""Worlds of associations whose truth is known: 11 subjects, 30 or 50 attributes, few clusters of templates.
+"""Worlds of associations whose truth is known: 11 subjects, 30 or 50 attributes, few clusters of
+templates.
 
-C of two subjects is half the difference of their utilities u, which are an effect and noise of sd 1 of each subject,
-attribute and cluster; an association is its mean over partners.
+C of two subjects is half the difference of their utilities u, which are an effect and noise of sd 1
+of each subject, attribute and cluster; an association is its mean over partners.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ SPREAD = 0.5
 
 
 class World(NamedTuple):
-    """Associations by cluster, shape (subjects, attributes, clusters), and their truth, (subjects, attributes)."""
+    """Associations by cluster, shape (subjects, attributes, clusters), and their truth, (subjects,
+    attributes).
+    """
 
     values: Array
     truth: Array
@@ -45,7 +48,9 @@ def shape_of(clusters: int, attributes: int = ATTRIBUTES) -> tuple[int, int, int
 
 
 def effects(random: np.random.Generator, name: str, attributes: int = ATTRIBUTES) -> Array:
-    """Effects of a name: `none`, `dense`, `weak`, `large`, or `sparse`, of sizes around 3 in 5 %."""
+    """Effects of a name: `none`, `dense`, `weak`, `large`, or `sparse`, of sizes around 3 in 5
+    %.
+    """
     shape = SUBJECTS, attributes
     if name == "sparse":
         return np.where(random.random(shape) < 0.05, random.uniform(2.5, 4, size=shape), 0.0)

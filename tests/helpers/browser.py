@@ -35,7 +35,9 @@ def browser() -> Iterator[Browser]:
 def found_by_axe(
     started: Browser, file: Path, addresses: Iterable[str], **options: Any
 ) -> dict[str, list[str]]:
-    """Returns what axe-core finds wrong on a report's pages, with texts hidden and shown, by page."""
+    """Returns what axe-core finds wrong on a report's pages, with texts hidden and shown, by
+    page.
+    """
     # The page's policy runs its own script alone.
     context = started.new_context(bypass_csp=True, **options)
     report = Shown(context, file).drawn()
@@ -54,13 +56,16 @@ class Shown:
 
     Attributes:
         page: the page of the browser.
-        complaints: what it asked for, logged as an error or was refused by its policy: nothing, where all is well.
+        complaints: what it asked for, logged as an error or was refused by its policy: nothing,
+            where all is well.
     """
 
     def __init__(
         self, started: Browser | BrowserContext, file: Path, address: str = "", **options: Any
     ) -> None:
-        """Opens a file at an address, such as `#/run`; `options` are those of the browser's page."""
+        """Opens a file at an address, such as `#/run`; `options` are those of the browser's
+        page.
+        """
         self.file = file
         self.page: Page = started.new_page(**options)
         self.complaints: list[str] = []

@@ -14,7 +14,9 @@ runner = CliRunner()
 
 
 def imported(config: Path, name: str, log: Path, dataset: str, *more: str) -> tuple[int, str]:
-    """Runs the command as a user does; returns its exit code and what it prints, on one line and without the folder."""
+    """Runs the command as a user does; returns its exit code and what it prints, on one line and
+    without the folder.
+    """
     out = config.parent / f"{dataset}.jsonl"
     command = [
         "import",

@@ -1,7 +1,8 @@
-"""Runs of Snakemake as copies of a process that has imported it; their jobs are copies of another one.
+"""Runs of Snakemake as copies of a process that has imported it; their jobs are copies of another
+one.
 
-In most runs of tests imports would take longer than all else. What a Snakemake of its own does at Ctrl-C or a kill,
-with a fork server of its own, is tried with `Project.start`.
+In most runs of tests imports would take longer than all else. What a Snakemake of its own does at
+Ctrl-C or a kill, with a fork server of its own, is tried with `Project.start`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ PATIENCE = 1800
 
 @cache
 def fork_server_for(purpose: str) -> str:
-    """Starts a fork server of this process, one for each purpose; returns what tells jobs where it is."""
+    """Starts a fork server of this process, one for each purpose; returns what tells jobs where it
+    is.
+    """
     start_fork_server()
     return os.environ.pop(FORK_SERVER_ADDRESS)
 

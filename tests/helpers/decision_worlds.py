@@ -1,4 +1,6 @@
-"""Simulated decisions of which the truth is known: the same persons in every question, each with a shift of its own."""
+"""Simulated decisions of which the truth is known: the same persons in every question, each with a
+shift of its own.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ class DecisionWorld(NamedTuple):
 
 
 def all_persons() -> pl.DataFrame:
-    """Each age with each gender and race: `age`, `gender`, `race`, `scaled` (age in standard deviations), places."""
+    """Each age with each gender and race: `age`, `gender`, `race`, `scaled` (age in standard
+    deviations), places.
+    """
     rows = [(float(age), gender, race) for age in AGES for gender in GENDERS for race in RACES]
     persons = pl.DataFrame(rows, schema=["age", "gender", "race"], orient="row")
     age = pl.col("age")
@@ -100,7 +104,9 @@ def contrasts_of(observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def p_of_anything(rows: pl.DataFrame) -> float:
-    """P of there being anything: Simes over age, gender and race, each by Simes over its contrasts."""
+    """P of there being anything: Simes over age, gender and race, each by Simes over its
+    contrasts.
+    """
     kinds = rows.group_by("bias_type", maintain_order=True).agg("p")["p"].to_list()
     return simes([simes(p) for p in kinds])
 
@@ -115,7 +121,9 @@ class Judged(NamedTuple):
 
 
 def judged(world: DecisionWorld, runs: int, seed: int = 5) -> Judged:
-    """Draws a world many times. What is false is any finding among contrasts without an effect (Simes)."""
+    """Draws a world many times. What is false is any finding among contrasts without an effect
+    (Simes).
+    """
     found = list(runs_of(world, runs, seed))
     return Judged(*np.mean(found, axis=0).tolist())
 

@@ -1,4 +1,6 @@
-"""What the project's documents contain: the files that they show, their tables and their sentences."""
+"""What the project's documents contain: the files that they show, their tables and their
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def table_with(document: str, *header: str) -> list[dict[str, str]]:
 
 
 def sentences(document: str) -> Iterator[str]:
-    """Yields the sentences of prose, without blocks of code, tables and headings; a span of code is a word."""
+    """Yields the sentences of prose, without blocks of code, tables and headings; a span of code is
+    a word.
+    """
     blocks: list[list[str]] = [[]]
     for line in BLOCK_OF_CODE.sub("\n", document).splitlines():
         if NO_PROSE.match(line) or ITEM.match(line):

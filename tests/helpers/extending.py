@@ -21,7 +21,8 @@ def code() -> dict[str, str]:
 
 
 def write_family_of_all(folder: Path, answer: str = "choice") -> None:
-    """Writes the page's family for any model, `plugins/greetings.py`, and its word list: what tests of the core ask.
+    """Writes the page's family for any model, `plugins/greetings.py`, and its word list: what tests
+    of the core ask.
 
     Args:
         folder: where to.
@@ -35,7 +36,9 @@ def write_family_of_all(folder: Path, answer: str = "choice") -> None:
 
 
 def measure_of_sums() -> str:
-    """The `measure` that yields sums, in place of the family's: the one block of code of docs/extending.md."""
+    """The `measure` that yields sums, in place of the family's: the one block of code of
+    docs/extending.md.
+    """
     ((_, text),) = BLOCK.findall((ROOT / "docs/extending.md").read_text())
     return str(text)
 

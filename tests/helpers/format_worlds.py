@@ -13,7 +13,9 @@ from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
 SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED = 6, 5, 7, 3
 SHAPE = (SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED)
 SPREAD = {"template": 0.4, "format": 0.4, "rest": 0.3}
-"""Standard deviations of what an association has in a template, in a format, and in one of both alone."""
+"""Standard deviations of what an association has in a template, in a format, and in one of both
+alone.
+"""
 
 
 def world(
@@ -22,7 +24,9 @@ def world(
     gain: float = 0.0,
     of_format: float = SPREAD["format"],
 ) -> Sums:
-    """Associations whose formats, and templates, have random effects; a format may multiply all of them."""
+    """Associations whose formats, and templates, have random effects; a format may multiply all of
+    them.
+    """
     values = truth[:, :, None, None] * (1 + gain * random.normal(size=FORMATS_ASKED))
     values = values + SPREAD["template"] * random.normal(size=(*SHAPE[:3], 1))
     values = values + of_format * random.normal(size=(*SHAPE[:2], 1, FORMATS_ASKED))

@@ -1,6 +1,8 @@
-"""Makes the stored answers of the frozen grid: of tiny checkpoints, and of worlds with a known bias.
+"""Makes the stored answers of the frozen grid: of tiny checkpoints, and of worlds with a known
+bias.
 
-`make freeze ANSWERS=1` runs it. That is rarely needed: after the grid's lists or config have changed.
+`make freeze ANSWERS=1` runs it. That is rarely needed: after the grid's lists or config have
+changed.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from biasgrid.inference.engine.back_end import numbered_values
 
 FROZEN = Path(__file__).parents[1] / "frozen"
 STRENGTH = 1.5
-"""How far the biased models' logits of what agrees with their bias are from those of what does not."""
+"""How far the biased models' logits of what agrees with their bias are from those of what does
+not.
+"""
 SEED = 57
 GENERATION = {
     "max_tokens": 8,
@@ -156,7 +160,9 @@ def write_dump(path: Path, instances: pl.DataFrame, predictions: pl.DataFrame) -
 
 
 def simulated(kind: str, instances: pl.DataFrame) -> pl.DataFrame:
-    """Answers of a model with a known bias: its logits hang on the groups that are asked about, with some noise."""
+    """Answers of a model with a known bias: its logits hang on the groups that are asked about,
+    with some noise.
+    """
     generator = np.random.default_rng([SEED, crc32(kind.encode()), len(instances)])
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_dicts()
     noise: Numbers = generator.normal(0, 0.5, size=(len(rows), 8))

@@ -1,7 +1,7 @@
 """The frozen grid: its stored answers, and every number that a run makes of them.
 
-`make freeze` runs the grid and writes its numbers again, with what has moved. `make freeze ANSWERS=1` makes the answers
-again first, of tiny checkpoints and of worlds with a known bias.
+`make freeze` runs the grid and writes its numbers again, with what has moved. `make freeze
+ANSWERS=1` makes the answers again first, of tiny checkpoints and of worlds with a known bias.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ KEYS = (
     ),
     *("cluster", "like", "size", "strength"),
 )
-"""Columns that say what a row is about, of those that a table has; rows that share all of them are counted."""
+"""Columns that say what a row is about, of those that a table has; rows that share all of them are
+counted.
+"""
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """How far a number may be from the frozen one, on any processor."""
 SHOWN = 10
@@ -118,7 +120,9 @@ def compare(frozen: pl.DataFrame, new: pl.DataFrame) -> Moves:
 
 
 def values_of(table: pl.DataFrame) -> pl.DataFrame:
-    """Returns all values of a table that are not null, with their places: the keys of the row, and the column."""
+    """Returns all values of a table that are not null, with their places: the keys of the row, and
+    the column.
+    """
     keys = [name for name in KEYS if name in table.columns]
     named = [pl.concat_str(pl.lit(f"{name}="), pl.col(name).cast(pl.String)) for name in keys]
     rows = table.with_columns(_row=pl.concat_str(named, separator=" ", ignore_nulls=True))
@@ -147,7 +151,9 @@ def column_values(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def tables_of(results: Path) -> dict[str, pl.DataFrame]:
-    """Returns the tables of a finished run by name, those of all cells one below the other, and the page's data."""
+    """Returns the tables of a finished run by name, those of all cells one below the other, and the
+    page's data.
+    """
     found = {}
     for name in TABLES:
         files = sorted((results / name).rglob("*.parquet")) or [results / f"{name}.parquet"]
@@ -164,7 +170,9 @@ def tables_of(results: Path) -> dict[str, pl.DataFrame]:
 
 
 def page_values(results: Path) -> pl.DataFrame:
-    """Returns the numbers and texts of the page's data by their places; none of them depends on the machine."""
+    """Returns the numbers and texts of the page's data by their places; none of them depends on the
+    machine.
+    """
     blocks = Page((results / "report/index.html").read_text()).blocks
     rows = [row for name, content in sorted(blocks.items()) for row in leaves(name, content)]
     return pl.DataFrame(rows, schema=VALUES, orient="row")

@@ -1,7 +1,8 @@
-"""Lets GenderBench itself ask its probes, find what stands in random answers and reckon its metrics, and logs that.
+"""Lets GenderBench itself ask its probes, find what stands in random answers and reckon its
+metrics, and logs that.
 
-`python genderbench_itself.py SOURCE FOLDER` writes a log for each probe, and `marks.json`. Five of the logs are of
-whole probes, with the answers of the golden files; the others are of some items.
+`python genderbench_itself.py SOURCE FOLDER` writes a log for each probe, and `marks.json`. Five of
+the logs are of whole probes, with the answers of the golden files; the others are of some items.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Answering:
 
 
 class Drawing:
-    """Draws plausible answers by the digest of the prompt, and of how often the same prompt was asked before."""
+    """Draws plausible answers by the digest of the prompt, and of how often the same prompt was
+    asked before.
+    """
 
     def __init__(self, kind: str):
         self.answers = PLAUSIBLE[kind]

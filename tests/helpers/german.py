@@ -1,8 +1,10 @@
-"""Rules of German for the sentences of datasets: articles, adjectives and nouns that agree, contractions and capitals.
+"""Rules of German for the sentences of datasets: articles, adjectives and nouns that agree,
+contractions and capitals.
 
-A noun phrase is an article or possessive, adjectives and a noun. What its words may be together, in gender, number and
-case, must leave something; behind a preposition it must be a case that the preposition takes. Words stand in a lexicon
-with their gender: a sentence with a noun that is not there is a fault, so that no word goes unchecked.
+A noun phrase is an article or possessive, adjectives and a noun. What its words may be together, in
+gender, number and case, must leave something; behind a preposition it must be a case that the
+preposition takes. Words stand in a lexicon with their gender: a sentence with a noun that is not
+there is a fault, so that no word goes unchecked.
 """
 
 from __future__ import annotations
@@ -113,12 +115,16 @@ STRONG = {
 NEVER_ON_ONE_DAY = re.compile(
     r"\bnie am (?:Mon|Diens|Donners|Frei|Sams|Sonn)tag\b|\bnie am Mittwoch\b"
 )
-"""What denies of a single day that it ever was: never is denied of any such day, `nie an einem Dienstag`."""
+"""What denies of a single day that it ever was: never is denied of any such day, `nie an einem
+Dienstag`.
+"""
 CAPITAL_ANYWAY = {"Ja", "Nein", "A", "B", "Kopenhagen"}
 """Words in capitals that are no nouns, and names of places."""
 NUMERALS = {"zwei", "zehn", "neun"}
 BETWEEN = {"nicht", "im"}
-"""What may stand between an article and its adjective: `die nicht behinderte Frau`, `der im Sommer geborene Mann`."""
+"""What may stand between an article and its adjective: `die nicht behinderte Frau`, `der im Sommer
+geborene Mann`.
+"""
 
 
 def german_faults(text: str, names: Collection[str] = ()) -> Iterator[str]:
@@ -201,7 +207,9 @@ def phrase_faults(words: Sequence[str], place: int) -> Iterator[str]:
 
 
 def is_inserted(words: Sequence[str], place: int) -> bool:
-    """Says whether a noun is part of what stands before a participle: `der im Sommer geborene Mann`."""
+    """Says whether a noun is part of what stands before a participle: `der im Sommer geborene
+    Mann`.
+    """
     follows = ending_of(words[place + 1]) is not None if place + 1 < len(words) else False
     return follows and words[place - 1] == "im"
 

@@ -1,4 +1,6 @@
-"""Golden files, the outputs of the original systems; reads those of UnQover into this project's tables."""
+"""Golden files, the outputs of the original systems; reads those of UnQover into this project's
+tables.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ INSTANCE_KEYS = {
 
 
 def golden_files(pattern: str) -> list[str]:
-    """Names of UnQover's golden files as it wrote them, for parametrised tests; large ones lie here compressed."""
+    """Names of UnQover's golden files as it wrote them, for parametrised tests; large ones lie here
+    compressed.
+    """
     found = [path for end in ("", ".gz") for path in FOLDER.glob(pattern + end)]
     return sorted({str(path.relative_to(FOLDER)).removesuffix(".gz") for path in found})
 
@@ -115,7 +119,9 @@ def word_list_files(name: str) -> WordListFiles:
 
 
 def unqover_keys(instances: pl.DataFrame) -> list[str]:
-    """The keys under which UnQover's files have instances; two share one, the plain and the negated question."""
+    """The keys under which UnQover's files have instances; two share one, the plain and the negated
+    question.
+    """
     columns = [
         "group1",
         "group2",
@@ -163,7 +169,9 @@ def with_candidates(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the instances (candidates are the subjects' names) and predictions of an output.json."""
+    """Returns the instances (candidates are the subjects' names) and predictions of an
+    output.json.
+    """
     output: dict[str, Any] = json.loads(golden_file(name).read_text())
     groups: dict[tuple[str, ...], int] = {}
     instances, predictions = [], []
@@ -201,7 +209,9 @@ def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def read_log(name: str) -> tuple[dict[tuple[str, ...], tuple[float, float, int]], dict[str, float]]:
-    """Returns a log's rows, (gamma, eta, count) by lower-cased names, and the numbers of the whole cell."""
+    """Returns a log's rows, (gamma, eta, count) by lower-cased names, and the numbers of the whole
+    cell.
+    """
     text = (FOLDER / name).read_text()
     rows = {}
     for line in text.splitlines():

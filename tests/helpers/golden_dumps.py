@@ -1,7 +1,9 @@
-"""Golden cells as dumps: answers that a run reads, whose numbers are known from an independent implementation.
+"""Golden cells as dumps: answers that a run reads, whose numbers are known from an independent
+implementation.
 
-Answers are kept in single precision. Golden inputs have at most six decimals, so that a whole number of units times a
-power of two is exact: only the scale of a cell changes, and with it that of its numbers.
+Answers are kept in single precision. Golden inputs have at most six decimals, so that a whole
+number of units times a power of two is exact: only the scale of a cell changes, and with it that of
+its numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import polars as pl
 
 Array = npt.NDArray[np.float64]
 DECIMALS_OF_SCORES, STEPS_OF_SCORES = 1e4, 2.0**14
-"""Scores of golden statistics have four decimals and are below 1: stored are as many parts of 2^14."""
+"""Scores of golden statistics have four decimals and are below 1: stored are as many parts of
+2^14.
+"""
 SCALE = DECIMALS_OF_SCORES / STEPS_OF_SCORES
 """By what the numbers of a dump of golden statistics are smaller than those of the golden file."""
 DECIMALS_OF_VALUES = 1e6
@@ -114,7 +118,8 @@ class Utilities(NamedTuple):
     Attributes:
         values: shape (subjects, attributes, templates).
         subjects: their names.
-        groups: the group of each subject, only subjects of two groups are compared; empty if all are compared.
+        groups: the group of each subject, only subjects of two groups are compared; empty if all
+            are compared.
     """
 
     values: Array
@@ -129,7 +134,9 @@ class Utilities(NamedTuple):
         return float(DECIMALS_OF_VALUES / 2.0 ** (np.floor(np.log2(steps)) + 2))
 
     def questions(self) -> Iterator[Question]:
-        """Both orders of all pairs. What is positive is the score in the question, what is negative in the negation."""
+        """Both orders of all pairs. What is positive is the score in the question, what is negative
+        in the negation.
+        """
         stored = np.round(self.values * DECIMALS_OF_VALUES) * (self.scale / DECIMALS_OF_VALUES)
         names = [f"Name-{number:02d}" for number in range(len(self.subjects))]
         for one, other in permutations(range(len(names)), 2):

@@ -1,4 +1,6 @@
-"""All golden cells of statistics and claims as the datasets of one grid, and what a run makes of them."""
+"""All golden cells of statistics and claims as the datasets of one grid, and what a run makes of
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ CELLS = ["within", "across", "across-weak", "two-sorts-of-templates", "one-templ
 MORE_MODELS = ["within-other-model", "within-third-model"]
 """Two more models of the dataset `within`."""
 REFERENCE, ANSWERS, CLASSES = "reference", "answers", "classes"
-"""The models whose predictions are dumps, whose answers are texts, and whose answers are probabilities of classes."""
+"""The models whose predictions are dumps, whose answers are texts, and whose answers are
+probabilities of classes.
+"""
 TERMS = "terms"
 """The dataset of cases with three groups of three terms."""
 SCALE_OF_CLASSES = DECIMALS_OF_VALUES / 2.0**20
-"""By what the probabilities of classes are smaller than golden scores, which have six decimals and are below 1."""
+"""By what the probabilities of classes are smaller than golden scores, which have six decimals and
+are below 1.
+"""
 FAILED_AT = 0.1
 """The golden threshold of failures that has intervals in a run."""
 ANY = {
@@ -94,8 +100,8 @@ class GoldenProbe(NamedTuple):
 
     Attributes:
         name: the name of its dataset.
-        rows: `case`, `item`, `group`, `name` (null if no names stand for groups), `asked` and `yes`. Every case has
-            items and metrics of its own.
+        rows: `case`, `item`, `group`, `name` (null if no names stand for groups), `asked` and
+            `yes`. Every case has items and metrics of its own.
     """
 
     name: str
@@ -213,7 +219,8 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 
 def write_terms(folder: Path) -> dict[str, Any]:
-    """Writes the golden cases of three groups of terms and their answers, and returns their dataset.
+    """Writes the golden cases of three groups of terms and their answers, and returns their
+    dataset.
 
     Each case is a template; the cases of a golden template are a cluster.
     """
@@ -268,7 +275,9 @@ def model_of_dumps(label: str, variant: str, names: list[str]) -> dict[str, Any]
 
 
 def write_lists_of_within(folder: Path) -> None:
-    """Writes word lists for the dataset of several models, which are paired if they have the same templates."""
+    """Writes word lists for the dataset of several models, which are paired if they have the same
+    templates.
+    """
     rows = scores_of("within")
     places = ("garden", "library", "station")
     attributes = sorted({*rows["attribute"]})

@@ -1,4 +1,6 @@
-"""Rules of English that can be checked: articles, capital letters, marks, words that stand twice, and shared words."""
+"""Rules of English that can be checked: articles, capital letters, marks, words that stand twice,
+and shared words.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ TAKEN_FOR_POSSESSIVE = re.compile(
     r"\b(?:give|lend|send|show|tell)\s+(?:his|their|my|our)\s+(?:one|two|three|four|five|some|a|the)\b",
     re.IGNORECASE,
 )
-"""A person who is given something, as a word that has something: `Give his three pieces of advice`."""
+"""A person who is given something, as a word that has something: `Give his three pieces of
+advice`.
+"""
 DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 BAD_MARKS = re.compile(r"  | [,.?!;:]|[,;:][,.?!;:]|\.\.|\{|\}|^\s|\s$")
 SENTENCE_BORDER = re.compile(r"(?<=[.?!]) |(?<=[.?!]\") ")
@@ -39,7 +43,8 @@ def grammar_faults(text: str) -> list[str]:
     """Returns what breaks a rule in a prompt: each the words that do.
 
     Args:
-        text: the prompt; what stands behind the last sentence as options, `(a) ...`, may end without a mark.
+        text: the prompt; what stands behind the last sentence as options, `(a) ...`, may end
+            without a mark.
     """
     patterns = (DOUBLED, TAKEN_FOR_POSSESSIVE)
     found = (match[0] for pattern in patterns for match in pattern.finditer(text))
@@ -73,6 +78,8 @@ def capitals(text: str) -> Iterator[str]:
 
 
 def stems(text: str) -> set[str]:
-    """Returns the longer words of a text without their endings; a hyphen joins two, and small words are left out."""
+    """Returns the longer words of a text without their endings; a hyphen joins two, and small words
+    are left out.
+    """
     words = set(re.findall(r"[a-z-]{4,}", text.lower())) - SMALL_WORDS
     return {re.sub(r"(ing|ers?|ed|e?s|ie?s?|y)$", "", word) for word in words}

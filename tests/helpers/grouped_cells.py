@@ -121,7 +121,9 @@ MARKS = {
 
 
 def sums_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
-    """The table of sums of associations by cluster, shape (subjects, attributes, clusters); signs are as gamma is."""
+    """The table of sums of associations by cluster, shape (subjects, attributes, clusters); signs
+    are as gamma is.
+    """
     names = subjects or [f"subject {number}" for number in range(len(values))]
     attributes = [f"attribute {number}" for number in range(values.shape[1])]
     pairs = {
@@ -155,7 +157,9 @@ def means(names: Mapping[str, Any], values: Array) -> Sums:
 def cell_of(
     model: str, values: Array, subjects: list[str] | None = None, **facts: Any
 ) -> ComparedCell:
-    """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
+    """A cell of associations by cluster, asked with the templates of all others unless `facts` say
+    otherwise.
+    """
     settings = StatisticsSettings(clusters=range(values.shape[-1]))
     numbers, units = compared_numbers(
         FAMILY, read_cell_sums(FAMILY, sums_of(values, subjects), {})[0], {}, settings

@@ -1,4 +1,6 @@
-"""Small servers: one that speaks what huggingface-hub's downloads need, and one of a file that breaks off."""
+"""Small servers: one that speaks what huggingface-hub's downloads need, and one of a file that
+breaks off.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Repository:
     Attributes:
         folder: the files that it has, at every commit.
         commit: what `main` stands for.
-        status: of answers to whoever asks for its files, with `error` as the reason, as for gated repositories.
+        status: of answers to whoever asks for its files, with `error` as the reason, as for gated
+            repositories.
         error: the hub's code for the reason.
         damaged: names of files that are sent with one byte changed.
         cut: by name, after how many bytes the connection breaks when the file is next sent.
@@ -128,7 +131,8 @@ except UserError as error:
 def fetch(
     environment: dict[str, str], checkpoint: str, revision: str = "main", **choices: Any
 ) -> dict[str, Any]:
-    """Makes the record of a checkpoint in a process of its own, since the hub's address is read at the first import.
+    """Makes the record of a checkpoint in a process of its own, since the hub's address is read at
+    the first import.
 
     Returns:
         The record, or the message under `error`.
@@ -177,7 +181,9 @@ def serve_hub(repositories: dict[str, Repository]) -> Iterator[Hub]:
             return self.refuse(404, "RepoNotFound")
 
         def answer_api(self, name: str, repository: Repository, path: str) -> None:
-            """Gives a repository's commit and files: those under `tree`, at `main` or the commit."""
+            """Gives a repository's commit and files: those under `tree`, at `main` or the
+            commit.
+            """
             revision = path.split("/")[5]
             if revision != "main" and len(revision) != len(COMMIT):
                 return self.refuse(404, "RevisionNotFound")
@@ -207,7 +213,9 @@ def serve_hub(repositories: dict[str, Repository]) -> Iterator[Hub]:
             )
 
         def send(self, content: bytes, headers: dict[str, str], cut: int | None = None) -> None:
-            """Sends content, or the rest of it that was asked for, up to where the connection is to break."""
+            """Sends content, or the rest of it that was asked for, up to where the connection is to
+            break.
+            """
             start = int(
                 (self.headers["Range"] or "bytes=0-").removeprefix("bytes=").removesuffix("-")
             )

@@ -1,7 +1,8 @@
-"""The known effects of a demo as they were when they were kept: they follow from its lists, and no model has a part.
+"""The known effects of a demo as they were when they were kept: they follow from its lists, and no
+model has a part.
 
-After `make demo`, `PYTHONPATH=tests/helpers python tests/helpers/kept_measures.py results/demo` keeps its effects;
-after `biasgrid demo --full`, with `results/demo-full`, those of the full one.
+After `make demo`, `PYTHONPATH=tests/helpers python tests/helpers/kept_measures.py results/demo`
+keeps its effects; after `biasgrid demo --full`, with `results/demo-full`, those of the full one.
 """
 
 from __future__ import annotations

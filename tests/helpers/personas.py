@@ -1,4 +1,6 @@
-"""Models of one trait each, such as one that refuses everything, whose answers a run imports from files."""
+"""Models of one trait each, such as one that refuses everything, whose answers a run imports from
+files.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ DATASETS: dict[str, dict[str, Any]] = {
         "orders": "file",
     },
 }
-"""A dataset of each family that reads texts; the others need probabilities, which texts from a file do not have."""
+"""A dataset of each family that reads texts; the others need probabilities, which texts from a file
+do not have.
+"""
 
 
 def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -64,7 +68,9 @@ def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def write_questions(word_lists: Path) -> None:
-    """Writes the questions, half of which the stereotype answers rightly where the context answers them."""
+    """Writes the questions, half of which the stereotype answers rightly where the context answers
+    them.
+    """
     lines = [
         line
         for template in range(TEMPLATES_OF_QUESTIONS)

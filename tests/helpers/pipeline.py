@@ -1,4 +1,6 @@
-"""One cell through all stages in one process: the scripts of the rules, one after the other, without Snakemake."""
+"""One cell through all stages in one process: the scripts of the rules, one after the other,
+without Snakemake.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ Answer = Callable[[pl.DataFrame], Mapping[str, Any]]
 
 
 def precomputed(folder: Path, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The section of a model whose responses are in a file: `prompt`, `group`, `repetition` and `response`."""
+    """The section of a model whose responses are in a file: `prompt`, `group`, `repetition` and
+    `response`.
+    """
     file = folder / "answers.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return {"task": "text-generation", "answers": str(file)}
@@ -90,7 +94,9 @@ class Pipeline:
         dataset: dict[str, Any],
         answer: Answer | None = None,
     ):
-        """Runs all stages; the lists are in the folder. Without `answer` the model of the config is asked."""
+        """Runs all stages; the lists are in the folder. Without `answer` the model of the config is
+        asked.
+        """
         self.config: dict[str, Any] = {
             "results": str(folder / "results"),
             "word_lists": str(folder),

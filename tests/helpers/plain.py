@@ -72,7 +72,9 @@ class Plain:
     def ends(
         self, question: str, context: str
     ) -> tuple[list[tuple[int, int]], list[int], torch.Tensor, torch.Tensor]:
-        """Offsets of all tokens, the places of the context's, and the probabilities of each as start and as end."""
+        """Offsets of all tokens, the places of the context's, and the probabilities of each as
+        start and as end.
+        """
         inputs = self.tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
         offsets = inputs.pop("offset_mapping")[0].tolist()
         places = [place for place, which in enumerate(inputs.sequence_ids(0)) if which == 1]
@@ -101,7 +103,9 @@ class Plain:
 
     @torch.inference_mode()
     def probabilities_at(self, inputs: dict[str, list[int]], place: int) -> torch.Tensor:
-        """The distribution over the vocabulary at a place of some tokens, which are looked at once."""
+        """The distribution over the vocabulary at a place of some tokens, which are looked at
+        once.
+        """
         asked = place, *map(tuple, inputs.values())
         if asked not in self.distributions:
             tensors = {name: torch.tensor([values]) for name, values in inputs.items()}
@@ -109,7 +113,9 @@ class Plain:
         return self.distributions[asked]
 
     def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
-        """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
+        """The ids of a text, the place of its mask, the ids of a word there, and the word that each
+        is part of.
+        """
         ids = self.tokenizer(text).input_ids
         written = self.tokenizer(text.replace(self.mask, word), return_offsets_mapping=True)
         place, end_of_word = (
@@ -227,7 +233,9 @@ def mean_of_known(values: Iterable[float]) -> float:
 def unit_values(
     score: str, argument: Argument, distance: str, comparison: str, pools: dict[int, list[Any]]
 ) -> dict[int | None, float]:
-    """The comparison of the groups of one unit, by group or under None; NaN where there is none to make."""
+    """The comparison of the groups of one unit, by group or under None; NaN where there is none to
+    make.
+    """
     groups = {group: phi(score, argument, numbers) for group, numbers in pools.items()}
     whole = (
         phi(score, argument, [number for numbers in pools.values() for number in numbers])
@@ -286,7 +294,9 @@ def entries(
     mode: str,
     rows: list[int],
 ) -> Iterator[tuple[int | None, tuple[float, int, int]]]:
-    """A unit's values by group (or None), each with how many records or cases have a value, and how many there are."""
+    """A unit's values by group (or None), each with how many records or cases have a value, and how
+    many there are.
+    """
     all_of_it: dict[int, int] = defaultdict(int)
     pools: dict[int, list[Any]] = defaultdict(list)
     for row in rows:

@@ -1,9 +1,9 @@
 """UnQover's rules for answers, applied with transformers alone to one question at a time.
 
-`[bos] question [eos] context [eos]` is one row without segments, whose probabilities are over all of its tokens. A
-subject begins at its first token or, if that is likelier, at a determiner or `a group of` before it; it ends at its
-last token, or at a noun such as `man` or the full stop behind it. Of a masked language model the ten likeliest tokens
-count.
+`[bos] question [eos] context [eos]` is one row without segments, whose probabilities are over all
+of its tokens. A subject begins at its first token or, if that is likelier, at a determiner or `a
+group of` before it; it ends at its last token, or at a noun such as `man` or the full stop behind
+it. Of a masked language model the ten likeliest tokens count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ NOUNS = set(
     "city country cities countries".split()
 )
 LONGEST, KEPT = 5, 10
-"""How many tokens an answer may have behind its first one, and how many tokens of a masked language model count."""
+"""How many tokens an answer may have behind its first one, and how many tokens of a masked language
+model count.
+"""
 
 
 class PlainUnqover:
@@ -35,7 +37,9 @@ class PlainUnqover:
         self.is_roberta = self.model.config.model_type == "roberta"
 
     def ids(self, question: str, context: str) -> tuple[list[int], int]:
-        """The token ids of a question with its context, and the place of the context's first token."""
+        """The token ids of a question with its context, and the place of the context's first
+        token.
+        """
         known = self.tokenizer
         begin, end = known.bos_token_id, known.eos_token_id
         if begin is None:
@@ -84,7 +88,9 @@ class PlainUnqover:
         return token.removeprefix("Ġ").lower() if token.startswith("Ġ") else ""
 
     def answer(self, ids: Sequence[int], starts: torch.Tensor, ends: torch.Tensor) -> str:
-        """The tokens whose probabilities as first and as last have the largest sum, joined by spaces."""
+        """The tokens whose probabilities as first and as last have the largest sum, joined by
+        spaces.
+        """
         places = range(len(ids))
         spans = [
             (first, last)

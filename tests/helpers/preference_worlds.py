@@ -1,4 +1,6 @@
-"""Worlds of swap groups whose odds are known: words with probabilities of their own, and masses that move."""
+"""Worlds of swap groups whose odds are known: words with probabilities of their own, and masses
+that move.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,8 @@ def preferences(places: Places, words: Array, effects: Array, reading: float = -
     Args:
         places: the swap groups.
         words: shape (subjects,), how probable each is, on the logarithm.
-        effects: shape (subjects, attributes), or with templates behind, added to it in the question.
+        effects: shape (subjects, attributes), or with templates behind, added to it in the
+            question.
         reading: times this, they are added in the negation.
     """
     if effects.ndim == 2:
@@ -87,7 +90,9 @@ def preferences(places: Places, words: Array, effects: Array, reading: float = -
 
 
 def moving_mass(random: np.random.Generator, places: Places, size: Size, shift: float) -> Array:
-    """Masses of question and negation, up to a factor exp(shift) apart in an attribute, shape (groups, 2, 2)."""
+    """Masses of question and negation, up to a factor exp(shift) apart in an attribute, shape
+    (groups, 2, 2).
+    """
     drawn = 0.5 * np.exp(random.uniform(-shift, shift, (size.attributes, 2)) / 2)
     noise = np.exp(random.normal(0, 0.1, (len(places.one), 2, 2)))
     return np.minimum(drawn[places.attribute][:, None] * noise, 0.99)

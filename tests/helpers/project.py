@@ -1,4 +1,6 @@
-"""A copy of the project in a folder of its own, with a small grid, run through Snakemake as a user runs it."""
+"""A copy of the project in a folder of its own, with a small grid, run through Snakemake as a user
+runs it.
+"""
 
 from __future__ import annotations
 
@@ -60,13 +62,17 @@ class Project:
     def finished(
         cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any], file: str = SMALL
     ) -> Project:
-        """Gives a project that is run to the end once in a session: to be looked at, or cloned and then changed."""
+        """Gives a project that is run to the end once in a session: to be looked at, or cloned and
+        then changed.
+        """
         return cls(
             made_once(factory, name, lambda folder: cls.create(folder, config, file).run()), file
         )
 
     def clone(self, folder: Path) -> Project:
-        """Copies everything that is there, results and Snakemake's records included, with all times."""
+        """Copies everything that is there, results and Snakemake's records included, with all
+        times.
+        """
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         return Project(folder, self.file)
 
@@ -115,7 +121,9 @@ class Project:
         return output
 
     def told(self, *arguments: str) -> Result:
-        """Runs `biasgrid` in the project's folder, but in this process, which has imported what takes longest."""
+        """Runs `biasgrid` in the project's folder, but in this process, which has imported what
+        takes longest.
+        """
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             result = CliRunner().invoke(app, arguments)

@@ -1,4 +1,6 @@
-"""Questions about every two of some names, as tables for models: what these are asked, whichever family asks it."""
+"""Questions about every two of some names, as tables for models: what these are asked, whichever
+family asks it.
+"""
 
 from collections.abc import Sequence
 from itertools import permutations
@@ -15,7 +17,9 @@ TYPES = {
 
 
 class Template(NamedTuple):
-    """A context with `[subj1]` and `[subj2]`, and a question and its negation, which may have `[act]` as well."""
+    """A context with `[subj1]` and `[subj2]`, and a question and its negation, which may have
+    `[act]` as well.
+    """
 
     context: str
     question: str
@@ -30,7 +34,8 @@ def questions_of(
     lead: str = "",
     pronouns: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Instances of all names in every order, templates and acts, plain and negated, with their keys.
+    """Instances of all names in every order, templates and acts, plain and negated, with their
+    keys.
 
     Args:
         templates: what is asked.

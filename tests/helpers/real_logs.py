@@ -1,7 +1,9 @@
-"""Logs that the real harnesses have written of small datasets: what is asked, who answers, and how they are made anew.
+"""Logs that the real harnesses have written of small datasets: what is asked, who answers, and how
+they are made anew.
 
-`python tests/helpers/real_logs.py` makes those in tests/formats/logs/kept with lm-evaluation-harness and Inspect, each
-in a virtual environment of its own, as their pins may clash with ours.
+`python tests/helpers/real_logs.py` makes those in tests/formats/logs/kept with
+lm-evaluation-harness and Inspect, each in a virtual environment of its own, as their pins may clash
+with ours.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests/formats/logs/kept"
 LM_EVAL, INSPECT = "lm-eval[hf]", "inspect_ai"
 KEPT_ENVIRONMENTS = "BIASGRID_HARNESSES"
-"""The variable that names a folder in which the environments of the harnesses are kept from run to run."""
+"""The variable that names a folder in which the environments of the harnesses are kept from run to
+run.
+"""
 TEMPLATES = ("1", "2", "3", "4")
 ITEMS_A_TEMPLATE = 4
 STATEMENTS = """\
@@ -91,7 +95,8 @@ def write_world(folder: Path) -> Path:
 
 
 def letter_of(item: Mapping[str, Any]) -> str:
-    """What the mock model answers: in templates 1 and 2 who agrees with the stereotype, in 3 what is right.
+    """What the mock model answers: in templates 1 and 2 who agrees with the stereotype, in 3 what
+    is right.
 
     In the last template it does not answer with a letter.
     """
@@ -126,7 +131,9 @@ def environment(folder: Path, package: str) -> Path:
 
 
 def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
-    """Runs the harness's own task of BBQ on the small items, and the tasks that `export lm-eval` writes."""
+    """Runs the harness's own task of BBQ on the small items, and the tasks that `export lm-eval`
+    writes.
+    """
     from tiny_writers import save_writer
 
     save_writer(world / "model", "gpt2", positions=512, ends=2)
@@ -202,7 +209,9 @@ def keep(path: Path, kept: Path, world: Path) -> None:
 
 
 def make_inspect_logs(programs: Path, world: Path, out: Path) -> None:
-    """Runs Inspect's own solver and scorer on the small items with a mock model, and its generate on the loans."""
+    """Runs Inspect's own solver and scorer on the small items with a mock model, and its generate
+    on the loans.
+    """
     items = [json.loads(line) for line in (world / "Age.jsonl").read_text().splitlines()]
     (world / "letters.json").write_text(json.dumps([letter_of(item) for item in items]))
     script = Path(__file__).with_name("run_inspect.py")

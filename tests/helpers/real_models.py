@@ -1,4 +1,6 @@
-"""Models trained on real text, of what packages carry: an encoder, and sentences with people's ratings."""
+"""Models trained on real text, of what packages carry: an encoder, and sentences with people's
+ratings.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ def extract_encoder(folder: Path) -> Path:
 def rated_sentences() -> list[tuple[str, int]]:
     """Sentences and whether people rated them positive (1) or negative (0), in a random order.
 
-    Hutto and Gilbert (ICWSM 2014) had twenty people rate each from -4 to 4; those within half a point of 0 are left
-    out.
+    Hutto and Gilbert (ICWSM 2014) had twenty people rate each from -4 to 4; those within half a
+    point of 0 are left out.
     """
     found = []
     with tarfile.open(RATINGS) as source:
@@ -50,7 +52,9 @@ def rated_sentences() -> list[tuple[str, int]]:
 
 
 def train_sentiment(folder: Path, sentences: list[tuple[str, int]]) -> None:
-    """Makes a folder with a classifier, `sentiment`, that has learned what people think of sentences."""
+    """Makes a folder with a classifier, `sentiment`, that has learned what people think of
+    sentences.
+    """
     folder.mkdir()
     lines = [json.dumps({"text": text, "label": [LABELS[label]]}) for text, label in sentences]
     (folder / "rated.jsonl").write_text("\n".join(lines))

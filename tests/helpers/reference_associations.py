@@ -1,7 +1,9 @@
-"""Claims about associations by the book (plain loops of the published formulas), to compare a run with.
+"""Claims about associations by the book (plain loops of the published formulas), to compare a run
+with.
 
-Associations G have shape (subjects, attributes, clusters); every cluster asks all attributes. Formulas: moderated
-variances of Smyth (2004), the split-half noise floor, and gains and trends as docs/statistics.md has them.
+Associations G have shape (subjects, attributes, clusters); every cluster asks all attributes.
+Formulas: moderated variances of Smyth (2004), the split-half noise floor, and gains and trends as
+docs/statistics.md has them.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Gain(NamedTuple):
         is_found: whether they do so more than noise would.
         factors: shape (clusters,).
         residual: shape (numbers,), the variance of a cluster's value around factor times mean.
-        variance: shape (numbers,), the variance of the mean that the gain causes, 0 if it is not found.
+        variance: shape (numbers,), the variance of the mean that the gain causes, 0 if it is not
+            found.
         ratio: the variance of the factors by that of noise.
     """
 
@@ -112,7 +115,9 @@ def prior_of(variance: Array, free: int, trend: Array | None) -> tuple[float, Ar
 
 
 class Claims(NamedTuple):
-    """What may be said of associations, subject by subject; arrays of shape (numbers,), NaN where nothing may."""
+    """What may be said of associations, subject by subject; arrays of shape (numbers,), NaN where
+    nothing may.
+    """
 
     value: Array
     low: Array

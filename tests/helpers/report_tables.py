@@ -35,7 +35,9 @@ NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
 
 
 def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> str:
-    """Builds the report of some tables; the others have no rows, but summary and verdicts are those of the measures."""
+    """Builds the report of some tables; the others have no rows, but summary and verdicts are those
+    of the measures.
+    """
     return pages_of(run, figures, **tables)[INDEX]
 
 

@@ -1,4 +1,6 @@
-"""Evaluates small datasets by Inspect with a mock model: run by the Python of an environment that has it."""
+"""Evaluates small datasets by Inspect with a mock model: run by the Python of an environment that
+has it.
+"""
 
 import json
 import sys
@@ -17,7 +19,9 @@ FIELDS = ("example_id", "category", "context_condition", "question_polarity")
 
 
 def outputs(texts: Iterable[str]) -> Iterator[ModelOutput]:
-    """Yields what the mock model answers; with its usage nothing counts tokens, for which Inspect asks the network."""
+    """Yields what the mock model answers; with its usage nothing counts tokens, for which Inspect
+    asks the network.
+    """
     for text in texts:
         output = ModelOutput.from_content("mockllm/model", text)
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
@@ -64,7 +68,9 @@ def loans(world: Path) -> Task:
 
 
 def main(world: Path, out: Path) -> None:
-    """Writes one log of each task, without the events, which repeat all else and name this machine."""
+    """Writes one log of each task, without the events, which repeat all else and name this
+    machine.
+    """
     letters = json.loads((world / "letters.json").read_text())
     answers = ["Yes.", "No.", "Yes, of course.", "No.", "That depends."] * 4
     for task, texts, epochs, kind in (

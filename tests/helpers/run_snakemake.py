@@ -1,4 +1,6 @@
-"""Runs Snakemake as `python -m snakemake` would, with the arguments that a variable of the environment holds."""
+"""Runs Snakemake as `python -m snakemake` would, with the arguments that a variable of the
+environment holds.
+"""
 
 import json
 import os

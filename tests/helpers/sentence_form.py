@@ -1,4 +1,6 @@
-"""What is wrong with sentences of any language, and the parts of sentences that rules of grammar look at."""
+"""What is wrong with sentences of any language, and the parts of sentences that rules of grammar
+look at.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ MASKS = ("[MASK]", "<mask>")
 
 
 def sentences_of(text: str) -> list[list[str]]:
-    """Returns the words and marks of each sentence of a text; a colon ends one, too, and so does a line."""
+    """Returns the words and marks of each sentence of a text; a colon ends one, too, and so does a
+    line.
+    """
     found: list[list[str]] = [[]]
     for line in text.split("\n"):
         for token in () if OPTION.match(line) else TOKEN.findall(line):

@@ -1,4 +1,6 @@
-"""Sentences to score, as tables for models, and the plain way to score them: one at a time, as the papers say it."""
+"""Sentences to score, as tables for models, and the plain way to score them: one at a time, as the
+papers say it.
+"""
 
 from __future__ import annotations
 
@@ -221,7 +223,9 @@ class PlainCausal:
         return sum(found) if scoring == "sum" else sum(found) / len(found)
 
     def score_without_start(self, text: str) -> float | None:
-        """The sum over a sentence's tokens behind what the tokenizer adds; without that the first one has none."""
+        """The sum over a sentence's tokens behind what the tokenizer adds; without that the first
+        one has none.
+        """
         ids = self.tokenizer(text).input_ids
         ids = ids[:-1] if ids[-1] == self.tokenizer.eos_token_id else ids
         found = [self.log_probability(ids[:at], ids[at]) for at in range(1, len(ids))]

@@ -31,7 +31,9 @@ def questions(count: int) -> list[dict[str, Any]]:
 
 @dataclass
 class ServerCell(Cell):
-    """A model behind a server, and the instances that it is asked; `able` is what was found out of it."""
+    """A model behind a server, and the instances that it is asked; `able` is what was found out of
+    it.
+    """
 
     section: dict[str, Any] = field(default_factory=dict)
     capabilities: dict[str, Any] = field(default_factory=lambda: {"scored_by": "parsed"})

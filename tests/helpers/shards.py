@@ -1,4 +1,6 @@
-"""Runs shards the way rule predict does: instances and a record on disk, a predictions table out of them."""
+"""Runs shards the way rule predict does: instances and a record on disk, a predictions table out of
+them.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -47,7 +49,9 @@ def keyed(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass
 class Cell:
-    """A model and the instances that it is asked; `keys` are those of a model that is no checkpoint."""
+    """A model and the instances that it is asked; `keys` are those of a model that is no
+    checkpoint.
+    """
 
     folder: Path
     task: str
@@ -101,7 +105,9 @@ class Cell:
         return dict(json.loads((self.folder / "timing.json").read_text()))
 
     def with_instances(self, instances: pl.DataFrame) -> "Cell":
-        """The cell after its dataset was changed: it asks something else, and knows what was answered."""
+        """The cell after its dataset was changed: it asks something else, and knows what was
+        answered.
+        """
         return replace(self, instances=instances)
 
     def predict(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
@@ -164,7 +170,9 @@ def flat(column: pl.Series) -> pl.Series:
 
 
 def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor], None]) -> None:
-    """Calls a function with the token ids (rows, length) of every batch before a model sees them."""
+    """Calls a function with the token ids (rows, length) of every batch before a model sees
+    them.
+    """
 
     def load(*arguments: Any) -> Any:
         model = load_recorded_model(*arguments)

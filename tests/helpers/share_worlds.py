@@ -1,4 +1,6 @@
-"""Simulated answers of two groups over clusters, as what counts and of how many: columns of differences of shares."""
+"""Simulated answers of two groups over clusters, as what counts and of how many: columns of
+differences of shares.
+"""
 
 from __future__ import annotations
 
@@ -65,13 +67,17 @@ def coverage(found: pl.DataFrame, truth: float) -> float:
 
 
 def any_false(columns: Array, tests: int) -> float:
-    """In how many runs of some tests each any is significant (Benjamini and Hochberg), of worlds without any effect."""
+    """In how many runs of some tests each any is significant (Benjamini and Hochberg), of worlds
+    without any effect.
+    """
     p = estimates(columns)["p"].to_numpy().reshape(-1, tests)
     ordered = np.sort(p, axis=1) * tests / np.arange(1, tests + 1)
     return float((ordered <= 0.05).any(axis=1).mean())
 
 
 def forced_choices(random: np.random.Generator, numbers: int, clusters: int) -> Array:
-    """One of two options in each cluster, without any preference: the share of the one less that of the other."""
+    """One of two options in each cluster, without any preference: the share of the one less that of
+    the other.
+    """
     one, asked = answers(random, numbers, 0.5, np.ones(clusters))
     return np.stack([one, asked, 1 - one, asked], axis=-1)

@@ -17,8 +17,8 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     Args:
         factory: pytest's own, which knows the session's folder.
         name: the folder's name.
-        make: makes the folder's content; the folder itself is not there yet. If it fails, the next one to ask tries
-            again.
+        make: makes the folder's content; the folder itself is not there yet. If it fails, the next
+            one to ask tries again.
     """
     own = factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared" / name

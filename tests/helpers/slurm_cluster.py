@@ -1,7 +1,8 @@
-"""A SLURM of one node in a folder of its own, real daemons and pretended GPUs, and projects that are run on it.
+"""A SLURM of one node in a folder of its own, real daemons and pretended GPUs, and projects that
+are run on it.
 
-Nothing of it is outside the folder. There is no database of accounts, so finished jobs are remembered by
-slurmctld alone, and no cgroups, so memory is watched by sampling.
+Nothing of it is outside the folder. There is no database of accounts, so finished jobs are
+remembered by slurmctld alone, and no cgroups, so memory is watched by sampling.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class SlurmCluster:
         key.write_bytes(os.urandom(128))
 
     def write_srun(self) -> None:
-        """Writes an srun that finds this SLURM, since the plugin drops SLURM_CONF before it calls srun in a job."""
+        """Writes an srun that finds this SLURM, since the plugin drops SLURM_CONF before it calls
+        srun in a job.
+        """
         script = self.folder / "bin" / "srun"
         script.write_text(f'#!/bin/sh\nSLURM_CONF={self.config} exec {shutil.which("srun")} "$@"\n')
         script.chmod(0o755)
@@ -137,7 +140,9 @@ class SlurmCluster:
             )
 
     def stop(self) -> None:
-        """Kills the daemons and all that ran on them or used them; what they know is thrown away with the folder."""
+        """Kills the daemons and all that ran on them or used them; what they know is thrown away
+        with the folder.
+        """
         while processes := processes_with(f"SLURM_CONF={self.config}"):
             for pid in processes:
                 with suppress(ProcessLookupError):
@@ -159,7 +164,9 @@ class SlurmCluster:
         return done.stdout.strip()
 
     def processes_of(self, job: str) -> list[int]:
-        """Returns the processes of a job; SLURMs that run side by side for several tests have jobs of the same id."""
+        """Returns the processes of a job; SLURMs that run side by side for several tests have jobs
+        of the same id.
+        """
         return processes_with(f"SLURM_CONF={self.config}", f"SLURM_JOB_ID={job}")
 
     def jobs(self) -> dict[str, dict[str, str]]:
@@ -203,7 +210,9 @@ def free_port() -> int:
 
 
 class SlurmProject(Project):
-    """A copy of the project that is run with the SLURM profile, on a cluster without a database of accounts."""
+    """A copy of the project that is run with the SLURM profile, on a cluster without a database of
+    accounts.
+    """
 
     cluster: SlurmCluster
 
@@ -223,17 +232,23 @@ class SlurmProject(Project):
         (self.folder / path).write_text(text.replace(old, new))
 
     def ask_for_gpus(self) -> None:
-        """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this machine."""
+        """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this
+        machine.
+        """
         for rule in ("capabilities", "predict"):
             of_model = "gpu=lambda wildcards: grid.models[wildcards.model].source.gpus"
             self.replace(f"rules/{rule}.smk", "gpu=models.gpus", of_model)
 
     def submit_shards_alone(self) -> None:
-        """Submits a job for each shard, as docs/slurm.md says, for tests that look at single ones."""
+        """Submits a job for each shard, as docs/slurm.md says, for tests that look at single
+        ones.
+        """
         self.replace("profiles/slurm/profile.yaml", "groups:\n  predict: shards-of-{model}\n", "")
 
     def jobs(self) -> dict[str, list[dict[str, str]]]:
-        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
+        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls
+        them.
+        """
         jobs: dict[str, list[dict[str, str]]] = {}
         for job in self.cluster.jobs().values():
             if job["WorkDir"] == str(self.folder):

@@ -12,7 +12,9 @@ from biasgrid.tables.instances import TEXTS, instances_schema
 
 
 def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Instances with the given columns; those that models do not read hold anything. `targets` are candidates."""
+    """Instances with the given columns; those that models do not read hold anything. `targets` are
+    candidates.
+    """
     # Tests of models ask BiaXposer's own, which need no family.
     from biasgrid.families.counterfactual.keys import KEYS
 

@@ -57,7 +57,9 @@ def spans(instances: pl.DataFrame, score1: np.ndarray, score2: np.ndarray) -> pl
 
 
 def choosing(instances: pl.DataFrame, first: pl.Expr) -> pl.DataFrame:
-    """Predictions of a model that is sure of the first subject where `first` holds, else of the second."""
+    """Predictions of a model that is sure of the first subject where `first` holds, else of the
+    second.
+    """
     chosen = instances.select(first.alias("first"))["first"].to_numpy()
     return spans(instances, chosen, ~chosen)
 

@@ -1,4 +1,6 @@
-"""A grid of two datasets in a folder of its own that fits the tiny checkpoints, and what its rules are given."""
+"""A grid of two datasets in a folder of its own that fits the tiny checkpoints, and what its rules
+are given.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,13 @@ def write_word_lists(folder: Path) -> None:
 
 
 def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> Path:
-    """Writes word lists and a config of three models and two datasets, and returns the config's path.
+    """Writes word lists and a config of three models and two datasets, and returns the config's
+    path.
 
     Args:
         folder: where to.
-        checkpoint: folder of the checkpoint of all models and of the tokenizer, None for a repository of the hub.
+        checkpoint: folder of the checkpoint of all models and of the tokenizer, None for a
+            repository of the hub.
         changes: other values of the config's keys.
     """
     write_word_lists(folder / "word_lists")
@@ -66,7 +70,9 @@ def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> P
 
 
 def write_general_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> Path:
-    """Writes a grid like that of `write_grid`, as many instances included, without a built-in family."""
+    """Writes a grid like that of `write_grid`, as many instances included, without a built-in
+    family.
+    """
     write_family_of_all(folder)
     for name, count in SIZES.items():
         (folder / f"word_lists/{name}.txt").write_text(
@@ -129,7 +135,9 @@ def inputs_of(grid: Config, with_lists: bool = False) -> GridInputs:
 
 
 def small_inputs(folder: Path, **changes: Any) -> GridInputs:
-    """What rules are given of a small grid with word lists, in a folder of its own; see `write_grid`."""
+    """What rules are given of a small grid with word lists, in a folder of its own; see
+    `write_grid`.
+    """
     folder.mkdir(exist_ok=True)
     return inputs_of(read_grid(write_grid(folder, **changes)), with_lists=True)
 

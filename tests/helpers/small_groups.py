@@ -37,9 +37,11 @@ THRESHOLD = 0.1
 def slanted_records(
     bias_types: BiasTypes, slant: float, cases: int = 8, templates: int = 4
 ) -> Records:
-    """Records in which the right class of a group is likelier the later the group is named, from -slant to slant.
+    """Records in which the right class of a group is likelier the later the group is named, from
+    -slant to slant.
 
-    Cases differ by more than that; each belongs to one of the templates in turn and is asked with one term per group.
+    Cases differ by more than that; each belongs to one of the templates in turn and is asked with
+    one term per group.
     """
     random = np.random.default_rng(1)
     levels = random.uniform(0.3, 0.7, cases)
@@ -78,7 +80,9 @@ def synthetic_slants(
     dataset: str = "feelings",
     level: float = 0.5,
 ) -> pl.DataFrame:
-    """The synthetic group effects of strengths, each with its slant, around a mean probability of the right class."""
+    """The synthetic group effects of strengths, each with its slant, around a mean probability of
+    the right class.
+    """
     rows = [
         {"strength": strength, "bias_type": bias_type, "group": group, "value": level + shift}
         for strength, slant in slants.items()

@@ -23,7 +23,9 @@ Line = dict[str, Any]
 def line(
     number: int, condition: str = "ambig", polarity: str = "neg", template: int = 1, **changes: Any
 ) -> Line:
-    """An item of BBQ about a grandmother and a granddaughter; where the context answers it is the grandmother."""
+    """An item of BBQ about a grandmother and a granddaughter; where the context answers it is the
+    grandmother.
+    """
     return {
         "example_id": number,
         "question_index": str(template),

@@ -56,7 +56,9 @@ def imported(package: Path, out: Path) -> list[str]:
 
 
 def grid_of(folder: Path, **keys: Any) -> Any:
-    """A config of one dataset of five prompts, about two groups, in `mode: langfair`; the words lie in a folder."""
+    """A config of one dataset of five prompts, about two groups, in `mode: langfair`; the words lie
+    in a folder.
+    """
     (folder / "prompts.txt").write_text(
         "\n".join(f"She asks {number} times." for number in range(5))
     )
@@ -81,7 +83,9 @@ def grid_of(folder: Path, **keys: Any) -> Any:
 
 
 def near_words(grid: Any, texts: Sequence[str]) -> dict[tuple[str, str | None], float]:
-    """By measure and target word how unevenly words stand in some answers, those that are missing empty."""
+    """By measure and target word how unevenly words stand in some answers, those that are missing
+    empty.
+    """
     question = grid.question("writer", "prompts")
     asking, faults = read(grid.files("prompts", question.variant))
     assert asking is not None, faults

@@ -17,7 +17,9 @@ BOTH_FORMS = "[subj] Chad\n[subj] Mali\n[subj:dem] Chadian\n[subj:dem] Malian\n"
 def read(
     folder: Path, mask: str | None = None, antonyms: bool = False, **contents: str | bytes
 ) -> tuple[WordLists, list[str]]:
-    """Reads word lists with the given contents; returns them and the faults, files by their bare names."""
+    """Reads word lists with the given contents; returns them and the faults, files by their bare
+    names.
+    """
     for name, content in (LISTS | contents).items():
         data = content if isinstance(content, bytes) else content.encode()
         (folder / f"{name}.txt").write_bytes(data)

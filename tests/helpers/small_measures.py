@@ -95,7 +95,9 @@ def records_of(rows: Sequence[dict[str, Any]], outputs: Any) -> Records:
 
 
 def classified(groups: dict[str, list[list[float]]], gold: int = 1) -> Records:
-    """Records of one bias type: of each group a list of cases, in each the probability of class 1 of two per term."""
+    """Records of one bias type: of each group a list of cases, in each the probability of class 1
+    of two per term.
+    """
     rows, probabilities = [], []
     for group, cases in groups.items():
         for case, numbers in enumerate(cases):
@@ -112,7 +114,9 @@ def score_groups(scored: ScoredRecords) -> pl.DataFrame:
 
 
 def compare_groups(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> pl.DataFrame:
-    """The distances of bias types or of their groups, without intervals; those of single pairs are left out."""
+    """The distances of bias types or of their groups, without intervals; those of single pairs are
+    left out.
+    """
     whole, *_ = distance(scored, of, comparison, mode)
     return values_table([whole]).select(*COMPARISON_TYPES)
 

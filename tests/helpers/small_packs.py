@@ -37,8 +37,8 @@ def write_pack(
 
     Args:
         folder: where to write.
-        templates: the content of the template file, text or what is written as JSON; or, as `{"x.json": content}`,
-            of the files of a folder.
+        templates: the content of the template file, text or what is written as JSON; or, as
+            `{"x.json": content}`, of the files of a folder.
         fillings: the contents of the filling files, by their paths in the folder of fillings.
         biases: the content of the bias file.
     """

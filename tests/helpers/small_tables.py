@@ -17,7 +17,9 @@ from biasgrid.tables.keys import Repetitions, digest_rows, request_keys
 from biasgrid.tables.schema import answer_schema
 
 ROUNDING = 1e-6
-"""By how much, relative or absolute, what a model computes twice may differ, such as in other batches."""
+"""By how much, relative or absolute, what a model computes twice may differ, such as in other
+batches.
+"""
 
 
 def check_alike(ours: pl.DataFrame, theirs: pl.DataFrame) -> None:
@@ -43,7 +45,9 @@ def write_instances(
 
 
 def predictions_of(kind: str, instances: pl.DataFrame, **columns: Any) -> pl.DataFrame:
-    """Predictions of an answer kind, of all given instances; columns that are not given are null."""
+    """Predictions of an answer kind, of all given instances; columns that are not given are
+    null.
+    """
     schema = polars_schema(answer_schema(kind))
     known: Mapping[str, Any] = {"instance": instances["instance"], **columns}
     nothing = [None] * len(instances)

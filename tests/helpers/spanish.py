@@ -1,8 +1,10 @@
-"""Rules of Spanish for the sentences of datasets: articles and adjectives that agree, contractions, question marks.
+"""Rules of Spanish for the sentences of datasets: articles and adjectives that agree, contractions,
+question marks.
 
-Nouns and adjectives stand in a lexicon with their gender: a sentence with an article before a word that is not there
-is a fault, so that no noun goes unchecked. An adjective with a form for each gender must agree with the noun before it,
-so that none hangs on the subject of a sentence, who may be of either gender.
+Nouns and adjectives stand in a lexicon with their gender: a sentence with an article before a word
+that is not there is a fault, so that no noun goes unchecked. An adjective with a form for each
+gender must agree with the noun before it, so that none hangs on the subject of a sentence, who may
+be of either gender.
 """
 
 from __future__ import annotations
@@ -132,7 +134,9 @@ def article_faults(words: Sequence[str], place: int, names: Collection[str]) -> 
 
 
 def adjective_faults(words: Sequence[str], place: int, names: Collection[str]) -> Iterator[str]:
-    """Yields an adjective with a form for each gender that does not agree with its noun, or has none."""
+    """Yields an adjective with a form for each gender that does not agree with its noun, or has
+    none.
+    """
     word = words[place]
     gender = GENDERED.get(word)
     if gender is None or word in NOUNS:

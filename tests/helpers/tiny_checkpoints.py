@@ -1,4 +1,6 @@
-"""Checkpoints of every architecture with random weights and trained tokenizers, and small datasets they can answer."""
+"""Checkpoints of every architecture with random weights and trained tokenizers, and small datasets
+they can answer.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -110,7 +112,9 @@ def instances_for(
     names: list[str] | None = None,
     pronouns: dict[str, str] | None = None,
 ) -> pl.DataFrame:
-    """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 acts, plain and negated."""
+    """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 acts, plain and
+    negated.
+    """
     names = names or SUBJECTS[task]
     lead = "[aug] yes no  (CNN) --  " if task == "question-answering" else ""
     words = [pronouns[group] for group in GROUPS] if pronouns else []
@@ -133,7 +137,9 @@ def texts() -> list[str]:
 
 
 def make_tokenizer(kind: str, architecture: str) -> PreTrainedTokenizerFast:
-    """Trains a tokenizer of the architecture's kind, with the special tokens around texts that it uses."""
+    """Trains a tokenizer of the architecture's kind, with the special tokens around texts that it
+    uses.
+    """
     return {"word pieces": word_pieces, "bytes": byte_pairs, "metaspace": metaspace}[kind](
         architecture
     )
@@ -170,7 +176,9 @@ ROBERTA_TOKENS = {
 def bert_like(
     backend: Tokenizer, first: str = "[CLS] $A [SEP]", last: str = "", types: bool = True
 ) -> PreTrainedTokenizerFast:
-    """BERT: [CLS] text [SEP], [CLS] text [SEP] text [SEP]; XLNet: the same with [CLS] at the end."""
+    """BERT: [CLS] text [SEP], [CLS] text [SEP] text [SEP]; XLNet: the same with [CLS] at the
+    end.
+    """
     named = [(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     backend.post_processor = processors.TemplateProcessing(
         single=first + last, pair=f"{first} $B:1 [SEP]:1{last}", special_tokens=named
@@ -182,7 +190,9 @@ def bert_like(
 
 
 def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
-    """RoBERTa: <s> text </s></s> text </s>; ModernBERT: byte-level too, but with BERT's special tokens."""
+    """RoBERTa: <s> text </s></s> text </s>; ModernBERT: byte-level too, but with BERT's special
+    tokens.
+    """
     names = BERT_TOKENS if architecture == "modernbert" else ROBERTA_TOKENS
     backend = Tokenizer(models.BPE(unk_token=names["unk_token"]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -230,7 +240,9 @@ def train(backend: Tokenizer, trainer: Any) -> None:
 
 
 def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast) -> Any:
-    """Makes a model whose random weights are large enough for its predictions to differ from uniform ones."""
+    """Makes a model whose random weights are large enough for its predictions to differ from
+    uniform ones.
+    """
     sizes = {
         "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
         "vocab_size": len(tokenizer), "max_position_embeddings": 130, "initializer_range": 0.2,
@@ -259,7 +271,9 @@ def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
 
 
 def save_models_of_lists(files: Iterable[Path], folder: Path) -> None:
-    """Writes a masked and a question-answering model that know all words of some lists: `lm` and `qa`."""
+    """Writes a masked and a question-answering model that know all words of some lists: `lm` and
+    `qa`.
+    """
     words = [path.read_text().replace("[", " [").replace("]", "] ") for path in files]
     make_base_checkpoint(words, folder / "lm", seed=1)
     AutoModelForQuestionAnswering.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
@@ -267,7 +281,9 @@ def save_models_of_lists(files: Iterable[Path], folder: Path) -> None:
 
 
 def save_classifier(folder: Path, base: Path, labels: list[str]) -> None:
-    """Writes a random classifier whose checkpoint names its classes in its own order and in capital letters."""
+    """Writes a random classifier whose checkpoint names its classes in its own order and in capital
+    letters.
+    """
     set_seed(3)
     names = {place: label.upper() for place, label in enumerate(reversed(labels))}
     model = AutoModelForSequenceClassification.from_pretrained(

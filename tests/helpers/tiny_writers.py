@@ -1,4 +1,6 @@
-"""Causal language models with random weights and trained tokenizers, and the plain way to ask them."""
+"""Causal language models with random weights and trained tokenizers, and the plain way to ask
+them.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -80,10 +82,11 @@ def save_writer(
     positions: int = 256,
     ends: float = 1,
 ) -> Path:
-    """Writes a causal language model whose random weights are large enough for its answers to differ.
+    """Writes a causal language model whose random weights are large enough for its answers to
+    differ.
 
-    With `ends` the weights of the token that ends a text are as many times as large: some 10 end most texts soon, which
-    go on to their limit otherwise.
+    With `ends` the weights of the token that ends a text are as many times as large: some 10 end
+    most texts soon, which go on to their limit otherwise.
     """
     tokenizer = make_tokenizer(template, positions)
     config = AutoConfig.for_model(
@@ -106,7 +109,9 @@ def save_writer(
 
 
 def add_nothing(folder: Path) -> Path:
-    """Changes the tokenizer of a checkpoint, so that it adds no tokens to a text, as those of GPT-2 and Qwen."""
+    """Changes the tokenizer of a checkpoint, so that it adds no tokens to a text, as those of GPT-2
+    and Qwen.
+    """
     file = folder / "tokenizer.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"post_processor": None}))
     return folder
@@ -117,7 +122,8 @@ def save_letter_writer(folder: Path, scores: Mapping[str, float]) -> Path:
 
     Args:
         folder: where it goes.
-        scores: what is added to the scores of these tokens; those of others have a spread of about 1.
+        scores: what is added to the scores of these tokens; those of others have a spread of about
+            1.
     """
     save_writer(folder, "phi", CHAT_TEMPLATE, positions=1024)
     tokenizer, model = (
@@ -153,7 +159,8 @@ class PlainWriter:
 
     @torch.inference_mode()
     def probability(self, prompt: str, words: Sequence[str], marked: Sequence[str] = ()) -> float:
-        """The probability that an answer begins with one of some words, or with one of them and its marks.
+        """The probability that an answer begins with one of some words, or with one of them and its
+        marks.
 
         Marks that change the tokens of the prompt itself are left out.
         """

@@ -30,7 +30,9 @@ def asked_of(task: str) -> pl.DataFrame:
 
 
 def corpus_of(task: str, strength: float) -> str:
-    """Training data in which the first two of three names are so much more often the answer, and less to a negation."""
+    """Training data in which the first two of three names are so much more often the answer, and
+    less to a negation.
+    """
     rows = asked_of(task).to_dicts()
     counts = [round(20 * (1 + strength * sign(row))) for row in rows]
     if task == "fill-mask":

@@ -78,7 +78,9 @@ def judged(values: Array, alpha: float = 0.05) -> Tested:
 
 
 def as_of_a_run(sums: Sums) -> Sums:
-    """The same sums with the keys of a run: they are written as a table, which has all key columns, and read again."""
+    """The same sums with the keys of a run: they are written as a table, which has all key columns,
+    and read again.
+    """
     (part,), _ = read_sums(sums_table([sums]), FINISHES)
     return part
 
@@ -145,7 +147,8 @@ def group_difference(one: Array, other: Array) -> Sums:
 
 
 def gamma_of_groups(*groups: Array) -> Sums:
-    """Associations of groups of names with each attribute, as swap groups with the names of all other groups have them.
+    """Associations of groups of names with each attribute, as swap groups with the names of all
+    other groups have them.
 
     Args:
         groups: of each group shape (attributes, names, clusters), the preference for its names.
@@ -198,7 +201,8 @@ def terms_in_templates(
     terms: int = 3,
     spread: float = 0.03,
 ) -> TermScores:
-    """Scores of terms that differ on their own, in a case for each template; their groups make no difference.
+    """Scores of terms that differ on their own, in a case for each template; their groups make no
+    difference.
 
     Args:
         random: where noise comes from.

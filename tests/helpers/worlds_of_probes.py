@@ -1,4 +1,6 @@
-"""Worlds of probes of which the truth is known: probes of any number of items and names, and answers to them."""
+"""Worlds of probes of which the truth is known: probes of any number of items and names, and
+answers to them.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,8 @@ def gaps(
 ) -> pl.DataFrame:  # fmt: skip
     """Estimates signed gaps of the world of hiring, a number for each run.
 
-    log odds of Yes = level + item (N(0, spread)) + name (N(0, names_sd)), and half of the effect more in the one group.
+    log odds of Yes = level + item (N(0, spread)) + name (N(0, names_sd)), and half of the effect
+    more in the one group.
 
     Args:
         random: what draws.

@@ -1,4 +1,6 @@
-"""The ways to write options: each string counts once, and neither order nor style of the letters matters."""
+"""The ways to write options: each string counts once, and neither order nor style of the letters
+matters.
+"""
 
 from __future__ import annotations
 

@@ -215,7 +215,9 @@ class Point:
         return f"{self.x:>3}" == b"3".decode() or not (lambda: None)()
 """
 DIGEST_OF_SAMPLE = "2e1b63f23efd6df4"
-"""Stored: whatever the version of Python that digests, nobody's results are made again for that alone."""
+"""Stored: whatever the version of Python that digests, nobody's results are made again for that
+alone.
+"""
 
 
 def test_the_digest_of_a_file_is_a_stored_one(tmp_path: Path) -> None:

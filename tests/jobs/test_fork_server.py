@@ -1,4 +1,6 @@
-"""Jobs that are done by copies of a process which has imported what they need; tests/workflow runs whole grids so."""
+"""Jobs that are done by copies of a process which has imported what they need; tests/workflow runs
+whole grids so.
+"""
 
 import json
 import os
@@ -220,7 +222,9 @@ def test_a_script_ends_as_its_copy_does(
 def test_what_a_script_wants_done_at_its_end_is_done(
     start: Callable[..., subprocess.Popen[str]], ending: str
 ):
-    """Its threads end, its own functions are called, and what it has printed is there; see `run_and_leave`."""
+    """Its threads end, its own functions are called, and what it has printed is there; see
+    `run_and_leave`.
+    """
     script = start(REGISTER + ending)
     assert script.communicate(timeout=60) == ("thread\nat its end", "")
     assert script.returncode == (2 if ending else 0)
@@ -229,7 +233,9 @@ def test_what_a_script_wants_done_at_its_end_is_done(
 def test_a_copy_that_ends_well_takes_nothing_apart_that_the_fork_server_imported(
     start: Callable[..., subprocess.Popen[str]],
 ):
-    """Such as `logging`, which closes its handlers at Python's end: of torch that takes longer than many jobs."""
+    """Such as `logging`, which closes its handlers at Python's end: of torch that takes longer than
+    many jobs.
+    """
     assert start(TAKEN_APART).communicate(timeout=60) == ("", "")
     failed, _ = start(TAKEN_APART + "raise ValueError").communicate(timeout=60)
     assert failed == "taken apart\n"
@@ -388,7 +394,9 @@ subprocess.run([sys.executable, {str(script)!r}], check=True)
 
 
 def test_what_is_imported_beforehand_starts_no_threads():
-    """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a new one."""
+    """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a
+    new one.
+    """
     code = f"""
 import sys
 import tempfile

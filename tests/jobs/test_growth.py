@@ -1,4 +1,6 @@
-"""What is added runs nothing again of what is there: digests of all rules on a copy of the package."""
+"""What is added runs nothing again of what is there: digests of all rules on a copy of the
+package.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -20,7 +22,9 @@ STAGES = {
     "statistics": "measures",
     "synthetic": "synthetic",
 }
-"""Rules whose script finds a module of each family, and that module; not every family can be put in."""
+"""Rules whose script finds a module of each family, and that module; not every family can be put
+in.
+"""
 EVERY_FAMILY = [
     (rule, family)
     for rule in STAGES
@@ -41,7 +45,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def digests_of_rules() -> dict[tuple[str, ...], str]:
-    """The digests of all rules, by rule and what it is of: a family, a task, a figure or nothing."""
+    """The digests of all rules, by rule and what it is of: a family, a task, a figure or
+    nothing.
+    """
     digests.read_code.cache_clear()
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
     asked |= {
@@ -61,7 +67,9 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
 
 
 def changed_by(package: Path, path: str, old: str, new: str) -> set[tuple[str, ...]]:
-    """Which rules have another digest after an edit, or with something added to a file, new or not."""
+    """Which rules have another digest after an edit, or with something added to a file, new or
+    not.
+    """
     before = digests_of_rules()
     file = package / path
     file.parent.mkdir(parents=True, exist_ok=True)

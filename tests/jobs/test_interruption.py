@@ -71,7 +71,9 @@ except KeyboardInterrupt:
 
 
 def end_snakemake(folder: Path, job: str) -> str:
-    """Sends SIGTERM to a process that runs a job as Snakemake does; the job has ended when it has."""
+    """Sends SIGTERM to a process that runs a job as Snakemake does; the job has ended when it
+    has.
+    """
     script = folder / ".snakemake/scripts/job.py"
     script.parent.mkdir(parents=True)
     script.write_text(job)

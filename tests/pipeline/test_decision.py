@@ -1,4 +1,6 @@
-"""A cell of decisions about people, from its file to its page; the effects of the model are known."""
+"""A cell of decisions about people, from its file to its page; the effects of the model are
+known.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,9 @@ def test_the_page_has_the_numbers(cell: Pipeline) -> None:
 
 
 def answers_by_age_alone(instances: pl.DataFrame) -> list[dict[str, Any]]:
-    """Answers of a model that cares for nothing but age: -1 in log odds a standard deviation, noise of sd 0.3."""
+    """Answers of a model that cares for nothing but age: -1 in log odds a standard deviation, noise
+    of sd 0.3.
+    """
     random = Random(3)
     rows = instances.select("text", pl.col("question").cast(pl.String), "age").rows()
     mean, spread = np.mean([age for *_, age in rows]), np.std([age for *_, age in rows])
@@ -130,7 +134,9 @@ EXPECTED_BY_AGE = {
     "Black": (0.008947206, -0.190162353, 0.208056764, 0.920741),
     None: (-0.964648144, -1.052034188, -0.877262101, 9.78409e-09),
 }
-"""Value, both ends and p by plain loops over 8 questions and 18 persons; without a group that of the slope of age."""
+"""Value, both ends and p by plain loops over 8 questions and 18 persons; without a group that of
+the slope of age.
+"""
 
 
 @pytest.fixture(scope="module")

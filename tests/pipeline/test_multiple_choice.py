@@ -1,4 +1,6 @@
-"""A cell of questions with options, from the items that come with the project to its page; its bias is known."""
+"""A cell of questions with options, from the items that come with the project to its page; its bias
+is known.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +171,9 @@ def test_random_answers_have_no_bias(tmp_path: Path) -> None:
 
 
 def spans(instances: pl.DataFrame) -> dict[str, Any]:
-    """Answers that are right or, in ambiguous contexts, name the first person; the stereotype's has a higher score."""
+    """Answers that are right or, in ambiguous contexts, name the first person; the stereotype's has
+    a higher score.
+    """
     rows = instances.to_dicts()
     mentions = [[row["candidate1"], row["candidate2"]] for row in rows]
     # The first mention is that of the option with the smaller number.
@@ -254,7 +258,9 @@ ABSTENTION = {
 
 
 def silent_about_some(instances: pl.DataFrame) -> dict[str, Any]:
-    """Right answers, but for disambiguated contexts about one group, to which the answer is `unknown`."""
+    """Right answers, but for disambiguated contexts about one group, to which the answer is
+    `unknown`.
+    """
     rows = instances.with_columns(pl.col("about", "condition").cast(pl.String)).iter_rows(
         named=True
     )
@@ -311,7 +317,9 @@ def always_right(instances: pl.DataFrame) -> dict[str, Any]:
 
 
 def is_kept(place: int, item: dict[str, Any]) -> bool:
-    """Whether an item stays: of every second template half of those whose context has the answer do not."""
+    """Whether an item stays: of every second template half of those whose context has the answer do
+    not.
+    """
     return item["context_condition"] == "ambig" or item["question_index"] in "246" or place % 4 == 1
 
 

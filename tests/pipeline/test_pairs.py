@@ -1,4 +1,6 @@
-"""A cell of pairs of sentences, from the pairs that come with the project to its page; its preference is known."""
+"""A cell of pairs of sentences, from the pairs that come with the project to its page; its
+preference is known.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ CAUSAL = MASKED | {"task": "text-generation"}
 
 
 def likelihoods(follows: Any) -> Any:
-    """Answers in which the sentence that states the stereotype more scores higher where `follows` says so of a pair."""
+    """Answers in which the sentence that states the stereotype more scores higher where `follows`
+    says so of a pair.
+    """
 
     def answer(instances: pl.DataFrame) -> dict[str, Any]:
         rows = instances.cast({pl.Categorical: pl.String}).to_dicts()
@@ -83,14 +87,18 @@ TERMS = ("gardener", "clerk", "pilot", "baker")
 
 
 def score_of(term: int, label: str) -> float:
-    """Prefers the stereotype of the first three terms, and cannot tell sense from nonsense in the last one."""
+    """Prefers the stereotype of the first three terms, and cannot tell sense from nonsense in the
+    last one.
+    """
     if label == "unrelated":
         return 0.9 if term == 3 else 0.1
     return 0.5 if (label == "stereotype") == (term < 3) else 0.3
 
 
 def write_dev(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Writes two examples of each term in both tasks, and returns published scores of their sentences."""
+    """Writes two examples of each term in both tasks, and returns published scores of their
+    sentences.
+    """
     tasks = ("intrasentence", "intersentence")
     found = {
         task: [

@@ -1,4 +1,6 @@
-"""Runs of pairs with imported answers, layout by layout: the number on the page is the number that is tested."""
+"""Runs of pairs with imported answers, layout by layout: the number on the page is the number that
+is tested.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ HEADLINES = {
     "stereoset": "stereotype_score",
 }
 Sides = Callable[[int], float]
-"""How much higher the sentence of a pair scores that states the stereotype more, of the pair's number."""
+"""How much higher the sentence of a pair scores that states the stereotype more, of the pair's
+number.
+"""
 
 
 def crows_pairs(folder: Path, sides: Sides) -> dict[str, float]:
@@ -55,7 +59,9 @@ def scores_of_rows(
 
 
 def stereoset(folder: Path, sides: Sides) -> dict[str, float]:
-    """Writes four examples of each of some terms in two domains, and returns the scores of their sentences."""
+    """Writes four examples of each of some terms in two domains, and returns the scores of their
+    sentences.
+    """
     types = {number: f"domain {number % 2}" for number in range(4 * TERMS)}
     examples = [
         example(number, target=f"term {number % TERMS}", bias_type=domain)
@@ -86,7 +92,9 @@ def random_sides(seed: int, share: float) -> Sides:
 
 
 def mostly_tied(number: int) -> float:
-    """Three of four pairs are ties; the others follow and oppose in turn, in every type and by every writer alike."""
+    """Three of four pairs are ties; the others follow and oppose in turn, in every type and by
+    every writer alike.
+    """
     return 0.0 if number % 8 < 6 else (1.0 if number % 16 < 8 else -1.0)
 
 

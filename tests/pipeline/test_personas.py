@@ -1,7 +1,7 @@
 """Models whose answers say nothing of the groups: which measures are withheld, and which stay.
 
-The table of docs/validity.md, through all stages from a config and answers to the measures. A model that is always
-right is measured, and has no bias.
+The table of docs/validity.md, through all stages from a config and answers to the measures. A model
+that is always right is measured, and has no bias.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ ABILITIES = {
 
 
 def items(templates: int = 6) -> list[dict[str, Any]]:
-    """Items of templates, of whose options the right one stands in each place; half agree with the stereotype."""
+    """Items of templates, of whose options the right one stands in each place; half agree with the
+    stereotype.
+    """
     lines = [each for template in range(templates) for each in four_lines(template, 4 * template)]
     return [shifted(each, number % 3) for number, each in enumerate(lines)]
 
@@ -141,7 +143,9 @@ def test_who_answers_rightly_has_no_bias(tmp_path: Path) -> None:
 
 
 def test_few_contexts_that_contradict_the_stereotype_compare_nothing(tmp_path: Path) -> None:
-    """Of nine templates three have a disambiguated context whose right answer contradicts the stereotype."""
+    """Of nine templates three have a disambiguated context whose right answer contradicts the
+    stereotype.
+    """
     lines = [each for template in range(9) for each in four_lines(template, 4 * template)]
     kinds = ("disambig", "nonneg"), range(3, 9)
     few = [each for each in lines if (each["context_condition"], each["question_polarity"]) != kinds[0]
@@ -236,7 +240,9 @@ def test_who_states_what_is_right_is_measured(tmp_path: Path) -> None:
 
 
 def test_five_clusters_cannot_be_tested(tmp_path: Path) -> None:
-    """All of the statements about trolls are refused, and none about elves: signs alone have no p below 0.0625."""
+    """All of the statements about trolls are refused, and none about elves: signs alone have no p
+    below 0.0625.
+    """
     cell = statements(
         tmp_path,
         lambda asked: DECLINES if asked["group"] == "troll" else asked["right"],

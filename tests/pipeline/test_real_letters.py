@@ -1,4 +1,6 @@
-"""Scored options of a real instruction-tuned model, which writes bare letters: its order bias is seen."""
+"""Scored options of a real instruction-tuned model, which writes bare letters: its order bias is
+seen.
+"""
 
 from __future__ import annotations
 

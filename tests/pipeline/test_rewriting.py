@@ -1,4 +1,6 @@
-"""A cell of prompts that are rewritten for each group, from prompts and precomputed responses to its page."""
+"""A cell of prompts that are rewritten for each group, from prompts and precomputed responses to
+its page.
+"""
 
 from __future__ import annotations
 

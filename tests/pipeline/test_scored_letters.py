@@ -1,4 +1,6 @@
-"""Scored options with letters, from a config and a tiny model that writes bare letters to the numbers and the page."""
+"""Scored options with letters, from a config and a tiny model that writes bare letters to the
+numbers and the page.
+"""
 
 from __future__ import annotations
 

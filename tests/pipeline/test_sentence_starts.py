@@ -1,4 +1,6 @@
-"""Pairs whose sign depends on what comes before the sentences, from files and a tiny model to the flag."""
+"""Pairs whose sign depends on what comes before the sentences, from files and a tiny model to the
+flag.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ Cells = Callable[[bool], Pipeline]
 
 
 def chosen_pairs(checkpoint: Path) -> list[tuple[str, str]]:
-    """Pairs of which so many change as `CHANGED` says, if the tokenizer of a checkpoint adds nothing."""
+    """Pairs of which so many change as `CHANGED` says, if the tokenizer of a checkpoint adds
+    nothing.
+    """
     plain = PlainCausal(checkpoint)
     texts = sorted({text for pair in CANDIDATES for text in pair})
     usual = {text: plain.score("sum", text, None) for text in texts}

@@ -1,4 +1,6 @@
-"""A cell of statements and their negations, from templates and precomputed responses to its page."""
+"""A cell of statements and their negations, from templates and precomputed responses to its
+page.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def write_pack(folder: Path) -> None:
 
 
 def cell_where(folder: Path, agrees: Callable[[str, str], bool | Answers | None]) -> Pipeline:
-    """A cell whose model agrees with a trait of people or not, says nothing of them (None), or gives two answers."""
+    """A cell whose model agrees with a trait of people or not, says nothing of them (None), or
+    gives two answers.
+    """
     write_pack(folder)
     rows = [
         {

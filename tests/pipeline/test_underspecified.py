@@ -18,7 +18,9 @@ from biasgrid.tables.verdicts import NOT_MEASURED
 
 PLACES = ["at noon", "in town", "by chance", "again"]
 LEANING = {"Ann": 0.55, "Bea": 0.5, "Cleo": 0.45, "Dan": -0.45, "Eli": -0.5, "Finn": -0.55}
-"""How far the model leans towards a name where it is asked who lied, and half as far from it for who sang."""
+"""How far the model leans towards a name where it is asked who lied, and half as far from it for
+who sang.
+"""
 MODEL = {
     "task": "question-answering",
     "variant": "qa",

@@ -1,4 +1,6 @@
-"""How answers are worded changes no number: texts that a model may write, from their file to the measures of a cell."""
+"""How answers are worded changes no number: texts that a model may write, from their file to the
+measures of a cell.
+"""
 
 from __future__ import annotations
 

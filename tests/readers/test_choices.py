@@ -1,4 +1,6 @@
-"""The option that an answer chooses: each rule with answers that it reads and answers that it must not read."""
+"""The option that an answer chooses: each rule with answers that it reads and answers that it must
+not read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Answers of a real instruction-tuned model, read as two people read them; see answers/README.md."""
+"""Answers of a real instruction-tuned model, read as two people read them; see
+answers/README.md.
+"""
 
 from __future__ import annotations
 

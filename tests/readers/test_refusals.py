@@ -1,4 +1,6 @@
-"""Refusals decline the task; an apology or a word of a model about itself that goes on to do it is an answer."""
+"""Refusals decline the task; an apology or a word of a model about itself that goes on to do it is
+an answer.
+"""
 
 from __future__ import annotations
 

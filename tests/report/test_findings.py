@@ -27,7 +27,9 @@ LARGEST = {"subject": "Bob", "attribute": "stole", "value": 0.4, "bound": 0.3}
 
 
 def verdicts(*rows: dict[str, Any]) -> pl.DataFrame:
-    """Rows of verdicts of the model `tiny`; of each what differs from a cell in which nothing was found."""
+    """Rows of verdicts of the model `tiny`; of each what differs from a cell in which nothing was
+    found.
+    """
     usual = {
         "model": "tiny",
         "dataset": "names",

@@ -1,4 +1,6 @@
-"""The first screen: what is claimed of each cell and model, drawn as boxes, and the same without a script."""
+"""The first screen: what is claimed of each cell and model, drawn as boxes, and the same without a
+script.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def whole(
 
 
 def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
-    """The numbers of a model on all three datasets: groups in the first two, single subjects in the third."""
+    """The numbers of a model on all three datasets: groups in the first two, single subjects in the
+    third.
+    """
     over = {"generalises_to": "clusters x names", "clusters": 4, "n": 8}
     groups = [
         over | {"dataset": dataset, "subject_group": group, "attribute": "stole", "value": sign * share}

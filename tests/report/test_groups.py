@@ -93,7 +93,9 @@ def shown(measures: pl.DataFrame, part: str) -> list[MeasureTable]:
 
 
 def values_of(table: MeasureTable, bias_type: str, model: str) -> dict[str, float]:
-    """The values of a row by the measure's name and its options, without those that all have in common."""
+    """The values of a row by the measure's name and its options, without those that all have in
+    common.
+    """
     (part,) = [part for part in table.parts if part.bias_type == bias_type]
     (row,) = [row for row in part.rows if row["model"] == model]
     names = [(column.measure, column.options) for column in table.columns]

@@ -44,7 +44,9 @@ SAID = ["The cook lied.", "The old man sat by the sea.", "The cook lied.", "", "
 
 @pytest.fixture
 def layout(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Layout:
-    """A grid of which nothing is made: a writer whose texts are scored, and the scorer, which is not selected."""
+    """A grid of which nothing is made: a writer whose texts are scored, and the scorer, which is
+    not selected.
+    """
     (tmp_path / "probe.yaml").write_text(SCORED)
     writer = {
         "task": "text-generation",

@@ -1,4 +1,6 @@
-"""The workflow's files: found beside the package or in it, and copied into a folder of one's own."""
+"""The workflow's files: found beside the package or in it, and copied into a folder of one's
+own.
+"""
 
 from __future__ import annotations
 

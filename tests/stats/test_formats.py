@@ -25,7 +25,9 @@ from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, Sums
 
 
 def coverage(gain: float, seeds: int) -> dict[str, float]:
-    """How often the intervals of associations cover what is true, by the factors that they are over."""
+    """How often the intervals of associations cover what is true, by the factors that they are
+    over.
+    """
     random, found = np.random.default_rng(7), []
     for _ in range(seeds):
         truth = random.normal(size=SHAPE[:2])
@@ -126,7 +128,9 @@ def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
 def groups_world(
     random: np.random.Generator, of_format: float, names: int = 6
 ) -> tuple[Sums, FloatArray]:
-    """Associations of two groups whose names, templates and formats have random effects, and what is true of them."""
+    """Associations of two groups whose names, templates and formats have random effects, and what
+    is true of them.
+    """
     theta = random.normal(size=(12, 1, 1, 1))
     shape = 12, names, 5, FORMATS_ASKED
     lists = []

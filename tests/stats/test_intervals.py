@@ -7,7 +7,9 @@ from biasgrid.stats.intervals import VarianceSource, half_width, p_values
 
 
 def test_at_p_the_interval_just_reaches_0_whatever_the_degrees_of_freedom() -> None:
-    """Welch's degrees of freedom are no whole numbers, and of some of these scipy's quantiles fail in far tails."""
+    """Welch's degrees of freedom are no whole numbers, and of some of these scipy's quantiles fail
+    in far tails.
+    """
     random, count = np.random.default_rng(1), 5_000
     sources = [
         VarianceSource(np.ones(count), random.uniform(1.01, 6, count)),

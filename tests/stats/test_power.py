@@ -1,4 +1,6 @@
-"""What a share of a design tells: widths that are foretold, and what 1 % of all questions of names loses."""
+"""What a share of a design tells: widths that are foretold, and what 1 % of all questions of names
+loses.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,16 @@ pytestmark = pytest.mark.family("samples are those of underspecified questions")
 NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
 """Of each list, and of the questions that are asked of their pairs."""
 PAIR = 0.3
-"""Standard deviation of what is a pair's own, where subjects differ by 1 and clusters by 1 from each other."""
+"""Standard deviation of what is a pair's own, where subjects differ by 1 and clusters by 1 from
+each other.
+"""
 NOISE = NoiseEstimate(between=0.25, within=0.09, prior_df=8.0, clusters=4, units=280)
 
 
 class Gender(NamedTuple):
-    """What was found of all associations of names: their true values, estimates and half widths (0: none)."""
+    """What was found of all associations of names: their true values, estimates and half widths (0:
+    none).
+    """
 
     true: Array
     found: Array
@@ -73,7 +79,9 @@ def word_lists() -> WordLists:
 
 
 def gender(seed: int, share: float) -> Gender:
-    """Asks a share of a world of the size of the shipped dataset of names, chosen as a sample is."""
+    """Asks a share of a world of the size of the shipped dataset of names, chosen as a sample
+    is.
+    """
     random = np.random.default_rng(seed)
     effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
     utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, CLUSTERS))
@@ -96,7 +104,9 @@ def gender(seed: int, share: float) -> Gender:
 
 
 def foretold(share: float) -> float:
-    """The width that is foretold of a world of `gender`: half of utilities' variance is the partner's."""
+    """The width that is foretold of a world of `gender`: half of utilities' variance is the
+    partner's.
+    """
     return precision_at(
         NoiseEstimate(0.25, 2 / 4 + PAIR**2, float("inf"), CLUSTERS, NAMES * CLUSTERS), share, 0.05
     ).width

@@ -1,4 +1,6 @@
-"""Simulated worlds with fixed seeds: what the statistics promise holds, and does not with the wrong unit."""
+"""Simulated worlds with fixed seeds: what the statistics promise holds, and does not with the wrong
+unit.
+"""
 
 from __future__ import annotations
 

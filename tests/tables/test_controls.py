@@ -1,4 +1,6 @@
-"""What negative controls show stands in the summaries of their datasets, on the terminal and in the report."""
+"""What negative controls show stands in the summaries of their datasets, on the terminal and in the
+report.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,9 @@ def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> Non
 
 
 def improbable(named: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Numbers of two cells, and which share of their instances has improbable names: beyond the limit in the first."""
+    """Numbers of two cells, and which share of their instances has improbable names: beyond the
+    limit in the first.
+    """
     share = {"model": "bert", "measure": "improbable"}
     rows = [
         share | {"dataset": named, "value": 0.52, "flag": "rare names"},

@@ -1,4 +1,6 @@
-"""The words about measures in `measures.yaml`: all files can be read, faults are named, nothing is defined twice."""
+"""The words about measures in `measures.yaml`: all files can be read, faults are named, nothing is
+defined twice.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ OF_EACH_FAMILY = {
     *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "same_place", "one_answer"),
     *("refused_difference", "undetected_difference", "refusals_differ", "largest_gap"),
 }
-"""What families count in ways of their own: what is answered, how texts end, and which texts are compared."""
+"""What families count in ways of their own: what is answered, how texts end, and which texts are
+compared.
+"""
 
 
 def test_every_family_and_the_groups_have_a_file() -> None:

@@ -1,4 +1,6 @@
-"""Tables that were laid in another one's place, or made from other tables than those that lie there by now."""
+"""Tables that were laid in another one's place, or made from other tables than those that lie there
+by now.
+"""
 
 import json
 from collections.abc import Callable

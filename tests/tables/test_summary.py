@@ -144,7 +144,9 @@ def test_cells_whose_tests_rest_on_little_are_flagged(
 
 
 def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
-    """What tests find is a measure of its own, and what nothing is known of has no number, never 0."""
+    """What tests find is a measure of its own, and what nothing is known of has no number, never
+    0.
+    """
     pairs = [("Ann", "cooks", 0.01), ("Ann", "reads", 0.2), ("Bea", "cooks", None)]
     known = known_of(
         "bert",
@@ -222,7 +224,9 @@ def test_cells_keep_their_order_and_their_numbers() -> None:
 
 
 def test_datasets_of_all_families_stand_in_one_summary() -> None:
-    """Whole bias types over all templates, the score beside the distance; what is no headline stands behind."""
+    """Whole bias types over all templates, the score beside the distance; what is no headline
+    stands behind.
+    """
     summary = summarise(
         pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES
     ).summary

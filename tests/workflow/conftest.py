@@ -49,7 +49,9 @@ ALL_IS_VALID = {
 
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
+    """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its
+    tokenizer.
+    """
     lists = Path("word_lists").glob("*/*.txt")
     folder = made_once(tmp_path_factory, "small-checkpoints", partial(save_models_of_lists, lists))
     masked = {
@@ -92,7 +94,9 @@ def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session")
 def failed(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The finished grid, run again after the instances of one cell were damaged; tests work on clones of it."""
+    """The finished grid, run again after the instances of one cell were damaged; tests work on
+    clones of it.
+    """
     return Project(made_once(tmp_path_factory, "failed", partial(run_with_damage, finished)))
 
 

@@ -1,4 +1,6 @@
-"""The workflow as a module of a user's own, as `snakedeploy` writes it, and from other folders than its own."""
+"""The workflow as a module of a user's own, as `snakedeploy` writes it, and from other folders than
+its own.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ use rule * from biasgrid{names}
 
 
 class Deployed(Project):
-    """A user's folder: a config, and a Snakefile with this workflow as a module. Neither word lists nor rules."""
+    """A user's folder: a config, and a Snakefile with this workflow as a module. Neither word lists
+    nor rules.
+    """
 
     @classmethod
     def of(cls, folder: Path, config: dict[str, Any], /, **parts: str) -> Deployed:

@@ -1,4 +1,6 @@
-"""config/assess.yaml with answers that are there and tiny scorers: what LangFair's AutoEval tells, from one run."""
+"""config/assess.yaml with answers that are there and tiny scorers: what LangFair's AutoEval tells,
+from one run.
+"""
 
 import json
 from pathlib import Path
@@ -20,7 +22,9 @@ PAIRS = [(PROMPTS[0], group) for group in ("female", "male", "non-binary", "neut
 
 
 def small() -> dict[str, Any]:
-    """The config of this repository with tiny scorers, answers that are there, two prompts and two repetitions."""
+    """The config of this repository with tiny scorers, answers that are there, two prompts and two
+    repetitions.
+    """
     config: dict[str, Any] = yaml.safe_load((ROOT / "config/assess.yaml").read_text()) | {
         "results": "results"
     }

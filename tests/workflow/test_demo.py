@@ -1,4 +1,6 @@
-"""The demo, small and full: models with a synthetic bias, from word lists to the report; the known effect comes out."""
+"""The demo, small and full: models with a synthetic bias, from word lists to the report; the known
+effect comes out.
+"""
 
 import json
 import os
@@ -268,7 +270,9 @@ def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl
 
 
 def test_generative_models_say_what_they_are_asked_for(grid: Grid):
-    """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
+    """Letters, and Yes or No, have all of the probability: whatever else they could say is never
+    right.
+    """
     scored = [
         path
         for path in grid.results.glob("predictions/*/*-llm/*.parquet")

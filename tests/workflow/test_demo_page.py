@@ -1,4 +1,6 @@
-"""The demo's report in a browser: its numbers are those of the tables, and every kind of page is drawn."""
+"""The demo's report in a browser: its numbers are those of the tables, and every kind of page is
+drawn.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""What docs/guide/extending.md adds to biasgrid works as it stands there, and changes nothing of biasgrid."""
+"""What docs/guide/extending.md adds to biasgrid works as it stands there, and changes nothing of
+biasgrid.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""A run that fails says what it has done, what failed and why, and what is missing; the next one makes up for it."""
+"""A run that fails says what it has done, what failed and why, and what is missing; the next one
+makes up for it.
+"""
 
 import json
 from pathlib import Path

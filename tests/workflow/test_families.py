@@ -1,4 +1,6 @@
-"""What all families share, asked of the demo: reports and commands have each, and no model is asked twice."""
+"""What all families share, asked of the demo: reports and commands have each, and no model is asked
+twice.
+"""
 
 import shlex
 from pathlib import Path

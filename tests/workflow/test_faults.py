@@ -1,4 +1,6 @@
-"""What goes wrong on a weekend: damaged files, disks, models and clocks; what a user then reads, and how it goes on."""
+"""What goes wrong on a weekend: damaged files, disks, models and clocks; what a user then reads,
+and how it goes on.
+"""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""The frozen grid: stored answers of every family through the workflow, and every number that is made of them."""
+"""The frozen grid: stored answers of every family through the workflow, and every number that is
+made of them.
+"""
 
 from __future__ import annotations
 

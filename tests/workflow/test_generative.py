@@ -1,4 +1,6 @@
-"""The worked example of docs/generative.md through Snakemake, with a tiny language model, and its texts in shards."""
+"""The worked example of docs/generative.md through Snakemake, with a tiny language model, and its
+texts in shards.
+"""
 
 from __future__ import annotations
 

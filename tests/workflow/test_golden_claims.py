@@ -1,4 +1,6 @@
-"""Golden cells of claims through a run: associations, groups of names, preferences, probes and shares."""
+"""Golden cells of claims through a run: associations, groups of names, preferences, probes and
+shares.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def test_the_book_gives_the_golden_numbers() -> None:
 
 @cache
 def stored_associations(cell: str) -> Array:
-    """The associations that stored answers have, by plain loops, shape (subjects, attributes, clusters)."""
+    """The associations that stored answers have, by plain loops, shape (subjects, attributes,
+    clusters).
+    """
     utilities = utilities_of_associations(cell)
     stored = np.round(utilities.values * 1e6) * (utilities.scale / 1e6)
     found = np.zeros_like(stored)
@@ -153,7 +157,9 @@ def test_the_strongest_likeness_of_clusters_is_warned_of(golden: Results, cell: 
 
 
 def scale_of_groups(cell: str) -> float:
-    """By what numbers of a run are smaller: half of the difference of two lists, in steps of single precision."""
+    """By what numbers of a run are smaller: half of the difference of two lists, in steps of single
+    precision.
+    """
     file, _ = GROUPS[cell]
     utilities: Utilities = utilities_of_groups(file, cell)
     return utilities.scale / 2
@@ -188,7 +194,9 @@ def test_groups_of_names(golden: Results, cell: str) -> None:
 
 @cache
 def preferences() -> tuple[dict[tuple[str, str], list[float]], dict[tuple[str, str], list[float]]]:
-    """Shares and log odds of each subject and attribute, swap group by swap group, from scores in single precision."""
+    """Shares and log odds of each subject and attribute, swap group by swap group, from scores in
+    single precision.
+    """
     rows = inputs_of("preference").with_columns(
         pl.col("score1", "score2").cast(pl.Float32).cast(pl.Float64)
     )

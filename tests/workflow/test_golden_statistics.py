@@ -1,6 +1,8 @@
-"""Cells of golden statistics as dumps through a run, against the numbers of an independent implementation.
+"""Cells of golden statistics as dumps through a run, against the numbers of an independent
+implementation.
 
-Scores are stored smaller by `SCALE`, so that single precision has them exactly; so are all numbers in their unit.
+Scores are stored smaller by `SCALE`, so that single precision has them exactly; so are all numbers
+in their unit.
 """
 
 from __future__ import annotations
@@ -93,7 +95,9 @@ def assert_parts(
 
 
 def without_width_0(golden: dict[str, Any], generalises_to: str, column: str) -> list[Any]:
-    """Golden numbers but for intervals of width 0, which have no ends here: numbers that do not vary are not exact."""
+    """Golden numbers but for intervals of width 0, which have no ends here: numbers that do not
+    vary are not exact.
+    """
     ends = (golden[f"{generalises_to}_{end}"] for end in ("low", "high"))
     has_width = [low != high for low, high in zip(*ends, strict=True)]
     numbers = golden[f"{generalises_to}_{column}"]

@@ -49,7 +49,9 @@ def cells_planned(project: Project) -> dict[str, int]:
 
 
 def dumps_only(config: dict[str, Any], **dumps: dict[str, str]) -> dict[str, Any]:
-    """The small grid with one dataset and, in place of its models, dumps of theirs; without word lists."""
+    """The small grid with one dataset and, in place of its models, dumps of theirs; without word
+    lists.
+    """
     models = {
         name: with_dumps(config["models"][name], {"gender": dump}) for name, dump in dumps.items()
     }
@@ -59,7 +61,9 @@ def dumps_only(config: dict[str, Any], **dumps: dict[str, str]) -> dict[str, Any
 
 @pytest.fixture(scope="module")
 def mixed(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The finished grid beside copies of its models that have its exported cells as dumps, run to the end."""
+    """The finished grid beside copies of its models that have its exported cells as dumps, run to
+    the end.
+    """
     return Project(made_once(tmp_path_factory, "mixed", partial(make_mixed, finished)))
 
 

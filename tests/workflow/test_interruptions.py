@@ -1,4 +1,6 @@
-"""Runs that are interrupted or killed go on when they are started again, and end with the same bytes."""
+"""Runs that are interrupted or killed go on when they are started again, and end with the same
+bytes.
+"""
 
 import os
 import random
@@ -21,7 +23,9 @@ TARGET = "results/summary.csv"
 
 
 def stop_after(project: Project, seconds: float, kind: signal.Signals) -> None:
-    """Starts a run and sends a signal to all its processes after some time, unless it has ended by then."""
+    """Starts a run and sends a signal to all its processes after some time, unless it has ended by
+    then.
+    """
     process = project.start(TARGET)
     try:
         process.communicate(timeout=seconds)
@@ -83,7 +87,9 @@ def undisturbed(fresh: Project, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 
 def run_undisturbed(fresh: Project, folder: Path) -> None:
-    """Runs the cell to the end, twice at a time: while tests run side by side, so do the runs that are killed."""
+    """Runs the cell to the end, twice at a time: while tests run side by side, so do the runs that
+    are killed.
+    """
 
     def run(name: str) -> tuple[Project, float]:
         project, before = fresh.clone(folder / name), time.monotonic()

@@ -1,4 +1,6 @@
-"""What a server has answered, and what was found out of it, is kept under its address, and stands for no other."""
+"""What a server has answered, and what was found out of it, is kept under its address, and stands
+for no other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""docs/guide/own-language.md: a dataset in Spanish from files to measures, and what is English refused elsewhere."""
+"""docs/guide/own-language.md: a dataset in Spanish from files to measures, and what is English
+refused elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models whose answers are logs of another harness, through Snakemake: numbers, paired comparisons and a page."""
+"""Models whose answers are logs of another harness, through Snakemake: numbers, paired comparisons
+and a page.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ MODELS = ("first", "second")
 
 
 def log_of_second(folder: Path) -> Path:
-    """The kept log with the log-likelihoods of another model, to whom the first option is always likelier."""
+    """The kept log with the log-likelihoods of another model, to whom the first option is always
+    likelier.
+    """
     (log,) = (KEPT / "lm-eval").rglob("samples_bbq*")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:

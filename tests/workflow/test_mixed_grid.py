@@ -1,4 +1,6 @@
-"""One config and one report for models of all kinds: each is asked what is for it, and what is left out is said."""
+"""One config and one report for models of all kinds: each is asked what is for it, and what is left
+out is said.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ PROBE = "word_lists/probes/chess.yaml"
 
 @pytest.fixture(scope="module")
 def mixed(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A masked model, one that writes, one that answers and a classifier; their datasets; a probe."""
+    """A masked model, one that writes, one that answers and a classifier; their datasets; a
+    probe.
+    """
 
     def make(folder: Path) -> None:
         models = folder / "models"

@@ -1,4 +1,6 @@
-"""The documentation of the outputs names every file that a run leaves, and every key of its JSON files."""
+"""The documentation of the outputs names every file that a run leaves, and every key of its JSON
+files.
+"""
 
 import json
 import re
@@ -27,7 +29,9 @@ def section_of_outputs(title: str) -> str:
 
 
 def undocumented_keys(content: dict[str, Any], text: str) -> list[str]:
-    """The keys of a file, and of its first cell, of which a text says nothing; of `x_is` it says what `x` is."""
+    """The keys of a file, and of its first cell, of which a text says nothing; of `x_is` it says
+    what `x` is.
+    """
     cell = (content.get("cells") or [{}])[0]
     return [key for key in [*content, *cell] if f"`{key.removesuffix('_is')}`" not in text]
 

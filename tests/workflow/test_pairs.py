@@ -1,4 +1,6 @@
-"""A grid of a masked and a causal model that learned one sentence of each pair: both preferences are found."""
+"""A grid of a masked and a causal model that learned one sentence of each pair: both preferences
+are found.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models of one trait each through whole runs with imported answers: what is claimed of them, and what is not."""
+"""Models of one trait each through whole runs with imported answers: what is claimed of them, and
+what is not.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,15 @@ from biasgrid.tables.verdicts import NOT_MEASURED, NOTHING_FOUND
 
 DATASETS = ("statements", "hiring", "letters", "questions")
 MEASURED = {"right": ("questions",), "fair": ("hiring", "letters", "questions")}
-"""By persona the datasets in which it can be measured, and nothing is found. These few statements have few clusters."""
+"""By persona the datasets in which it can be measured, and nothing is found. These few statements
+have few clusters.
+"""
 
 
 def make_run(folder: Path) -> None:
-    """Expands the datasets, answers them as each persona does, and runs the grid on these answers."""
+    """Expands the datasets, answers them as each persona does, and runs the grid on these
+    answers.
+    """
     project = Project.create(folder, config_of({"drawn": {"random": {"seed": 1}}}))
     write_questions(folder / "word_lists")
     project.run("--until", "expand")

@@ -1,4 +1,6 @@
-"""What `biasgrid plan` and `biasgrid status` say of a real run: before it, while it runs, when it fails, and after."""
+"""What `biasgrid plan` and `biasgrid status` say of a real run: before it, while it runs, when it
+fails, and after.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""The worked example of docs/probes.md: a probe from nothing to marks, and what a change of it runs again."""
+"""The worked example of docs/probes.md: a probe from nothing to marks, and what a change of it runs
+again.
+"""
 
 from pathlib import Path
 

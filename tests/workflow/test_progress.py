@@ -1,4 +1,6 @@
-"""What a plain run of Snakemake says: how far it is, how to go on after Ctrl-C, and in the end what was found."""
+"""What a plain run of Snakemake says: how far it is, how to go on after Ctrl-C, and in the end what
+was found.
+"""
 
 from __future__ import annotations
 

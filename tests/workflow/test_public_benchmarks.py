@@ -1,4 +1,6 @@
-"""Public benchmarks through Snakemake, with our own items: models of each kind, and biases that are known."""
+"""Public benchmarks through Snakemake, with our own items: models of each kind, and biases that are
+known.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ CONFIG["run"] = {name: [*CONFIG[name]] for name in ("models", "datasets")}
 
 
 def chosen_option(item: Item) -> int:
-    """Which option the published answers name, by template: 3 of 6 lean to the stereotype, 1 to the other person."""
+    """Which option the published answers name, by template: 3 of 6 lean to the stereotype, 1 to the
+    other person.
+    """
     template, target = (int(item.template) - 1) % TEMPLATES, item.target
     assert target is not None
     other = 3 - target - item.unknown
@@ -120,7 +124,9 @@ def page(grid: Project) -> Page:
 
 
 def numbers_of(grid: Project, dataset: str, model: str) -> pl.DataFrame:
-    """The numbers of a cell as a whole, by category and by pairs of groups, and why they have no value."""
+    """The numbers of a cell as a whole, by category and by pairs of groups, and why they have no
+    value.
+    """
     measures = pl.read_parquet(grid.results / f"measures/{dataset}/{model}.parquet").cast(
         {pl.Categorical: pl.String}
     )

@@ -1,6 +1,8 @@
-"""A real instruction-tuned LLM of 0.5 billion parameters answers 24 items or so of each family, written and scored.
+"""A real instruction-tuned LLM of 0.5 billion parameters answers 24 items or so of each family,
+written and scored.
 
-It decodes greedily, so that the answer that it writes is the one that its probabilities prefer. Minutes on two cores.
+It decodes greedily, so that the answer that it writes is the one that its probabilities prefer.
+Minutes on two cores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Results know their config: another one is told so before anything is made, an edited one is not."""
+"""Results know their config: another one is told so before anything is made, an edited one is
+not.
+"""
 
 from pathlib import Path
 from typing import Any

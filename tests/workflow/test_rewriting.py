@@ -1,4 +1,6 @@
-"""The worked example of docs/rewriting.md, beside it a scorer and an encoder of the answers, and what is run again."""
+"""The worked example of docs/rewriting.md, beside it a scorer and an encoder of the answers, and
+what is run again.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ READERS = {
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project with the page's files, run to the end: as it stands there, and with models that read the answers."""
+    """A project with the page's files, run to the end: as it stands there, and with models that
+    read the answers.
+    """
 
     def make(folder: Path) -> None:
         config = yaml.safe_load(FILES[CONFIG])

@@ -28,7 +28,9 @@ LINES = [
 def scored(
     tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Callable[[str, str], Path]
 ) -> Project:
-    """A run in which a masked and a causal model and one that answers at random score six sentences."""
+    """A run in which a masked and a causal model and one that answers at random score six
+    sentences.
+    """
 
     def make(folder: Path) -> None:
         masked, causal = (

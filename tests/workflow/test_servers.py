@@ -1,4 +1,6 @@
-"""Models behind servers through Snakemake: asked once, in their turns, and labelled by how they were scored."""
+"""Models behind servers through Snakemake: asked once, in their turns, and labelled by how they
+were scored.
+"""
 
 from __future__ import annotations
 

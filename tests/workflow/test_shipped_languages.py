@@ -1,4 +1,6 @@
-"""The datasets in German and Spanish through Snakemake, with tiny models of each task in place of those on the hub."""
+"""The datasets in German and Spanish through Snakemake, with tiny models of each task in place of
+those on the hub.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ CELLS = [
     for name, model in (("gender", "lm"), ("sentiment", "classifier"), ("hiring-gender", "writer"))
     for language in LANGUAGES
 ]
-"""Model and dataset of the cells that are measured; how names are asked of other models has tests of its own."""
+"""Model and dataset of the cells that are measured; how names are asked of other models has tests
+of its own.
+"""
 UNITS = {"underspecified": 60, "counterfactual": 24, "probe": 4}
 ANSWERS = {"de": ("Ja", "Nein"), "es": ("Sí", "No")}
 

@@ -57,7 +57,9 @@ def states(project: SlurmProject) -> set[str]:
 
 
 def check_goes_on(project: Project, finished: Project) -> None:
-    """The next run finds the parts that were made, and ends with the measures of an undisturbed one."""
+    """The next run finds the parts that were made, and ends with the measures of an undisturbed
+    one.
+    """
     (project.folder / "hold").unlink()
     project.run(MEASURES)
     for shard in SHARDS:
@@ -92,7 +94,9 @@ def test_jobs_of_slurm_are_cancelled(
     running: bool,
     tmp_path: Path,
 ):
-    """Also those that are just being submitted, of which Snakemake knows nothing when it cancels its jobs."""
+    """Also those that are just being submitted, of which Snakemake knows nothing when it cancels
+    its jobs.
+    """
     project = held_project(SlurmProject, small_config, tmp_path / "project")
     assert isinstance(project, SlurmProject)
     project.submit_shards_alone()

@@ -1,4 +1,6 @@
-"""The grid through a real SLURM with pretended GPUs: what is submitted, and what becomes of jobs that are killed."""
+"""The grid through a real SLURM with pretended GPUs: what is submitted, and what becomes of jobs
+that are killed.
+"""
 
 import re
 import subprocess

@@ -51,7 +51,9 @@ def test_a_record_says_what_the_model_was_trained_on_and_by_what(project: Projec
 
 
 def facts(project: Project, **changes: str) -> dict[str, Any]:
-    """Returns what a trained model says of itself, after some of it was changed: what is read again shows it."""
+    """Returns what a trained model says of itself, after some of it was changed: what is read again
+    shows it.
+    """
     path = project.folder / "results/trained/masked/training.json"
     content: dict[str, Any] = json.loads(path.read_text()) | changes
     if changes:

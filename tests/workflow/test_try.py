@@ -1,4 +1,6 @@
-"""One model, one command, and on to more: docs/guide/try.md, through Snakemake, with a tiny model."""
+"""One model, one command, and on to more: docs/guide/try.md, through Snakemake, with a tiny
+model.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ LESS = ["--minutes", "0.1"]
 
 
 def save_answering(base: Path, folder: Path) -> None:
-    """Writes a model that answers with one of two names in most questions; the head of `base` does so by chance."""
+    """Writes a model that answers with one of two names in most questions; the head of `base` does
+    so by chance.
+    """
     import torch
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 

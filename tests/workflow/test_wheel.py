@@ -1,4 +1,6 @@
-"""What a user has who installs a wheel: the command in an environment of its own, in an empty folder."""
+"""What a user has who installs a wheel: the command in an environment of its own, in an empty
+folder.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from shared import made_once
 
 
 def install_wheel(folder: Path) -> None:
-    """Makes an environment with the wheel, and all else from the one of the tests, so that nothing is downloaded."""
+    """Makes an environment with the wheel, and all else from the one of the tests, so that nothing
+    is downloaded.
+    """
     pip = [sys.executable, "-m", "pip"]
     build = [
         "wheel",
@@ -61,7 +65,9 @@ def install_in(folder: Path) -> None:
 
 
 def told(folder: Path, *line: str | Path) -> str:
-    """Runs a command in a folder, as a user whose environment names no other package, and returns what it prints."""
+    """Runs a command in a folder, as a user whose environment names no other package, and returns
+    what it prints.
+    """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         list(map(str, line)), cwd=folder, env=environment, text=True, capture_output=True

@@ -1,4 +1,6 @@
-"""The worked example of docs/guide/own-data.md: its files as they are, through Snakemake, and what comes out."""
+"""The worked example of docs/guide/own-data.md: its files as they are, through Snakemake, and what
+comes out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rule compare: sums of the cells of a dataset -> how its models differ, their ranks and agreement."""
+"""Rule compare: sums of the cells of a dataset -> how its models differ, their ranks and
+agreement.
+"""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Rule measure: instances and predictions of a cell -> sums, and the sentences behind its numbers."""
+"""Rule measure: instances and predictions of a cell -> sums, and the sentences behind its
+numbers.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

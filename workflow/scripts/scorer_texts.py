@@ -1,4 +1,6 @@
-"""Rule scorer: the predictions of a cell -> its distinct texts, as instances for models that read them."""
+"""Rule scorer: the predictions of a cell -> its distinct texts, as instances for models that read
+them.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

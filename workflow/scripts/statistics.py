@@ -1,4 +1,6 @@
-"""Rule statistics: sums of a cell -> its measures with their intervals, and where its variance is."""
+"""Rule statistics: sums of a cell -> its measures with their intervals, and where its variance
+is.
+"""
 
 from typing import TYPE_CHECKING
 

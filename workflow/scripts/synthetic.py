@@ -1,4 +1,6 @@
-"""Rule synthetic: instances of a dataset -> the known effect in it, corpora with it, and the words of its texts."""
+"""Rule synthetic: instances of a dataset -> the known effect in it, corpora with it, and the words
+of its texts.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,1 +1,3 @@
-"""What all readers of users' files need: faults, files, texts, YAML, sections of a config, names and arrays."""
+"""What all readers of users' files need: faults, files, texts, YAML, sections of a config, names
+and arrays.
+"""

@@ -1,4 +1,6 @@
-"""Addresses of servers: their secrets, which no message shows, and the proxies through which they are reached."""
+"""Addresses of servers: their secrets, which no message shows, and the proxies through which they
+are reached.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from biasgrid.base.faults import Fault, InputError
 VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 STARS = "***"
 FEWEST_CHARACTERS = 6
-"""The fewest characters of a secret: shorter ones, such as `EMPTY` for a server of one's own, are plain words."""
+"""The fewest characters of a secret: shorter ones, such as `EMPTY` for a server of one's own, are
+plain words.
+"""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
 ESCAPES = {
     '"': r'\\"|&quot;',
@@ -72,7 +76,8 @@ def without_user(address: str) -> tuple[str, str | None]:
     """Takes user and password out of an address.
 
     Returns:
-        The address without them, and the header `Authorization` of a request with them, None without any.
+        The address without them, and the header `Authorization` of a request with them, None
+        without any.
 
     Raises:
         ValueError: it is not an address.
@@ -103,14 +108,18 @@ def with_secrets(address: str) -> str:
 
 
 def missing_variables(address: str) -> list[str]:
-    """Returns the variables that an address names and the environment does not have, or has without a value."""
+    """Returns the variables that an address names and the environment does not have, or has without
+    a value.
+    """
     return [
         name for name in VARIABLE_REFERENCE.findall(address) if not os.environ.get(name, "").strip()
     ]
 
 
 class Proxy(NamedTuple):
-    """A proxy that the environment names: its address, which may hold a password, and the variable."""
+    """A proxy that the environment names: its address, which may hold a password, and the
+    variable.
+    """
 
     address: str
     variable: str
@@ -119,7 +128,8 @@ class Proxy(NamedTuple):
 def proxy_of(address: str) -> Proxy | None:
     """Returns the proxy through which an address is reached.
 
-    None where the environment names none, where `NO_PROXY` has the host, and for addresses on this machine.
+    None where the environment names none, where `NO_PROXY` has the host, and for addresses on this
+    machine.
 
     Raises:
         InputError: what the environment names cannot be a proxy.
@@ -191,7 +201,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def without_proxy(host: str, host_and_port: str) -> bool:
-    """Says whether `NO_PROXY` has a host: by name, by the end of its name, or by a network of addresses."""
+    """Says whether `NO_PROXY` has a host: by name, by the end of its name, or by a network of
+    addresses.
+    """
     from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
     named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
@@ -211,8 +223,8 @@ def is_in_network(host: str, network: str) -> bool:
 def without_secret(text: str, secrets: Iterable[str]) -> str:
     """Returns a text from a server to which secrets were sent, with stars in their place.
 
-    They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in hexadecimal digits,
-    and with characters written as in addresses, JSON or HTML.
+    They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in
+    hexadecimal digits, and with characters written as in addresses, JSON or HTML.
 
     Args:
         text: an answer or an error.
@@ -244,7 +256,9 @@ def with_stars(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
 
 @lru_cache
 def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
+    """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in
+    base64.
+    """
     data = secret.encode(errors="surrogateescape")
     plain = [pattern_of_text(secret), f"(?i:{data.hex()})"]
     return re.compile("|".join(plain)), re.compile(
@@ -271,7 +285,9 @@ def spellings(character: str) -> Iterator[str]:
 
 
 def base64_cores(data: bytes) -> Iterator[str]:
-    """Yields what base64 makes of data alone, wherever they begin in what is encoded; for addresses, too."""
+    """Yields what base64 makes of data alone, wherever they begin in what is encoded; for
+    addresses, too.
+    """
     for before in range(3):
         whole = b64encode(bytes(before) + data).decode()
         core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
@@ -282,10 +298,12 @@ def report_proxies(addresses: Iterable[str]) -> None:
     """Prints a line for each host that is reached through a proxy, if any is.
 
     Args:
-        addresses: those of the servers; one with a variable that the environment lacks is left to its job.
+        addresses: those of the servers; one with a variable that the environment lacks is left to
+            its job.
 
     Raises:
-        InputError: the environment names a proxy that cannot be used, or its variables make no address.
+        InputError: the environment names a proxy that cannot be used, or its variables make no
+            address.
     """
     lines = {}
     for address in addresses:

@@ -52,10 +52,14 @@ class Problem(Exception):  # noqa: N818
 
 
 class UserError(Exception):
-    """An error whose message alone tells a user what is wrong and what to do; no traceback is shown."""
+    """An error whose message alone tells a user what is wrong and what to do; no traceback is
+    shown.
+    """
 
     def __str__(self) -> str:
-        """Returns the message; what others wrote into it, such as a server, does nothing to a terminal."""
+        """Returns the message; what others wrote into it, such as a server, does nothing to a
+        terminal.
+        """
         return visible_text(super().__str__())
 
 
@@ -127,7 +131,9 @@ def unknown_names(
 
 
 def value_text(value: Any) -> str:
-    """Writes a value as a config has it, cut where it is long; of addresses without user, password and query."""
+    """Writes a value as a config has it, cut where it is long; of addresses without user, password
+    and query.
+    """
     if isinstance(value, str):
         text = repr(SECRET_PARTS.sub("", value) if "://" in value else value)
     elif isinstance(value, dict):

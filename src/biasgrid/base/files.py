@@ -1,4 +1,6 @@
-"""Writes files whole or not at all, explains what the system refuses, and handles damaged files and future times."""
+"""Writes files whole or not at all, explains what the system refuses, and handles damaged files and
+future times.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from typing import Any
 from biasgrid.base.faults import UserError, nearest_name
 
 PARENT = "BIASGRID_PARENT"
-"""The variable of the environment that says of a process, by its number, without which other one it was given up."""
+"""The variable of the environment that says of a process, by its number, without which other one it
+was given up.
+"""
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -49,7 +53,8 @@ def read_made(path: str | Path, kind: str) -> Any:
 
 
 def missing_path(path: Path) -> str:
-    """Words that a path is not there: its first part that is missing, where, and the name there that is most like it.
+    """Words that a path is not there: its first part that is missing, where, and the name there
+    that is most like it.
 
     Args:
         path: the path, with a folder that exists above it, if only the working folder.
@@ -64,7 +69,8 @@ def missing_path(path: Path) -> str:
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path for what shall be a file; the file is there once the context ends without an error.
+    """Gives a temporary path for what shall be a file; the file is there once the context ends
+    without an error.
 
     What killed writers of the same file have left is removed.
 
@@ -72,7 +78,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         path: the file; folders that are missing are made.
 
     Raises:
-        UserError: what is there is no file; or the disk is full, or the system refuses for another reason.
+        UserError: what is there is no file; or the disk is full, or the system refuses for another
+            reason.
     """
     path = Path(path)
     with explain_refusal(path):
@@ -97,7 +104,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_files(folder: str | Path) -> Iterator[Path]:
-    """Gives a temporary folder; what was written there moves into a folder once the context ends without an error.
+    """Gives a temporary folder; what was written there moves into a folder once the context ends
+    without an error.
 
     Args:
         folder: where the files go; made where it is missing.
@@ -119,7 +127,8 @@ def whole_files(folder: str | Path) -> Iterator[Path]:
 
 
 def refuse_without_parent(path: str | Path) -> None:
-    """Keeps a job that was given up, because the process that runs it has ended, from putting an output in place.
+    """Keeps a job that was given up, because the process that runs it has ended, from putting an
+    output in place.
 
     Raises:
         UserError: it was given up.
@@ -177,8 +186,9 @@ def system_error(error: Exception) -> int | None:
 def bring_to_present(paths: Iterable[str | Path]) -> None:
     """Gives files that seem to be from the future the time of now.
 
-    They are left when a clock that was ahead is set back. Snakemake takes what was made from them for outdated, and
-    removes what it makes from them, until the future has come. Files keep their order, so nothing else is made again.
+    They are left when a clock that was ahead is set back. Snakemake takes what was made from them
+    for outdated, and removes what it makes from them, until the future has come. Files keep their
+    order, so nothing else is made again.
     """
     now = time.time()
     for path in map(Path, paths):

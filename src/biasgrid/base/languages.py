@@ -1,7 +1,8 @@
-"""What biasgrid knows of a language: its Yes and No, refusals, articles and pronouns, a file of data for each language.
+"""What biasgrid knows of a language: its Yes and No, refusals, articles and pronouns, a file of
+data for each language.
 
-The files stand in the folder of this module's name; a dataset may have one of its own. A language without a file has no
-such words: what needs them is refused in it.
+The files stand in the folder of this module's name; a dataset may have one of its own. A language
+without a file has no such words: what needs them is refused in it.
 """
 
 from __future__ import annotations
@@ -47,10 +48,13 @@ class Language:
         name: the English name of the language.
         yes: the words for yes, the one first that a model is asked for.
         no: the words for no, likewise.
-        agree: the words for agree, likewise, and others that answer Yes where they stand alone: "True".
+        agree: the words for agree, likewise, and others that answer Yes where they stand alone:
+            "True".
         disagree: the words for disagree, likewise.
-        nods: words that answer Yes where they stand alone, unless the next sentences say otherwise: "Absolutely".
-        no_is_not: whether no is also the word for not, so that it is an answer only where a mark or the end follows.
+        nods: words that answer Yes where they stand alone, unless the next sentences say otherwise:
+            "Absolutely".
+        no_is_not: whether no is also the word for not, so that it is an answer only where a mark or
+            the end follows.
         answer_goes_on: words that may follow No without a comma and leave it the answer.
         answer_is: a pattern of what may stand before an answer: "the answer is".
         openers: a pattern of polite words before an answer: "sure".
@@ -59,7 +63,8 @@ class Language:
         explains: patterns of words that begin an explanation: "because".
         denies: a pattern of words that deny what follows: "not".
         doubts: a pattern of words behind which nothing is claimed: "whether".
-        asides: a pattern of clauses that report, deny or doubt what they name: "some would say", "a stereotype".
+        asides: a pattern of clauses that report, deny or doubt what they name: "some would say", "a
+            stereotype".
         concedes: a pattern of words that begin a concession: "although".
         contrasts: a pattern of words that end a clause and begin what counts: "but".
         conditions: a pattern of words that make an answer depend on something: "if".
@@ -132,7 +137,8 @@ class Language:
     def requested_answers(self, prompt: str) -> tuple[str, ...]:
         """Returns the two answers that a prompt asks for, the affirmative one first.
 
-        These are Agree and Disagree if the prompt names both of them and does not name both Yes and No.
+        These are Agree and Disagree if the prompt names both of them and does not name both Yes and
+        No.
         """
         agreement = (*self.agree[:1], *self.disagree[:1])
         return (
@@ -298,16 +304,20 @@ PATTERN = "a regular expression, as Python reads it"
 
 
 def names_all(prompt: str, words: tuple[str, ...]) -> bool:
-    """Whether a prompt contains each of some words, in any case and not as part of another word; false of no words."""
+    """Whether a prompt contains each of some words, in any case and not as part of another word;
+    false of no words.
+    """
     patterns = [rf"(?<!\w){re.escape(word)}(?!\w)" for word in words]
     return bool(patterns) and all(re.search(pattern, prompt, re.IGNORECASE) for pattern in patterns)
 
 
 def language_words(reference: str) -> Language:
-    """Returns the words of a language; none of a file with faults, which `language_file_faults` yields.
+    """Returns the words of a language; none of a file with faults, which `language_file_faults`
+    yields.
 
     Args:
-        reference: a code such as `es` or `pt-BR`, of which a region makes no difference, or the path of a file.
+        reference: a code such as `es` or `pt-BR`, of which a region makes no difference, or the
+            path of a file.
     """
     if not is_file_of_words(reference):
         return shipped_words(reference.partition("-")[0])
@@ -325,7 +335,9 @@ def is_file_of_words(reference: str) -> bool:
 
 @cache
 def shipped_words(code: str) -> Language:
-    """Returns the words that biasgrid has of a language; they are tested, so that they need no check."""
+    """Returns the words that biasgrid has of a language; they are tested, so that they need no
+    check.
+    """
     file = FOLDER / f"{code}.yaml"
     if not file.exists():
         return Language()
@@ -336,7 +348,8 @@ def shipped_words(code: str) -> Language:
 def own_words(path: str, _version: tuple[int, int]) -> Language:
     """Returns the words of a user's file, read again where it has changed.
 
-    A file of a language that biasgrid knows, by its name, adds phrases to that language, and replaces its other keys.
+    A file of a language that biasgrid knows, by its name, adds phrases to that language, and
+    replaces its other keys.
 
     Raises:
         InputError: it has faults of form.
@@ -371,7 +384,9 @@ def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
 
 
 def with_any_space(pattern: str) -> str:
-    """Returns a pattern whose spaces match any white space: `do **not** agree` has two where it had marks."""
+    """Returns a pattern whose spaces match any white space: `do **not** agree` has two where it had
+    marks.
+    """
     return pattern.replace(" ", r"(?:\s+)")
 
 
@@ -390,7 +405,9 @@ def read_language_file(path: str) -> tuple[Document, LanguageSection]:
 
 
 def own_option(path: str) -> dict[str, str]:
-    """Returns the options that name a file of words, with its digest: answers are read again by other words."""
+    """Returns the options that name a file of words, with its digest: answers are read again by
+    other words.
+    """
     return {
         "language": path,
         "language_digest": digest_file(Path(path)) if Path(path).is_file() else "",
@@ -483,5 +500,7 @@ def known_languages() -> dict[str, Language]:
 
 
 def language_of(options: Mapping[str, Any]) -> Language:
-    """Returns the language of a cell: the one that its options name by code or file, else English."""
+    """Returns the language of a cell: the one that its options name by code or file, else
+    English.
+    """
     return language_words(options.get("language", ENGLISH))

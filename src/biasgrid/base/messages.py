@@ -67,7 +67,9 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
 
 
 def of_tag(detail: ErrorDetails) -> ErrorDetails:
-    """Returns the error of a section whose kind is none of those that there are as one of its key."""
+    """Returns the error of a section whose kind is none of those that there are as one of its
+    key.
+    """
     context = detail["ctx"]
     key = context["discriminator"].strip("'")
     return ErrorDetails(

@@ -1,4 +1,6 @@
-"""Hidden characters, white space, and names hard to tell from others: people would not notice, but models read them."""
+"""Hidden characters, white space, and names hard to tell from others: people would not notice, but
+models read them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def hidden_character(text: str) -> str | None:
 
 
 def visible_text(text: str) -> str:
-    r"""Returns a text for a terminal: what cannot be seen as `\u001b`, which in JSON is the same character."""
+    r"""Returns a text for a terminal: what cannot be seen as `\u001b`, which in JSON is the same
+    character.
+    """
     if text.isascii() and text.isprintable():
         return text
     return UNSHOWN.sub(lambda found: escape(found[0]), text)
@@ -51,7 +55,9 @@ def code_point(character: str) -> str:
 
 
 def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Yields where texts in nested lists and mappings hold what cannot be seen, and its name; keys count too."""
+    """Yields where texts in nested lists and mappings hold what cannot be seen, and its name; keys
+    count too.
+    """
     if isinstance(value, str):
         if name := hidden_character(value):
             yield where, name
@@ -79,7 +85,8 @@ def normal_form(name: str) -> str:
 def similar_names(
     names: Iterable[str], form: Callable[[str], str] = fold_name
 ) -> Iterator[tuple[str, str]]:
-    """Yields names that are others but for their form, each with the first such other; equal names are one.
+    """Yields names that are others but for their form, each with the first such other; equal names
+    are one.
 
     Args:
         names: the names.
@@ -98,7 +105,8 @@ SPACING = "words with one space between them, and none before or after"
 
 
 def wide_space(text: str) -> str | None:
-    """Returns the words around the first white space that is not one space, None where all words are one space apart.
+    """Returns the words around the first white space that is not one space, None where all words
+    are one space apart.
 
     To tokenizers two spaces are not one, and UnQover's own expansion fails at two.
     """
@@ -112,7 +120,9 @@ def wide_space(text: str) -> str | None:
 
 
 def spacing_problem(name: str) -> str | None:
-    """Describes what is wrong with the white space of a name or term, None where it is `SPACING`."""
+    """Describes what is wrong with the white space of a name or term, None where it is
+    `SPACING`.
+    """
     if not name.strip():
         return "is blank"
     if name != name.strip():

@@ -1,7 +1,8 @@
 """Answers computed elsewhere: a file with a row for each request, and its faults.
 
-A row names what was asked: `prompt` and, where they matter, `text_pair`, `group` and `repetition`. The columns of its
-kind, such as `response` or `probabilities`, have the answer; docs/in-and-out.md defines them.
+A row names what was asked: `prompt` and, where they matter, `text_pair`, `group` and `repetition`.
+The columns of its kind, such as `response` or `probabilities`, have the answer; docs/in-and-out.md
+defines them.
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ class PrecomputedResponse(NamedTuple):
     """An answer and what was asked.
 
     Attributes:
-        prompt: the prompt, as in the file of prompts, or all that is asked; beside a `text_pair` the text alone.
+        prompt: the prompt, as in the file of prompts, or all that is asked; beside a `text_pair`
+            the text alone.
         group: the group that the prompt is about, None where the prompt says it all.
         repetition: 0 for the first response to a prompt.
         response: the text, empty where there is none.
         where: its place in the file, for messages.
-        scores: the log-likelihoods of options by their texts, None where there are none, as in all that follows.
+        scores: the log-likelihoods of options by their texts, None where there are none, as in all
+            that follows.
         source: the harness, its version, the model, the task and the date of a log.
-        text_pair: the second text, such as the context of a question; None where `prompt` is all that is asked.
+        text_pair: the second text, such as the context of a question; None where `prompt` is all
+            that is asked.
         probabilities: the probabilities of options or classes by their texts.
         starts: the probability that the answer starts with each candidate.
         ends: the probability that it ends with each candidate.
@@ -88,7 +92,9 @@ class PrecomputedResponse(NamedTuple):
 
 
 def first_has_numbers(path: Path) -> bool:
-    """Whether the first answer of a file is made of numbers, not only of text; False for a faulty file."""
+    """Whether the first answer of a file is made of numbers, not only of text; False for a faulty
+    file.
+    """
     try:
         row = next(file_rows(path), None)
     except InputError:
@@ -248,7 +254,8 @@ def read_repetition(value: Any) -> int:
 
 
 def read_json_object(value: Any) -> dict[str, Any] | None:
-    """Returns an object: CSV has it as JSON, Parquet also as a structure or a map; None where there is none.
+    """Returns an object: CSV has it as JSON, Parquet also as a structure or a map; None where there
+    is none.
 
     Keys without a value are left out: a structure has all keys in each of its rows.
 
@@ -418,8 +425,8 @@ def precomputed_faults(
         alone: whether the file can be of no other dataset.
 
     Returns:
-        What `read_precomputed` finds; or answers of prompts, groups and repetitions that are not asked, and what has no
-        answer.
+        What `read_precomputed` finds; or answers of prompts, groups and repetitions that are not
+        asked, and what has no answer.
     """
     responses, faults = read_precomputed(path)
     if faults:

@@ -1,7 +1,8 @@
-"""Modules that are found by reference: those of this package, of installed ones, and files of a user's own.
+"""Modules that are found by reference: those of this package, of installed ones, and files of a
+user's own.
 
-A reference is the name of a module (`biasgrid.report.figures.cells.variances`) or the path of a Python file or package
-(`plugins/stance.py`, `plugins/stance`).
+A reference is the name of a module (`biasgrid.report.figures.cells.variances`) or the path of a
+Python file or package (`plugins/stance.py`, `plugins/stance`).
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def how_it_ends(error: BaseException, when: str = "") -> str:
 
 
 def stage(reference: str, name: str) -> str:
-    """Returns the reference of a stage: a module of that name in a package, or the one file that has them all."""
+    """Returns the reference of a stage: a module of that name in a package, or the one file that
+    has them all.
+    """
     if folder_of(reference) is None:
         return reference
     return str(Path(reference, f"{name}.py")) if is_path(reference) else f"{reference}.{name}"
@@ -131,7 +134,8 @@ def is_path(reference: str) -> bool:
 
 
 def files_of_plugin(reference: str) -> Iterator[Path]:
-    """Yields the Python files that a reference outside of this package may use: its own, and those beside it.
+    """Yields the Python files that a reference outside of this package may use: its own, and those
+    beside it.
 
     Those beside it count where they make a package with it.
     """

@@ -41,7 +41,8 @@ def read_rows(
         columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
         expected: what the file should be, for messages.
         optional: names of columns that may be missing, whose values are None then.
-        either: names of columns of which at least one must be there; the values of the others are None.
+        either: names of columns of which at least one must be there; the values of the others are
+            None.
 
     Raises:
         InputError: it cannot be read, is none of these, or lacks a column.
@@ -75,7 +76,8 @@ def json_lines(
 
 
 def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the objects of a file that has one in each line, and their places; blank lines do not count.
+    """Yields the objects of a file that has one in each line, and their places; blank lines do not
+    count.
 
     Raises:
         InputError: it cannot be read, or a line is no object; the last one may be half written.
@@ -122,7 +124,8 @@ def csv_rows(
 
 @contextmanager
 def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Iterator[None]:
-    """Puts into words what is wrong with a file that is read as CSV, such as a quotation mark that nothing closes.
+    """Puts into words what is wrong with a file that is read as CSV, such as a quotation mark that
+    nothing closes.
 
     Raises:
         InputError: with the line.
@@ -175,7 +178,8 @@ def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def open_text(path: Path, expected: str) -> Iterator[TextIO]:
-    """Opens a text in UTF-8, whatever characters it holds: of large files no more than a line is in memory.
+    """Opens a text in UTF-8, whatever characters it holds: of large files no more than a line is in
+    memory.
 
     Raises:
         InputError: it cannot be read, or is not UTF-8.

@@ -1,4 +1,6 @@
-"""Sections of a config that many rooms share: their base class, and those of models, training and tokenizers."""
+"""Sections of a config that many rooms share: their base class, and those of models, training and
+tokenizers.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ PATTERNS = {
 }
 """What the patterns of texts ask for, in words."""
 SECRET_PATTERNS = {VARIABLE_NAME}
-"""Patterns of which values that do not match are not shown: somebody may have written a secret there."""
+"""Patterns of which values that do not match are not shown: somebody may have written a secret
+there.
+"""
 REVISION = (
     "commit, tag or branch of the repository. A tag or branch is resolved once, when the files are fetched; the "
     "record names the commit, and all later stages use it"
@@ -54,14 +58,18 @@ class KeysError(ValueError):
 
 
 class Section(BaseModel):
-    """A part of a file: no unknown keys, no values of other types, nothing changes after reading."""
+    """A part of a file: no unknown keys, no values of other types, nothing changes after
+    reading.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _naming_keys(cls, content: Any) -> Any:
-        """Puts the keys that may stand here in place of an unknown key's value: pydantic's errors tell values alone."""
+        """Puts the keys that may stand here in place of an unknown key's value: pydantic's errors
+        tell values alone.
+        """
         keys = list(cls.model_fields)
         if not isinstance(content, dict):
             raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
@@ -106,7 +114,9 @@ def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails
 
 
 class Hyperparameters(Section):
-    """How a model is trained; the defaults are those of UnQover's SQuAD models (transformers' run_squad)."""
+    """How a model is trained; the defaults are those of UnQover's SQuAD models (transformers'
+    run_squad).
+    """
 
     # YAML takes 3e-5, which has no dot, for text.
     model_config = ConfigDict(strict=False)
@@ -189,7 +199,9 @@ class Training(Section):
 
 
 class Dump(Section):
-    """Predictions that are there already: an `output.json` in UnQover's layout, questions and answers in one."""
+    """Predictions that are there already: an `output.json` in UnQover's layout, questions and
+    answers in one.
+    """
 
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] | None = Field(
@@ -240,15 +252,18 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where the answers of a model come from; the methods here are those of a back end that needs nothing else.
+    """Where the answers of a model come from; the methods here are those of a back end that needs
+    nothing else.
 
     Attributes:
         model: the section of the model.
         name: what it is called; with its task it finds a model's back end.
-        keys: the keys of a model's section of which one, and no other source's, says that its answers come from here.
+        keys: the keys of a model's section of which one, and no other source's, says that its
+            answers come from here.
         fields: keys that it adds to the sections of models, each with its type and field.
         named_by: the key that names it in messages, for tasks without a back end for it.
-        brings_instances: whether its answers come with what was asked, in place of what a dataset expands to.
+        brings_instances: whether its answers come with what was asked, in place of what a dataset
+            expands to.
         runs_here: whether weights run here, so that prompts are written here.
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
@@ -290,7 +305,9 @@ class ModelSource:
         """
 
     def has_dataset(self, formats: Collection[str]) -> bool:
-        """Says whether it can answer datasets of a family, given the formats of other projects that the family has."""
+        """Says whether it can answer datasets of a family, given the formats of other projects that
+        the family has.
+        """
         return True
 
     def deciding_keys(self) -> dict[str, Any]:
@@ -302,7 +319,8 @@ class ModelSource:
         return {}
 
     def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns what the record of a model is made of, as arguments of `make_record` or `record_of_keys`.
+        """Returns what the record of a model is made of, as arguments of `make_record` or
+        `record_of_keys`.
 
         Args:
             trained: the folder of a model that the workflow trains.
@@ -311,7 +329,9 @@ class ModelSource:
         return {"keys": self.deciding_keys(), "files": list(self.files().values())}
 
     def files(self) -> dict[str, str]:
-        """Returns the files whose content decides a model's answers, by key; of a checkpoint the record has them."""
+        """Returns the files whose content decides a model's answers, by key; of a checkpoint the
+        record has them.
+        """
         return {}
 
     def paths(self) -> dict[str, str | None]:
@@ -324,7 +344,8 @@ class ModelSource:
         return []
 
     def probe(self) -> None:
-        """Asks a server that is there already whether it answers and has the model; of others nothing is asked.
+        """Asks a server that is there already whether it answers and has the model; of others
+        nothing is asked.
 
         Raises:
             UserError: with what to do about it.
@@ -336,7 +357,8 @@ class ModelSource:
         return 1
 
     def mutex(self, name: str, dataset: str) -> str | None:
-        """Names what its jobs must have to themselves, so that they run one after the other; None where they need not.
+        """Names what its jobs must have to themselves, so that they run one after the other; None
+        where they need not.
 
         Args:
             name: its name in the config.
@@ -357,11 +379,15 @@ class ModelSource:
         return None
 
     def origin(self, dataset: str) -> dict[str, Any] | None:
-        """Returns where the answers to a dataset are from that come with their instances; None of others."""
+        """Returns where the answers to a dataset are from that come with their instances; None of
+        others.
+        """
         return None
 
     def scoring(self, dataset: str) -> str | None:
-        """Returns how the answers to a dataset were scored that come with their instances; None of others."""
+        """Returns how the answers to a dataset were scored that come with their instances; None of
+        others.
+        """
         return None
 
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
@@ -382,7 +408,9 @@ class ModelSource:
         repetitions: int,
         alone: bool,
     ) -> Iterable[Fault]:
-        """Returns what keeps a model from answering the prompts of a file; see `base.precomputed_file`."""
+        """Returns what keeps a model from answering the prompts of a file; see
+        `base.precomputed_file`.
+        """
         return ()
 
 
@@ -455,7 +483,9 @@ class Model(Section):
 
     @property
     def source(self) -> ModelSource:
-        """Where its answers come from; what stands beside a checkpoint comes after it among the sources."""
+        """Where its answers come from; what stands beside a checkpoint comes after it among the
+        sources.
+        """
         return next(
             (source for source in reversed(self.sources) if source.is_of(self)), self.sources[0]
         )(self)
@@ -472,17 +502,23 @@ class Model(Section):
 
     @property
     def activation(self) -> str | None:
-        """What makes probabilities of the outputs of a scorer; None where its checkpoint decides."""
+        """What makes probabilities of the outputs of a scorer; None where its checkpoint
+        decides.
+        """
         return None
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns those of the keys that it has as one of its task's back end that decide its answers."""
+        """Returns those of the keys that it has as one of its task's back end that decide its
+        answers.
+        """
         of_sources = {key for source in self.sources for key in source.fields}
         return self.model_dump(mode="json", exclude={*Model.model_fields, *of_sources})
 
 
 class Tokenizer(Section):
-    """A family of tokenizers: of masked language models, or one that names of subjects are balanced by."""
+    """A family of tokenizers: of masked language models, or one that names of subjects are balanced
+    by.
+    """
 
     mask: str | None = Field(
         None, description="its mask token, such as `[MASK]`, which masked language models need"

@@ -16,7 +16,9 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character, hidden_within
 
 LARGEST_TEXT = 64 * 2**20
-"""Bytes that a file may have which is read as a whole; dumps of predictions are streamed and may be larger."""
+"""Bytes that a file may have which is read as a whole; dumps of predictions are streamed and may be
+larger.
+"""
 MOST_SHOWN = 20
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 SHOWN_BEFORE = 20
@@ -25,10 +27,12 @@ SHOWN_BEFORE = 20
 
 @contextmanager
 def explain_unreadable(path: str | Path, expected: str) -> Iterator[None]:
-    """Puts the system's refusal to read a file into words for users; `expected` is what the file should be.
+    """Puts the system's refusal to read a file into words for users; `expected` is what the file
+    should be.
 
     Raises:
-        InputError: with the path and the reason; or it is a pipe or a device, which might never end.
+        InputError: with the path and the reason; or it is a pipe or a device, which might never
+            end.
     """
     try:
         mode = Path(path).stat().st_mode
@@ -42,7 +46,8 @@ def explain_unreadable(path: str | Path, expected: str) -> Iterator[None]:
 
 
 def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> str:
-    """Reads a text file in UTF-8, with or without a mark of its byte order; all its lines end in a line feed.
+    """Reads a text file in UTF-8, with or without a mark of its byte order; all its lines end in a
+    line feed.
 
     Args:
         path: the file.
@@ -50,8 +55,8 @@ def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> s
         largest: the bytes that it may have.
 
     Raises:
-        InputError: it is larger, cannot be read, or is not UTF-8, with line and byte; or it holds what cannot be seen,
-            with the lines and the characters' names.
+        InputError: it is larger, cannot be read, or is not UTF-8, with line and byte; or it holds
+            what cannot be seen, with the lines and the characters' names.
     """
     data = read_bytes(path, expected, largest)
     try:
@@ -98,8 +103,8 @@ def read_json(path: str | Path, expected: str) -> Any:
         expected: what it should be.
 
     Raises:
-        InputError: it cannot be read, or is not JSON, with the line; keys stand twice, each with its path; or it holds
-            what no model can be asked.
+        InputError: it cannot be read, or is not JSON, with the line; keys stand twice, each with
+            its path; or it holds what no model can be asked.
     """
     try:
         content = json.loads(read_text(path, expected), object_pairs_hook=_Pairs)
@@ -122,7 +127,8 @@ def _checked(content: Any, file: str) -> Any:
     """Returns parsed JSON with objects in place of their pairs.
 
     Raises:
-        InputError: keys stand twice in an object, or a text holds half of a character, which no tokenizer takes.
+        InputError: keys stand twice in an object, or a text holds half of a character, which no
+            tokenizer takes.
     """
     faults: list[Fault] = []
     content = _without_pairs(content, file, "", faults)
@@ -141,7 +147,9 @@ def _checked(content: Any, file: str) -> Any:
 
 
 def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> Any:
-    """Returns a value with objects in place of their pairs; reports keys that stand twice in an object."""
+    """Returns a value with objects in place of their pairs; reports keys that stand twice in an
+    object.
+    """
     if isinstance(value, _Pairs):
         paths = {name: f"{where}.{name}" if where else name for name, _ in value}
         for name, count in Counter(name for name, _ in value).items():
@@ -158,7 +166,8 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
 
 
 def read_words(path: Path, expected: str) -> list[str]:
-    """Returns the words of a file with one in each line: in lower case, each once; # begins a comment.
+    """Returns the words of a file with one in each line: in lower case, each once; # begins a
+    comment.
 
     Raises:
         InputError: it cannot be read, or holds none.

@@ -1,4 +1,6 @@
-"""Reads YAML files with the lines of all values, and refuses repeated keys, of which PyYAML silently keeps the last."""
+"""Reads YAML files with the lines of all values, and refuses repeated keys, of which PyYAML
+silently keeps the last.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +36,24 @@ class Document(NamedTuple):
 
     Attributes:
         content: its keys and values.
-        lines: the line in which the value of each key and each item begins, counted from 1; empty for content
-            that is from no YAML file.
+        lines: the line in which the value of each key and each item begins, counted from 1; empty
+            for content that is from no YAML file.
     """
 
     content: dict[str, Any]
     lines: Mapping[NodePlace, int]
 
     def line_of(self, place: NodePlace) -> int | None:
-        """Returns the line of a value, or of the innermost one around it, None where that is the whole."""
+        """Returns the line of a value, or of the innermost one around it, None where that is the
+        whole.
+        """
         around = (place[:length] for length in range(len(place), 0, -1))
         return next((self.lines[one] for one in around if one in self.lines), None)
 
     def lines_but(self, keys: Iterable[str]) -> dict[NodePlace, int]:
-        """Returns the lines without those of some of the outermost keys, which others stand in place of."""
+        """Returns the lines without those of some of the outermost keys, which others stand in
+        place of.
+        """
         return {
             place: line
             for place, line in self.lines.items()
@@ -74,7 +80,9 @@ class Document(NamedTuple):
             ) from None
 
     def with_lines(self, faults: Iterable[Fault], file: str) -> Iterator[Fault]:
-        """Yields faults with the line of the key that they name, or of the innermost one around it that is there."""
+        """Yields faults with the line of the key that they name, or of the innermost one around it
+        that is there.
+        """
         lines = {place_text(place): line for place, line in self.lines.items() if place}
         for fault in faults:
             key = fault.where if fault.file == file else ""
@@ -134,7 +142,8 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
 
 
 def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
-    """Returns the content of a YAML document, its repeated keys in their order, and the lines of all values.
+    """Returns the content of a YAML document, its repeated keys in their order, and the lines of
+    all values.
 
     Raises:
         yaml.YAMLError: the text is not YAML.
@@ -182,7 +191,9 @@ def check_size(root: yaml.Node | None) -> None:
 def note_lines(
     node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]
 ) -> Iterator[Repeated]:
-    """Notes the lines of a value and of all that it holds, and yields keys that stood in their mapping before."""
+    """Notes the lines of a value and of all that it holds, and yields keys that stood in their
+    mapping before.
+    """
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):

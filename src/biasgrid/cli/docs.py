@@ -75,7 +75,9 @@ SCHEMA_TABLES = {
 
 
 def figure_table() -> str:
-    """Returns the table of all figures: those of an appendix, last, are drawn with `figures: all`."""
+    """Returns the table of all figures: those of an appendix, last, are drawn with `figures:
+    all`.
+    """
     named = sorted(captions().items(), key=lambda each: each[0] in APPENDIX_FIGURES)
     rows = [
         f"| `{name}`{' (`all`)' if name in APPENDIX_FIGURES else ''} | {caption.replace('|', chr(92) + '|')} |"

@@ -154,7 +154,9 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
 
 
 def reason_of_end(last: Sequence[str]) -> str:
-    """Returns what is worth reading of the last lines of a run: of one that did not begin, the reason alone."""
+    """Returns what is worth reading of the last lines of a run: of one that did not begin, the
+    reason alone.
+    """
     for place, line in enumerate(last):
         if REFUSED.match(line):
             return PLACE_IN_WORKFLOW.sub("", "".join([*last][place + 1 :]))

@@ -20,11 +20,15 @@ from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-"""Exit codes, see docs/troubleshooting.md: work that failed or found a fault, wrong input, Ctrl-C."""
+"""Exit codes, see docs/troubleshooting.md: work that failed or found a fault, wrong input,
+Ctrl-C.
+"""
 
 
 class PlainConsole(Console):
-    """A console that shows texts as they are, whoever wrote them: it obeys nothing in them, and hides nothing."""
+    """A console that shows texts as they are, whoever wrote them: it obeys nothing in them, and
+    hides nothing.
+    """
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Returns a text, with what cannot be seen made visible."""
@@ -65,7 +69,9 @@ def print_data(text: str) -> None:
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback."""
+    """Ends the command with the message of a user's error, or of the system's or of memory, without
+    a traceback.
+    """
     try:
         with plugin_faults():
             yield
@@ -95,7 +101,9 @@ TYPE_WORDS = {
 
 
 class PlainTypes:
-    """Commands whose help names no Python types, and none at all beside an option that takes no value."""
+    """Commands whose help names no Python types, and none at all beside an option that takes no
+    value.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Returns arguments and options."""
@@ -115,7 +123,9 @@ class Commands(PlainTypes, TyperGroup):
     """Commands whose arguments are texts."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuses names of files that are no UTF-8: tables cannot be read there, nor can they be printed everywhere."""
+        """Refuses names of files that are no UTF-8: tables cannot be read there, nor can they be
+        printed everywhere.
+        """
         for argument in args:
             if HALF_CHARACTER.search(argument):
                 raise typer.BadParameter(

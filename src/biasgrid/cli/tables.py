@@ -23,7 +23,9 @@ PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
 def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
-    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
+    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned
+    to the right.
+    """
     table = Table(
         box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim"
     )
@@ -43,7 +45,8 @@ def column_gap(width: int) -> int:
 def fit_to_width(
     table: Table, first_to_go: Sequence[str], width: int, names: int = 1
 ) -> RenderableType:
-    """Leaves out columns of a table from `terminal_table` until all others can be shown whole, but for names.
+    """Leaves out columns of a table from `terminal_table` until all others can be shown whole, but
+    for names.
 
     Args:
         table: the table with all its rows.

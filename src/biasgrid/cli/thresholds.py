@@ -34,7 +34,9 @@ FOLDED = ("distance", "score_distance")
 YOUDEN = "bias"
 """Minus Youden's J of statements: 0 is chance, not equal treatment."""
 REACHED = 2
-"""So many times the answer probability, a mean over two subjects, is what differences of both reach at most."""
+"""So many times the answer probability, a mean over two subjects, is what differences of both reach
+at most.
+"""
 AT_CHANCE = "0 is chance: nothing shows that the model distinguishes right from wrong"
 
 
@@ -64,7 +66,8 @@ class ThresholdCheck(NamedTuple):
         state: whether the number is within or above it, or not measurable.
         text: the number, or why there is none, after the measure's name.
         verdict: the verdict of the cell.
-        fair: the value that the number may be as far below as above, None where only the threshold limits it.
+        fair: the value that the number may be as far below as above, None where only the threshold
+            limits it.
     """
 
     cell: str
@@ -141,8 +144,9 @@ def check_thresholds(
         A check for each threshold and each cell or bias type with its measure.
 
     Raises:
-        InputError: the summary lacks a model, a dataset or a measure, or has a measure with several options; or noise
-            alone puts a measure above 0, or a model cannot reach the threshold, with the measure to check instead.
+        InputError: the summary lacks a model, a dataset or a measure, or has a measure with several
+            options; or noise alone puts a measure above 0, or a model cannot reach the threshold,
+            with the measure to check instead.
     """
     known = summary["model"].unique(maintain_order=True).to_list()
     faults = list(unknown_names("--model", "", models, known))
@@ -240,7 +244,9 @@ def with_unmeasured(
 def threshold_faults(
     summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts
 ) -> Iterator[Fault]:
-    """Yields what a threshold names and a summary lacks; a headline may be missing of cells without answers."""
+    """Yields what a threshold names and a summary lacks; a headline may be missing of cells without
+    answers.
+    """
     dataset, measure, _, place = threshold
     of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
     for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
@@ -273,7 +279,8 @@ def threshold_faults(
 def unreachable_faults(
     matches: pl.DataFrame, threshold: LargestValue, rows: pl.DataFrame, facts: GridFacts
 ) -> Iterator[Fault]:
-    """Yields that models would pass whatever they prefer, as their numbers cannot reach the threshold.
+    """Yields that models would pass whatever they prefer, as their numbers cannot reach the
+    threshold.
 
     Args:
         matches: the rows that are checked.
@@ -333,7 +340,8 @@ def check_row(
 
 
 def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
-    """Returns the value of equal treatment of a row of the summary, None where numbers are not on both sides of it.
+    """Returns the value of equal treatment of a row of the summary, None where numbers are not on
+    both sides of it.
 
     Sizes that are corrected for noise are below 0 by noise alone.
     """
@@ -343,7 +351,9 @@ def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
 
 
 def value_text(row: Mapping[str, Any], facts: GridFacts) -> str:
-    """Returns a number with its interval and what it does not say, or a count with the number of tests."""
+    """Returns a number with its interval and what it does not say, or a count with the number of
+    tests.
+    """
     if row["measure"] == COUNTS[0]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
@@ -388,7 +398,8 @@ def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdR
 
 
 def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
-    """Returns checks as a JUnit file: a number above its threshold is a failure, one that is not measurable an error.
+    """Returns checks as a JUnit file: a number above its threshold is a failure, one that is not
+    measurable an error.
 
     Args:
         checks: the checks.

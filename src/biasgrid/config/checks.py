@@ -1,4 +1,6 @@
-"""Faults of a config: names that it does not define, files that are missing, and settings that exclude each other."""
+"""Faults of a config: names that it does not define, files that are missing, and settings that
+exclude each other.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def known_flags(config: Config) -> set[str]:
-    """Returns the names of the validity flags of all families, whether there is a dataset of theirs or not."""
+    """Returns the names of the validity flags of all families, whether there is a dataset of theirs
+    or not.
+    """
     of_datasets = {
         name
         for dataset in config.datasets
@@ -129,13 +133,17 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def reason_of_unfit(config: Config, cells: Iterable[tuple[str, str]]) -> str:
-    """Returns why a model does not answer a dataset, the first reason that is known; empty where none is."""
+    """Returns why a model does not answer a dataset, the first reason that is known; empty where
+    none is.
+    """
     reasons = (config.family(dataset).unfit(config, dataset, model) for model, dataset in cells)
     return next((f": there is {reason}" for reason in reasons if reason), "")
 
 
 def models_left_out(config: Config) -> Iterator[str]:
-    """Yields which selected datasets selected models are not asked, and why, as far as that is no matter of course."""
+    """Yields which selected datasets selected models are not asked, and why, as far as that is no
+    matter of course.
+    """
     pairs = [(model, dataset) for dataset in config.run.datasets for model in config.run.models]
     unasked = [(model, dataset) for model, dataset in pairs if not config.fits(model, dataset)]
     reasons: dict[str, list[str]] = {}
@@ -163,7 +171,9 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
+    """Yields models that read the texts of others, and are not there or give other answers than a
+    dataset needs.
+    """
     scorers = {
         (cell[1], *each)
         for cell in config.cells()
@@ -209,7 +219,9 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 
 
 def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields faults of a selected dataset's own file of words, and what is English in one of another language."""
+    """Yields faults of a selected dataset's own file of words, and what is English in one of
+    another language.
+    """
     section = config.datasets[name]
     if name not in config.run.datasets:
         return
@@ -355,7 +367,9 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def file_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields data, answers and references that are no file; Snakemake would keep the weights that it has."""
+    """Yields data, answers and references that are no file; Snakemake would keep the weights that
+    it has.
+    """
     for name in dict.fromkeys(known_names(config.run.models, config.models)):
         model = config.models[name]
         data = model.train.data if model.train else None
@@ -383,7 +397,9 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def published_file_faults(reference: str) -> list[Fault]:
-    """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
+    """Returns what is wrong in a file of published numbers, which the report would refuse at the
+    end of a run.
+    """
     from biasgrid.stats.compare.references import read_references
 
     try:
@@ -414,7 +430,9 @@ def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -
 
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
+    """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its
+    jobs.
+    """
     models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
     for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
@@ -423,7 +441,9 @@ def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders that hold no tokenizer, where one filters the subjects that a selected model is asked about."""
+    """Yields folders that hold no tokenizer, where one filters the subjects that a selected model
+    is asked about.
+    """
     for name in filtering_tokenizers(config):
         folder = config.tokenizers[name].folder
         if folder is not None and not matching(file_names(folder), VOCABULARIES):
@@ -475,7 +495,9 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 
 
 def spread_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields a spread that, beside the largest strength, would make probabilities outside of 0..1."""
+    """Yields a spread that, beside the largest strength, would make probabilities outside of
+    0..1.
+    """
     synthetic = config.synthetic
     if synthetic is not None and synthetic.strengths:
         totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}

@@ -18,7 +18,9 @@ from biasgrid.tables.docs import markdown_table
 
 
 def whole_config() -> type[Config]:
-    """Returns a config that knows which sections there are of models and datasets, which `Config` looks up."""
+    """Returns a config that knows which sections there are of models and datasets, which `Config`
+    looks up.
+    """
     models = [
         of_tasks(section) for section in dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))
     ]
@@ -86,7 +88,9 @@ def key_tables() -> str:
 def own_keys(
     title: str, section: dict[str, Any], common: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Returns a section without the keys that it has in common with others, which its description names."""
+    """Returns a section without the keys that it has in common with others, which its description
+    names.
+    """
     for name, base in common.items():
         if name != title and section["properties"].keys() >= base["properties"].keys():
             own = {

@@ -1,4 +1,6 @@
-"""Where the files that a config names are: beside it, in the folder where the command runs, or in the workflow's."""
+"""Where the files that a config names are: beside it, in the folder where the command runs, or in
+the workflow's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SHIPPED = PACKAGE_FOLDER / "shipped"
 WORKFLOW = SHIPPED if SHIPPED.is_dir() else PACKAGE_FOLDER.parents[1]
 """Where the workflow's files are: in an installed package, or at the root of a repository."""
 OF_WORKFLOW = ("word_lists", "report")
-"""The keys of paths that may be files of the workflow: its word lists, and references of its `reference/`."""
+"""The keys of paths that may be files of the workflow: its word lists, and references of its
+`reference/`.
+"""
 
 
 def workflow_folder() -> Path:
@@ -35,10 +39,11 @@ def workflow_folder() -> Path:
 
 
 def source_folder(rules: str) -> Path:
-    """Returns the folder of the workflow whose rules Snakemake reads, also where it is a module of another workflow.
+    """Returns the folder of the workflow whose rules Snakemake reads, also where it is a module of
+    another workflow.
 
-    Of a workflow that Snakemake has downloaded it reads file after file, and there is no folder; the installed package,
-    which the rules import, has the same files.
+    Of a workflow that Snakemake has downloaded it reads file after file, and there is no folder;
+    the installed package, which the rules import, has the same files.
 
     Args:
         rules: the path or address of its folder `rules/`.
@@ -52,10 +57,12 @@ class ConfigFolders:
     """Where the files that a config names are looked for.
 
     Attributes:
-        beside: the folders of the config's files, those first whose keys count; none of a config that is no file.
-        given: keys that were given on the command line, whose paths are looked for where it runs alone.
-        workflow: the workflow's folder, whose word lists and references are found from everywhere; none of a config
+        beside: the folders of the config's files, those first whose keys count; none of a config
             that is no file.
+        given: keys that were given on the command line, whose paths are looked for where it runs
+            alone.
+        workflow: the workflow's folder, whose word lists and references are found from everywhere;
+            none of a config that is no file.
         both: what `validate` says of paths that are in two places; grows with each that is found.
     """
 
@@ -68,7 +75,9 @@ class ConfigFolders:
     def of(
         cls, files: Iterable[str | Path], given: Iterable[str] = (), workflow: Path = WORKFLOW
     ) -> ConfigFolders:
-        """Returns those of a config that is made of files, the later ones adding to the earlier ones."""
+        """Returns those of a config that is made of files, the later ones adding to the earlier
+        ones.
+        """
         folders = [os.path.relpath(Path(file).parent) for file in files]
         return cls(
             [folder for folder in dict.fromkeys(reversed(folders)) if folder != "."],
@@ -77,7 +86,8 @@ class ConfigFolders:
         )
 
     def find(self, where: str, path: str) -> str:
-        """Returns a path as it is seen from the working folder; as it is where it is there, or nowhere.
+        """Returns a path as it is seen from the working folder; as it is where it is there, or
+        nowhere.
 
         Args:
             where: the key that has it.
@@ -129,7 +139,9 @@ class ConfigFolders:
         return document._replace(content=content)
 
     def explain(self, fault: Fault, paths: Mapping[str, str]) -> Fault:
-        """Returns a fault of a path that is not there with the folders it was looked for in, and the nearest name."""
+        """Returns a fault of a path that is not there with the folders it was looked for in, and
+        the nearest name.
+        """
         path = paths.get(fault.where)
         if path is None or Path(path).exists():
             return fault

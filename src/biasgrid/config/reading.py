@@ -1,4 +1,6 @@
-"""Reads configs and reports all their faults at once, each with its key, its value and what is allowed."""
+"""Reads configs and reports all their faults at once, each with its key, its value and what is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def days_as_text(content: Any) -> Any:
-    """Returns the content of a YAML file with text in place of its dates, which JSON does not have."""
+    """Returns the content of a YAML file with text in place of its dates, which JSON does not
+    have.
+    """
     if isinstance(content, Mapping):
         return {key: days_as_text(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -72,8 +76,8 @@ def parse_config(
         folders: where the files that it names are looked for; by default the working folder.
 
     Raises:
-        InputError: with every fault, each with the key's line and path, the value, what is allowed and the nearest
-            name.
+        InputError: with every fault, each with the key's line and path, the value, what is allowed
+            and the nearest name.
     """
     document = Document(dict(content), lines or {})
     try:
@@ -112,7 +116,8 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     """Reads the word lists of all datasets and variants that are expanded.
 
     Raises:
-        InputError: with every fault in any of them, and every key of the config that does not fit them.
+        InputError: with every fault in any of them, and every key of the config that does not fit
+            them.
     """
     source, document = config.origin
     lists: dict[tuple[str, str], Lists] = {}
@@ -138,7 +143,9 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
 
 
 def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
-    """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
+    """Yields what back ends that know it beforehand cannot answer, of the very instances that their
+    jobs will ask.
+    """
     for model, dataset in config.cells():
         question, check = config.question(model, dataset), config.back_end_of(model).check
         if check and not config.models[model].source.brings_instances:
@@ -174,8 +181,8 @@ def clusters_of_variant(
 
     Args:
         config: the config.
-        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else makes a cluster of
-            each template.
+        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else
+            makes a cluster of each template.
         dataset: the dataset's name.
         variant: the variant's name.
     """
@@ -189,7 +196,8 @@ def clusters_of_variant(
 def digest_of_templates(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> str | None:
-    """Digests the texts of a dataset variant's templates: models that are asked the same ones are paired.
+    """Digests the texts of a dataset variant's templates: models that are asked the same ones are
+    paired.
 
     Args:
         config: the config.
@@ -198,7 +206,8 @@ def digest_of_templates(
         variant: the variant's name.
 
     Returns:
-        The digest; for families without template texts the digest of the lists; None where there are no lists.
+        The digest; for families without template texts the digest of the lists; None where there
+        are no lists.
     """
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     if content is None:
@@ -210,7 +219,8 @@ def digest_of_templates(
 def texts_of_templates(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str
 ) -> list[str]:
-    """Returns the text of each template of a dataset, by number, as far as it is the same in all variants.
+    """Returns the text of each template of a dataset, by number, as far as it is the same in all
+    variants.
 
     Args:
         config: the config.
@@ -232,7 +242,9 @@ def texts_of_templates(
 
 
 def lists_of_dump(config: Config, dataset: str, variant: str) -> Lists | None:
-    """Reads the word lists of a variant that is not expanded, None where they are not there or not right."""
+    """Reads the word lists of a variant that is not expanded, None where they are not there or not
+    right.
+    """
     try:
         files = config.files(dataset, variant)
     except KeyError:

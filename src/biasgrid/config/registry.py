@@ -1,4 +1,5 @@
-"""What a config can name: families of datasets, back ends and figures, those here, installed ones and plugins.
+"""What a config can name: families of datasets, back ends and figures, those here, installed ones
+and plugins.
 
 Families of biasgrid itself are entry points of one group with those of other packages.
 """
@@ -40,7 +41,8 @@ class Registry:
     Attributes:
         families: the references of families, by name.
         back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures.registry`.
+        figures: the references of figures of plugins, by name; others are those of
+            `biasgrid.report.figures.registry`.
     """
 
     families: Mapping[str, str]
@@ -201,7 +203,9 @@ class Plugin:
             )
 
     def check_class(self, path: str, kind: type) -> None:
-        """Refuses an entry that names a class which is not there, or not of the kind that it must be."""
+        """Refuses an entry that names a class which is not there, or not of the kind that it must
+        be.
+        """
         found = (
             getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
         )
@@ -241,7 +245,8 @@ class Plugin:
 
 
 def top_names(file: Path) -> set[str]:
-    """Returns the names that a Python file defines or imports at its top, none where there is no file.
+    """Returns the names that a Python file defines or imports at its top, none where there is no
+    file.
 
     Raises:
         PluginError: it is not Python.
@@ -269,8 +274,8 @@ def top_names(file: Path) -> set[str]:
 def own_entry_points() -> list[EntryPoint]:
     """Returns the entry points of biasgrid itself.
 
-    A checkout reads them in its `pyproject.toml`, since what was installed of it may be older; an installed package has
-    them in its metadata.
+    A checkout reads them in its `pyproject.toml`, since what was installed of it may be older; an
+    installed package has them in its metadata.
     """
     project = (
         tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {})
@@ -299,7 +304,9 @@ def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], wh
 
 
 def built_in_families() -> dict[str, str]:
-    """Returns the references of biasgrid's own families by name, each in the place that it says it has in documents."""
+    """Returns the references of biasgrid's own families by name, each in the place that it says it
+    has in documents.
+    """
     own = [Plugin(point.value, import_plugin(point.value)) for point in own_entry_points()]
     ordered = sorted(own, key=lambda plugin: plugin.module.FAMILY.place)
     return {name: reference for plugin in ordered for name, reference in plugin.families().items()}

@@ -1,8 +1,8 @@
 """The sections and keys of a config.
 
-The models here, those of tasks, sources and families are the one source: the schema in `workflow/schemas/`
-and the tables of keys in `config/README.md` are generated from them (`biasgrid schema --write .`), and a test
-keeps them in step.
+The models here, those of tasks, sources and families are the one source: the schema in
+`workflow/schemas/` and the tables of keys in `config/README.md` are generated from them (`biasgrid
+schema --write .`), and a test keeps them in step.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ from biasgrid.training.strength import AnyStrength, written_strength
 
 
 def check_budget(value: Any) -> Any:
-    """Refuses what is no token budget, with one fault in place of one for each kind that it may be."""
+    """Refuses what is no token budget, with one fault in place of one for each kind that it may
+    be.
+    """
     is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if value != "auto" and not is_number:
         raise ValueError("expected a whole number of at least 1, or auto")
@@ -334,7 +336,8 @@ class Config(Section):
         return self.inference.engine if self.back_end_of(model).encoder else "torch"
 
     def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
-        """Returns what a model is asked of a dataset, or of the texts that another model, the writer, answered there.
+        """Returns what a model is asked of a dataset, or of the texts that another model, the
+        writer, answered there.
 
         Raises:
             ValueError: the dataset is not for the model.
@@ -364,7 +367,9 @@ class Config(Section):
         )
 
     def cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing have none."""
+        """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing
+        have none.
+        """
         models = [model for model in self.run.models if model in self.models]
         datasets = (dataset for dataset in self.run.datasets if dataset in self.datasets)
         return [
@@ -375,7 +380,9 @@ class Config(Section):
         ]
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
-        """Returns the measures of a dataset by name, validity flags with the limits of this config."""
+        """Returns the measures of a dataset by name, validity flags with the limits of this
+        config.
+        """
         declared = self.family(dataset).measures(self, dataset)
         known = {
             name: measure.limited(self.validity.get(name)) for name, measure in declared.items()
@@ -386,7 +393,9 @@ class Config(Section):
         return known
 
     def title_of(self, dataset: str) -> str:
-        """Returns the title of a dataset, with its name where another one that is run has the same title."""
+        """Returns the title of a dataset, with its name where another one that is run has the same
+        title.
+        """
         title = self.datasets[dataset].title
         others = (name for name in self.run.datasets if name != dataset)
         is_shared = any(self.datasets[name].title == title for name in others)
@@ -402,7 +411,9 @@ class Config(Section):
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
     def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
-        """Returns what decides predictions beside model and precision, as its back end's `Choices`; see `question`."""
+        """Returns what decides predictions beside model and precision, as its back end's `Choices`;
+        see `question`.
+        """
         return {
             **self.question(model, dataset, writer).settings,
             **self.models[model].source.choices(),
@@ -415,7 +426,9 @@ class Config(Section):
         return [name for name in dict.fromkeys(named) if name in self.models]
 
     def turn(self, model: str, dataset: str = "") -> str | None:
-        """Names what jobs of a model that ask a dataset, or none, must have to themselves; None where they need not."""
+        """Names what jobs of a model that ask a dataset, or none, must have to themselves; None
+        where they need not.
+        """
         return self.models[model].source.mutex(model, dataset)
 
     def files(self, dataset: str, variant: str) -> Any:
@@ -429,7 +442,9 @@ class Config(Section):
         )
 
     def training_of(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, and section `synthetic` where it names a strength."""
+        """Returns how a model is trained: its section `train`, and section `synthetic` where it
+        names a strength.
+        """
         train = self.models[name].train
         if train is None:
             return None
@@ -444,19 +459,25 @@ class Config(Section):
         return training
 
     def source_of_base(self, name: str) -> dict[str, Any]:
-        """Returns where the checkpoint is that a model's training starts from, as arguments of `make_record`."""
+        """Returns where the checkpoint is that a model's training starts from, as arguments of
+        `make_record`.
+        """
         model = self.models[name]
         if model.train is None or model.train.base is None:
             raise ValueError(f"{name} is not trained from a checkpoint")
         return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
     def source_of_tokenizer(self, name: str) -> dict[str, Any]:
-        """Returns where a tokenizer's files are, as arguments of `biasgrid.inference.checkpoints.fetch.make_record`."""
+        """Returns where a tokenizer's files are, as arguments of
+        `biasgrid.inference.checkpoints.fetch.make_record`.
+        """
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
     def learned_datasets(self, model: str) -> list[str]:
-        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for others."""
+        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none
+        for others.
+        """
         train = self.models[model].train
         return [] if train is None or train.synthetic is None else self._taught(model)
 
@@ -469,13 +490,17 @@ class Config(Section):
         )
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
-        """Returns the variants of a dataset that synthetic corpora have, by the task of models that learn them."""
+        """Returns the variants of a dataset that synthetic corpora have, by the task of models that
+        learn them.
+        """
         learners = [name for name in self.models if dataset in self.learned_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 
     @cached_property
     def needed_variants(self) -> dict[tuple[str, str], Question]:
-        """What is asked of all instances tables that are expanded: also of those that models learn from."""
+        """What is asked of all instances tables that are expanded: also of those that models learn
+        from.
+        """
         learned = [
             (model, dataset)
             for dataset in self.datasets
@@ -487,7 +512,9 @@ class Config(Section):
 
     @cached_property
     def selected_variants(self) -> dict[tuple[str, str], Question]:
-        """What is asked of all instances tables that models answer, by dataset and variant: dumps bring their own."""
+        """What is asked of all instances tables that models answer, by dataset and variant: dumps
+        bring their own.
+        """
         return self._questions(
             [
                 (model, dataset)

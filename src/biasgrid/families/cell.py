@@ -1,4 +1,6 @@
-"""The stage `measure`, the same for all families: predictions of a cell become measures and evidence."""
+"""The stage `measure`, the same for all families: predictions of a cell become measures and
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ OBSERVATIONS_KEPT = 2**21
 
 
 class ObservedParts:
-    """What was observed of a cell, part by part: kept, unless it is too much; then it is observed anew each time."""
+    """What was observed of a cell, part by part: kept, unless it is too much; then it is observed
+    anew each time.
+    """
 
     def __init__(
         self,
@@ -63,7 +67,9 @@ class ObservedParts:
 
 
 Observations = pl.DataFrame | ObservedParts
-"""What was observed: the table that `observe` returns or, of families with a `UNIT`, parts of it."""
+"""What was observed: the table that `observe` returns or, of families with a `UNIT`, parts of
+it.
+"""
 
 
 def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
@@ -74,7 +80,8 @@ def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
 def find_in_parts(
     observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]
 ) -> Found:
-    """Returns what a function finds in what was observed; it goes through the parts of a cell when it is first asked.
+    """Returns what a function finds in what was observed; it goes through the parts of a cell when
+    it is first asked.
 
     Args:
         observations: what was observed.
@@ -98,7 +105,8 @@ class MeasuredCell:
     """What a family's `validity` and `evidence` look at.
 
     Attributes:
-        instances: the family's instances with all columns, in no memory before some of their rows are asked for.
+        instances: the family's instances with all columns, in no memory before some of their rows
+            are asked for.
         predictions: those of all shards, likewise.
         observed: from the family's `observe`.
         measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
@@ -164,12 +172,14 @@ def measure_cell(
         model: the model's name in the config.
         dataset: the dataset's name in the config.
         scorer_predictions: what other models said of its texts, from `read_scorers`.
-        settings: clusters and units, of families whose measures are computed again without each cluster.
+        settings: clusters and units, of families whose measures are computed again without each
+            cluster.
 
     Raises:
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
-        UserError: the family measured what it does not declare, or made a table of other columns or types.
+        UserError: the family measured what it does not declare, or made a table of other columns or
+            types.
     """
     stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
@@ -212,7 +222,8 @@ def measure_cell(
 def measured_values(
     measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Returns the values of numbers of a cell, without their intervals: `ROW`, `value`, `n` and `left_out`.
+    """Returns the values of numbers of a cell, without their intervals: `ROW`, `value`, `n` and
+    `left_out`.
 
     Args:
         measure: the family's own.
@@ -229,7 +240,8 @@ def parts_of(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> list[Sums | pl.DataFrame]:
-    """Returns what a family measures: its sums or, of one that returns a table, the table computed again.
+    """Returns what a family measures: its sums or, of one that returns a table, the table computed
+    again.
 
     Args:
         measure: the family's own.
@@ -285,12 +297,13 @@ def cell_location(
         measures: the table of its measures.
         instances: its instances.
         predictions: its predictions.
-        cell: `family`, `answer` and `options`, see `measure_cell`, and `scorer_predictions`, see `read_scorers`.
+        cell: `family`, `answer` and `options`, see `measure_cell`, and `scorer_predictions`, see
+            `read_scorers`.
         texts: the instances of the texts of which scorers were asked, None where there are none.
 
     Returns:
-        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `scorers` as paths that
-        begin at the folder of results.
+        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of
+        `scorers` as paths that begin at the folder of results.
     """
     results = measures.absolute().parents[2]
 

@@ -1,7 +1,8 @@
-"""The stage `statistics`, the same for all families: sums of a cell become measures with their intervals.
+"""The stage `statistics`, the same for all families: sums of a cell become measures with their
+intervals.
 
-A family that makes numbers of several sums has a function `derive` in its module `measures`; one whose sums become
-numbers in ways of its own has `finishes`.
+A family that makes numbers of several sums has a function `derive` in its module `measures`; one
+whose sums become numbers in ways of its own has `finishes`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def estimate_cell(
         family: the reference of the dataset's family.
         sums: the cell's sums (schema `SUMS`).
         options: what decides the measures, see `Question`.
-        declared: headlines and limits; if a limit withholds the claims of the cell, these have no values.
+        declared: headlines and limits; if a limit withholds the claims of the cell, these have no
+            values.
         settings: clusters, level and the like.
     """
     model, dataset = sums.select("model", "dataset").row(0)
@@ -104,7 +106,9 @@ def estimate_cell(
 def numbers_of_cell(
     family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
-    """Returns the estimates of a cell, those that are made of several sums among them, and its design."""
+    """Returns the estimates of a cell, those that are made of several sums among them, and its
+    design.
+    """
     return numbers_of_parts(family, *read_cell_sums(family, sums, options), options, settings)
 
 
@@ -130,7 +134,9 @@ def numbers_of_parts(
 
 
 def clusters(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:
-    """Yields of how many clusters of templates the numbers of a cell are, if they are of templates."""
+    """Yields of how many clusters of templates the numbers of a cell are, if they are of
+    templates.
+    """
     of_templates = [part.clustered(settings.clusters) for part in parts if part.factor == TEMPLATES]
     present = {unit for part in of_templates for unit in units_present(part)}
     if present:
@@ -150,7 +156,9 @@ def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(rows: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
-    """Sorts estimates by measure, options and keys, and takes the columns of a schema that they have."""
+    """Sorts estimates by measure, options and keys, and takes the columns of a schema that they
+    have.
+    """
     columns = [name for name in schema.columns if name in rows.columns]
     return rows.select(columns).sort("measure", "options", *MEASURE_KEYS, maintain_order=True)
 

@@ -1,4 +1,5 @@
-"""The sentences behind numbers: which are kept, what the page shows of them, and what `biasgrid explain` prints.
+"""The sentences behind numbers: which are kept, what the page shows of them, and what `biasgrid
+explain` prints.
 
 A family says in its module `evidence` what its `SENTENCES` are; all else is here.
 """
@@ -59,20 +60,23 @@ class Sentences:
     """What a family tells of the sentences behind its numbers.
 
     Attributes:
-        rows: returns the instances of all units (cases, pairs of statements, items or prompts), units with the largest
-            value first: columns of `EVIDENCE`, `unit`, `unit_value` and `instance` among them. Where a number is
-            explained, it is given what names it; else it returns what may stand in the table, of all numbers, and
-            their `measure` and `options`. A column `partner` is the instance with whose texts `view.compared` are
-            compared.
+        rows: returns the instances of all units (cases, pairs of statements, items or prompts),
+            units with the largest value first: columns of `EVIDENCE`, `unit`, `unit_value` and
+            `instance` among them. Where a number is explained, it is given what names it; else it
+            returns what may stand in the table, of all numbers, and their `measure` and `options`.
+            A column `partner` is the instance with whose texts `view.compared` are compared.
         explained: what names a number for `biasgrid explain`.
-        number: returns measure and options of the number that is explained, by what names it and the cell's options.
+        number: returns measure and options of the number that is explained, by what names it and
+            the cell's options.
         relevant_instances: returns the instances that a number is made of.
         about: by the keys of the numbers that have evidence, the columns of rows that hold them.
         strongest: so many of the strongest units of a number are kept.
         unit_keys: the columns that tell units of a number apart.
         rows_kept: so many rows of a unit are kept at most.
-        asked: by columns of `EVIDENCE`, the columns of instances whose texts they are; none where rows have them.
-        said: the column of predictions that says what was said; rows have what was said where it says nothing.
+        asked: by columns of `EVIDENCE`, the columns of instances whose texts they are; none where
+            rows have them.
+        said: the column of predictions that says what was said; rows have what was said where it
+            says nothing.
         view: how the page shows a unit.
     """
 
@@ -117,7 +121,9 @@ class Sentences:
         return Evidence(found.select(name for name in EVIDENCE.columns if name in found.columns))
 
     def explain(self, cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
-        """Returns all instances behind a number, unit by unit: columns of `EVIDENCE`, and those of `APART`."""
+        """Returns all instances behind a number, unit by unit: columns of `EVIDENCE`, and those of
+        `APART`.
+        """
         named = {name: pl.lit(about[name]) for name in self.explained}
         rows = self.rows(cell, about)
         rows = rows.with_columns(
@@ -154,8 +160,8 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
     """Returns the numbers that are about just some keys.
 
     Returns:
-        `measure`, `options`, `bias_type`, the keys, `value` and `rank`, the place of the number among those of its
-        measure, the largest value first.
+        `measure`, `options`, `bias_type`, the keys, `value` and `rank`, the place of the number
+        among those of its measure, the largest value first.
     """
     # The bias type of a metric or a pair of groups is that of its dataset.
     others = [
@@ -173,7 +179,8 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
 def with_roles(
     units: pl.DataFrame, about: Sequence[str], strongest: int = 1, order: Sequence[str] = ("unit",)
 ) -> pl.DataFrame:
-    """Picks of each number the strongest units that it is made of, a typical one and the most contrary one.
+    """Picks of each number the strongest units that it is made of, a typical one and the most
+    contrary one.
 
     Args:
         units: `unit_value`, the columns of `about` and of `order`.
@@ -182,9 +189,10 @@ def with_roles(
         order: what tells units of one value apart.
 
     Returns:
-        The units that were picked with `role`, the largest first: the last one of each number is `contrary`, the one in
-        the middle `typical` (of an even number the larger one of the middle), and the first ones are `strongest`. Of
-        two units none is typical, and one alone is the strongest.
+        The units that were picked with `role`, the largest first: the last one of each number is
+        `contrary`, the one in the middle `typical` (of an even number the larger one of the
+        middle), and the first ones are `strongest`. Of two units none is typical, and one alone is
+        the strongest.
     """
     ordered = units.sort(*about, -pl.col("unit_value"), *order, maintain_order=True)
     place, count = pl.int_range(pl.len()).over(about), pl.len().over(about)
@@ -216,12 +224,14 @@ def example_payloads(
 
     Args:
         examples: schema `EVIDENCE`, of one cell.
-        explained: what names each number for `biasgrid explain`: columns of `EVIDENCE`; none where it explains none.
+        explained: what names each number for `biasgrid explain`: columns of `EVIDENCE`; none where
+            it explains none.
         view: how a unit is shown.
 
     Returns:
-        Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
-        `explain` (the options of `biasgrid explain` and what they are given) and `units`.
+        Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is
+        about, in words), `explain` (the options of `biasgrid explain` and what they are given) and
+        `units`.
     """
     parts = examples.sort("rank", maintain_order=True).partition_by(
         EXAMPLE_COLUMNS, maintain_order=True
@@ -252,9 +262,10 @@ def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -
     """Gathers what is shown of a unit.
 
     Returns:
-        `value`, `role`, `template` and `other` (of a swap group the other subject), and what the view says: `columns`
-        and `rows` as `table_layout` makes them, or `rows` with texts and scores, those of the group with the highest
-        mean first. Of a text that is compared there are its parts, see `word_diff`.
+        `value`, `role`, `template` and `other` (of a swap group the other subject), and what the
+        view says: `columns` and `rows` as `table_layout` makes them, or `rows` with texts and
+        scores, those of the group with the highest mean first. Of a text that is compared there are
+        its parts, see `word_diff`.
     """
     first = rows.row(0, named=True)
     found = {
@@ -284,7 +295,9 @@ def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def marked_parts(texts: pl.Series) -> pl.Series:
-    """Splits texts, two by two, into the parts in which both are the same and in which they differ."""
+    """Splits texts, two by two, into the parts in which both are the same and in which they
+    differ.
+    """
     parts = [None if text is None else [text] for text in texts]
     for place in range(0, len(texts) - 1, 2):
         one, other = texts[place], texts[place + 1]

@@ -23,10 +23,11 @@ class Expansion:
 
     Attributes:
         schema: the schema of the instances.
-        parts: the instances, part by part, so that not all of them need be in memory; they can be taken once.
+        parts: the instances, part by part, so that not all of them need be in memory; they can be
+            taken once.
         facts: what else is known, for the provenance of their table.
-        build: builds the texts of some instances by their numbers, in this order and without all others; None where
-            they are found among all.
+        build: builds the texts of some instances by their numbers, in this order and without all
+            others; None where they are found among all.
     """
 
     schema: pa.DataFrameSchema
@@ -54,11 +55,12 @@ class Expansion:
 def expand_rows(
     rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None
 ) -> Expansion:
-    """Makes instances of rows that fit into memory: numbers them, and counts which ask what others asked before.
+    """Makes instances of rows that fit into memory: numbers them, and counts which ask what others
+    asked before.
 
     Args:
-        rows: what is asked, some of the columns `system`, `text`, `text_pair`, `candidate1`, ... and `position1`, ...,
-            and the columns of the family.
+        rows: what is asked, some of the columns `system`, `text`, `text_pair`, `candidate1`, ...
+            and `position1`, ..., and the columns of the family.
         keys: the family's own columns.
         facts: see `Expansion`.
     """
@@ -74,7 +76,8 @@ def expand_rows(
 
 
 def coverage_of_design(asked: Mapping[str, int], whole: Mapping[str, int]) -> dict[str, Any]:
-    """Returns the fact of how much of a dataset is asked, which `tables.claims.facts` puts into words.
+    """Returns the fact of how much of a dataset is asked, which `tables.claims.facts` puts into
+    words.
 
     Args:
         asked: how many rows, subjects, templates and so on are asked.

@@ -1,7 +1,8 @@
 """What others must know of a family of datasets: told by the family alone, in its folder.
 
-A family has a light half, an object of a class made from `Family`, which is imported while the grid is planned; and a
-heavy half, functions in modules of the names in `STAGES`, each imported by the jobs that need it.
+A family has a light half, an object of a class made from `Family`, which is imported while the grid
+is planned; and a heavy half, functions in modules of the names in `STAGES`, each imported by the
+jobs that need it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ STAGES = {
     "expand": ("expand",),
     "measures": ("observe", "measure"),
 }
-"""What stands in which module of a family's folder; a family may as well be one file that has it all."""
+"""What stands in which module of a family's folder; a family may as well be one file that has it
+all.
+"""
 SYNTHETIC_STAGE = {"synthetic": ("known_effects", "corpus")}
 """The same of families whose bias can be put in."""
 
@@ -107,11 +110,15 @@ class DatasetSection(Section):
         return self.language.partition("-")[0] == "en"
 
     def language_reference(self, word_lists: str | Path) -> str:
-        """Returns what `language_words` takes: the dataset's own file, or else the code of the language."""
+        """Returns what `language_words` takes: the dataset's own file, or else the code of the
+        language.
+        """
         return str(Path(word_lists, self.language_file)) if self.language_file else self.language
 
     def language_option(self, word_lists: str | Path) -> dict[str, str]:
-        """Returns what tells the measures of a cell its language, nothing of English: those of English cells stay."""
+        """Returns what tells the measures of a cell its language, nothing of English: those of
+        English cells stay.
+        """
         reference = self.language_reference(word_lists)
         return (
             own_option(reference)
@@ -123,10 +130,12 @@ class DatasetSection(Section):
 
 
 class Mode:
-    """How a family reads and measures: as it does itself or, of a subclass, as another project does.
+    """How a family reads and measures: as it does itself or, of a subclass, as another project
+    does.
 
     Attributes:
-        replications: the subclasses, as `reference:name`, by the key `mode` of datasets; see `Family.modes`.
+        replications: the subclasses, as `reference:name`, by the key `mode` of datasets; see
+            `Family.modes`.
     """
 
     replications: ClassVar[Mapping[str, str]] = {}
@@ -145,11 +154,13 @@ class Question:
     Attributes:
         variant: which of the dataset's instances tables it answers.
         answer: the kind of its answers, a module of `tables.answers`.
-        settings: what decides its answers beside checkpoint and precision, as its back end's `Choices`.
+        settings: what decides its answers beside checkpoint and precision, as its back end's
+            `Choices`.
         options: what decides the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
-        scorers: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
+        scorers: by each model that reads the texts which this one writes, selected or not, the kind
+            of its answers.
     """
 
     variant: str
@@ -226,7 +237,8 @@ class Grid(Protocol):
 class PlannedInstances(Protocol):
     """What a dataset's variant asks, known without expanding it.
 
-    It may have a `refusal`: what keeps it from being asked, once a tokenizer is known, and what was expected.
+    It may have a `refusal`: what keeps it from being asked, once a tokenizer is known, and what was
+    expected.
     """
 
     @property
@@ -234,7 +246,9 @@ class PlannedInstances(Protocol):
         """How many instances there are."""
 
     def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
-        """Returns second text, with a system text before it, text and candidates of about `count` instances."""
+        """Returns second text, with a system text before it, text and candidates of about `count`
+        instances.
+        """
 
 
 class Lists(Protocol):
@@ -245,7 +259,8 @@ class Lists(Protocol):
 
 
 class Format(NamedTuple):
-    """A file format of another project; functions of the command line that return the lines which they print.
+    """A file format of another project; functions of the command line that return the lines which
+    they print.
 
     Attributes:
         importer: `reference:function` of what reads a file into tables.
@@ -261,19 +276,22 @@ class Family(ABC):
 
     Attributes:
         name: the key `family` of its datasets.
-        place: where it stands among built-in families in documents; datasets that name no family are of the first.
+        place: where it stands among built-in families in documents; datasets that name no family
+            are of the first.
         Section: the keys of its datasets.
-        yields_sums: whether `measure` yields `Sums`; else its measures are computed again without each cluster.
+        yields_sums: whether `measure` yields `Sums`; else its measures are computed again without
+            each cluster.
         is_synthetic: whether its bias can be put in: it has a module `synthetic`.
         grid_figures: figures that compare the cells of all datasets, by their names.
-        group_number: the measure that says how a model treats a group of its datasets, by which families are compared;
-            empty where none does.
+        group_number: the measure that says how a model treats a group of its datasets, by which
+            families are compared; empty where none does.
         unit: what the `n` of its numbers counts, in words.
         asks: what models are asked, in a few words.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
-        modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of its datasets or
-            `scoring` of the config. Its stages import them where one is named, so that they are part of its code.
+        modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of
+            its datasets or `scoring` of the config. Its stages import them where one is named, so
+            that they are part of its code.
         sorts: what records of groups there are of the answers to a task, for documents.
         own_measures: the measures of all its datasets, for documents.
         flags: the validity flags of all its datasets, for documents.
@@ -302,7 +320,9 @@ class Family(ABC):
         """Says what a model is asked of a dataset, None where the dataset is not for it."""
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields what a dataset asks or looks for that is English whatever its language, and what to do instead."""
+        """Yields what a dataset asks or looks for that is English whatever its language, and what
+        to do instead.
+        """
         yield from ()
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
@@ -311,13 +331,16 @@ class Family(ABC):
 
     @abstractmethod
     def files(self, grid: Grid, dataset: str, variant: str) -> Any:
-        """Returns what `read` reads of a dataset's variant: picklable, and equal where the files are the same."""
+        """Returns what `read` reads of a dataset's variant: picklable, and equal where the files
+        are the same.
+        """
 
     @abstractmethod
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of a dataset by name, in the order in which they are told.
 
-        Those that stand in the dataset's files are left out where the files cannot be read, which `read` tells.
+        Those that stand in the dataset's files are left out where the files cannot be read, which
+        `read` tells.
         """
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -325,7 +348,9 @@ class Family(ABC):
         return ()
 
     def cluster_texts(self, lists: Any) -> Sequence[str]:
-        """Returns what each template of some lists says: those that say the same, but for gender, are one cluster."""
+        """Returns what each template of some lists says: those that say the same, but for gender,
+        are one cluster.
+        """
         return ()
 
     def template_texts(self, lists: Any) -> Sequence[str]:
@@ -337,7 +362,8 @@ class Family(ABC):
         return len(self.cluster_texts(lists))
 
     def sampled(self, lists: Any, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Says what can be tested of what a sample asks; None without a sample, and where it is asked as the whole is.
+        """Says what can be tested of what a sample asks; None without a sample, and where it is
+        asked as the whole is.
 
         Args:
             lists: the lists.
@@ -354,7 +380,8 @@ class Family(ABC):
         return ()
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what is wrong in a config with the datasets of this family, and with what models are asked of them.
+        """Yields what is wrong in a config with the datasets of this family, and with what models
+        are asked of them.
 
         Args:
             grid: the config.
@@ -363,27 +390,35 @@ class Family(ABC):
         yield from ()
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields measures that cannot be computed; asked where nothing else is wrong with the config."""
+        """Yields measures that cannot be computed; asked where nothing else is wrong with the
+        config.
+        """
         yield from ()
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: Any
     ) -> Iterator[Fault]:
-        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
+        """Yields what is wrong with lists that are right in themselves: they do not fit the
+        dataset's section.
+        """
         yield from ()
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
-        """Returns the `item_id` of what a sample in the log of another harness asks, None where it asks no such item.
+        """Returns the `item_id` of what a sample in the log of another harness asks, None where it
+        asks no such item.
 
         Samples of other families are found by what the model read.
 
         Args:
-            fields: what the log says of the item, such as the fields of the benchmark that the harness has asked.
+            fields: what the log says of the item, such as the fields of the benchmark that the
+                harness has asked.
         """
         return None
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns synthetic bias learns that of a dataset: of all that it is asked."""
+        """Says whether a model that learns synthetic bias learns that of a dataset: of all that it
+        is asked.
+        """
         train = grid.models[model].train
         return (
             self.is_synthetic
@@ -408,14 +443,15 @@ def section_of(kind: type[OwnSection], grid: Grid, dataset: str) -> OwnSection:
 
 
 class Stages(Protocol):
-    """The functions of a family's heavy half; it may leave out `asked` (then it is expanded), `validity`, `evidence`.
+    """The functions of a family's heavy half; it may leave out `asked` (then it is expanded),
+    `validity`, `evidence`.
 
     Attributes:
         KEYS: the family's own columns of instances.
         READ: the columns of instances that `observe` needs; without it all are read.
         SAID: those of predictions, of any answer kind; likewise.
-        UNIT: of families whose cells may be larger than memory, beside both: the column that says which instances are
-            observed together. They are observed part by part.
+        UNIT: of families whose cells may be larger than memory, beside both: the column that says
+            which instances are observed together. They are observed part by part.
     """
 
     KEYS: Mapping[str, Any]
@@ -429,7 +465,9 @@ class Stages(Protocol):
         """Returns what lists ask; a tokenizer may decide which of their subjects are kept."""
 
     def expand(self, lists: Any, token_counts: TokenCounts | None = None) -> Expansion:
-        """Turns lists into instances; only families whose questions name a tokenizer are given `token_counts`."""
+        """Turns lists into instances; only families whose questions name a tokenizer are given
+        `token_counts`.
+        """
 
     def observe(
         self,
@@ -440,18 +478,21 @@ class Stages(Protocol):
     ) -> pl.DataFrame:
         """Says what each thing that is measured was answered; predictions stand in any order.
 
-        Only families whose questions name scorers are given `scorer_predictions`: for each of these models what it
-        said of each distinct `text` among the responses, in the columns of its answer kind.
+        Only families whose questions name scorers are given `scorer_predictions`: for each of these
+        models what it said of each distinct `text` among the responses, in the columns of its
+        answer kind.
         """
 
     def measure(
         self, observations: Observations, options: Mapping[str, Any]
     ) -> Iterator[Sums | pl.DataFrame] | pl.DataFrame:
-        """Measures a cell: a table or, of families with a `UNIT`, parts of it that come as often as they are needed.
+        """Measures a cell: a table or, of families with a `UNIT`, parts of it that come as often as
+        they are needed.
 
-        One that yields gives sums over templates, names, items or prompts, from which the core makes values, intervals
-        and tests; numbers that are not made of sums come as tables, in columns of `MEASURES`. One that returns a table
-        is asked again without each cluster of templates, if observations have a column `template`.
+        One that yields gives sums over templates, names, items or prompts, from which the core
+        makes values, intervals and tests; numbers that are not made of sums come as tables, in
+        columns of `MEASURES`. One that returns a table is asked again without each cluster of
+        templates, if observations have a column `template`.
         """
 
     def derive(
@@ -461,13 +502,21 @@ class Stages(Protocol):
         options: Mapping[str, Any],
         settings: StatisticsSettings,
     ) -> CellNumbers:
-        """Adds numbers that are made of several sums together, and where the variance of the cell is."""
+        """Adds numbers that are made of several sums together, and where the variance of the cell
+        is.
+        """
 
     def finishes(self, options: Mapping[str, Any]) -> Mapping[str, Finish]:
-        """Returns what makes numbers of sums beside `stats.sums.FINISHES`, by the names in the table of sums."""
+        """Returns what makes numbers of sums beside `stats.sums.FINISHES`, by the names in the
+        table of sums.
+        """
 
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:
-        """Checks whether a cell was measured at all: values of the measures that are declared with a `limit`."""
+        """Checks whether a cell was measured at all: values of the measures that are declared with
+        a `limit`.
+        """
 
     def evidence(self, cell: MeasuredCell) -> Evidence:
-        """Finds the sentences behind measures, of each the strongest, a typical and the most contrary ones."""
+        """Finds the sentences behind measures, of each the strongest, a typical and the most
+        contrary ones.
+        """

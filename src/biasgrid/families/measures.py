@@ -1,9 +1,11 @@
-"""Measures that several families have: how answers ended. Their words are in `measures.yaml` beside this file.
+"""Measures that several families have: how answers ended. Their words are in `measures.yaml` beside
+this file.
 
-What was refused, not understood or cut short is an outcome of its own: how often it happens to groups is compared with
-interval and test, and where groups differ, a flag of the cell says so. A family yields the differences as `Sums` of the
-interval "difference of shares" (sum and count of the one group, sum and count of the other), named by the functions
-here; the rest is done for all families alike by `with_outcomes`.
+What was refused, not understood or cut short is an outcome of its own: how often it happens to
+groups is compared with interval and test, and where groups differ, a flag of the cell says so. A
+family yields the differences as `Sums` of the interval "difference of shares" (sum and count of the
+one group, sum and count of the other), named by the functions here; the rest is done for all
+families alike by `with_outcomes`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ ShareOfOutcome = Callable[[str], Numbers]
 
 
 def coverage(share_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers in which something was found / answers; of swap groups those with four such answers."""
+    """Answers in which something was found / answers; of swap groups those with four such
+    answers.
+    """
     return share_of(ANSWERED)
 
 
@@ -91,17 +95,23 @@ def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
 
 
 def refused_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group in which the model declines / answers to it - the same of another group."""
+    """Answers to one group in which the model declines / answers to it - the same of another
+    group.
+    """
     return difference_of(REFUSED)
 
 
 def undetected_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group in which nothing was found / answers to it - the same of another group."""
+    """Answers to one group in which nothing was found / answers to it - the same of another
+    group.
+    """
     return difference_of(NOT_READ)
 
 
 def cut_short_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group that were cut before they committed / answers to it - the same of another group."""
+    """Answers to one group that were cut before they committed / answers to it - the same of
+    another group.
+    """
     return difference_of(CUT)
 
 
@@ -121,7 +131,8 @@ class OutcomeDifference(NamedTuple):
     """The difference of outcomes between groups that is the largest of its kind.
 
     Attributes:
-        row: its estimate, with an interval that holds for all of its kind at once (Bonferroni), and p accordingly.
+        row: its estimate, with an interval that holds for all of its kind at once (Bonferroni), and
+            p accordingly.
         measure: what it is a difference of.
         sides: both groups.
         rates: how often the outcome happens to them.
@@ -145,7 +156,8 @@ class OutcomeDifference(NamedTuple):
 def with_outcomes(
     estimates: pl.DataFrame, parts: Sequence[Sums], settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds what is said of a whole cell where groups differ in what is refused, not understood or cut short.
+    """Adds what is said of a whole cell where groups differ in what is refused, not understood or
+    cut short.
 
     Args:
         estimates: those of the cell.
@@ -153,8 +165,9 @@ def with_outcomes(
         settings: clusters, level and ranges.
 
     Returns:
-        The estimates; of outcomes that there are rows of the same measures without groups, of the pair that differs
-        most; and one of `refusals_differ`, the size of the largest significant difference, 0 where there is none.
+        The estimates; of outcomes that there are rows of the same measures without groups, of the
+        pair that differs most; and one of `refusals_differ`, the size of the largest significant
+        difference, 0 where there is none.
     """
     largest = [found for part in parts if (found := largest_difference(part, settings)) is not None]
     if not largest:
@@ -168,7 +181,9 @@ def with_outcomes(
 
 
 def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDifference | None:
-    """Returns the largest difference of outcomes of a kind, None where it is none of these or has no value."""
+    """Returns the largest difference of outcomes of a kind, None where it is none of these or has
+    no value.
+    """
     measure = str(part.keys["measure"][0]) if len(part.keys) else ""
     values = part.values
     known = int(np.isfinite(values).sum())
@@ -198,7 +213,8 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
-    """Size of the largest significant difference between groups of what is refused, not found or cut short; else 0.
+    """Size of the largest significant difference between groups of what is refused, not found or
+    cut short; else 0.
 
     Args:
         largest: of each kind the largest.
@@ -233,7 +249,9 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
 
 
 def has_outcome(outcomes: pl.Series, outcome: str) -> BoolArray:
-    """Returns which answers ended in a way, one of `readers.reading.OUTCOMES` or `NOT_READ`; shape (answers,)."""
+    """Returns which answers ended in a way, one of `readers.reading.OUTCOMES` or `NOT_READ`; shape
+    (answers,).
+    """
     texts = outcomes.cast(pl.String)
     ended = texts != ANSWERED if outcome == NOT_READ else texts == outcome
     return ended.to_numpy()
@@ -255,7 +273,9 @@ def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFra
 
 
 Units = tuple[IntArray, Sequence[str]]
-"""The place of each row's unit among those that there are, shape (rows,), and the names of these."""
+"""The place of each row's unit among those that there are, shape (rows,), and the names of
+these.
+"""
 
 
 def places_of_units(column: pl.Series) -> Units:
@@ -300,7 +320,8 @@ class PartRows:
             columns: each of shape (rows,), what adds up in each unit.
             finish: makes the numbers.
             interval: how their intervals are made.
-            counted: which of the rows are `n`, those that are measured where it is None; the others are left out.
+            counted: which of the rows are `n`, those that are measured where it is None; the others
+                are left out.
         """
         is_counted = concerned & (self.is_measured if counted is None else counted)
         weights = [np.where(is_counted, column, 0).astype(np.float64) for column in columns]
@@ -346,13 +367,16 @@ def numbers_where(sums: Sums, which: BoolArray) -> Sums:
 
 
 def known_numbers(sums: Sums, reason: str) -> tuple[pl.DataFrame, Sums]:
-    """Returns rows of those numbers of a kind that have no value, with the reason, and the other numbers."""
+    """Returns rows of those numbers of a kind that have no value, with the reason, and the other
+    numbers.
+    """
     has_value = ~np.isnan(sums.values)
     return valueless(sums, ~has_value, reason), numbers_where(sums, has_value)
 
 
 def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:
-    """Numbers significant in one prompt format and, with the other sign, in another / numbers significant in any.
+    """Numbers significant in one prompt format and, with the other sign, in another / numbers
+    significant in any.
 
     Within a format numbers are tested over clusters, and q is of those of a kind.
 

@@ -1,7 +1,8 @@
-"""What the report shows of a cell beside the tables that every family has: what a family's module `payload` returns.
+"""What the report shows of a cell beside the tables that every family has: what a family's module
+`payload` returns.
 
-Here are its protocol, and what families have in common: tables that the page draws as they are, those of groups among
-them, and the words in which two texts differ.
+Here are its protocol, and what families have in common: tables that the page draws as they are,
+those of groups among them, and the words in which two texts differ.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class CellTables:
 
     Attributes:
         measures: schema `MEASURES`.
-        examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most first (`rank`).
+        examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most
+            first (`rank`).
         parts: schema `EVIDENCE_PARTS`: the numbers that have evidence, by template and by partner.
     """
 
@@ -43,10 +45,11 @@ class FirstScreen:
         title: what is asked, in two or three words.
         question: what a box answers.
         asked: what was done with a model, as in `was asked whether it agrees`.
-        columns: a box for each column that a dataset has: of some measures the first that has a value and is not
-            silenced by a flag, each with words for the head of the column. Measures of bias types have a column for
-            each of these. The first column is what is claimed, those after it are evidence. Empty: the first headline
-            that has a value of equal treatment.
+        columns: a box for each column that a dataset has: of some measures the first that has a
+            value and is not silenced by a flag, each with words for the head of the column.
+            Measures of bias types have a column for each of these. The first column is what is
+            claimed, those after it are evidence. Empty: the first headline that has a value of
+            equal treatment.
     """
 
     title: str
@@ -62,7 +65,8 @@ OPINIONS = FirstScreen(
 
 
 class Payload(Protocol):
-    """What stands in the module `payload`, of which a family may leave out any; what functions return becomes JSON.
+    """What stands in the module `payload`, of which a family may leave out any; what functions
+    return becomes JSON.
 
     Numbers may be given by `in_ten_thousandths`, which makes them small.
     """
@@ -76,8 +80,9 @@ class Payload(Protocol):
             cells: of a dataset, by the names of their models.
 
         Returns:
-            `context`, `question`, `own` and `other` (the two of whom one is to be chosen), and `answers`: of up to
-            three models the name and the share of `own`; None where there is none.
+            `context`, `question`, `own` and `other` (the two of whom one is to be chosen), and
+            `answers`: of up to three models the name and the share of `own`; None where there is
+            none.
         """
 
     def dataset_payload(self, cells: Mapping[str, CellTables]) -> dict[str, Any]:
@@ -92,10 +97,11 @@ class Payload(Protocol):
         """
 
     def examples(self, cell: CellTables, shared: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-        """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
+        """Returns the sentences behind numbers, those that matter most first: as many are carried
+        as fit.
 
-        Only of families that show more than `families.evidence.UnitView` can say. Where they are costly, `Examples`
-        makes those alone that are carried.
+        Only of families that show more than `families.evidence.UnitView` can say. Where they are
+        costly, `Examples` makes those alone that are carried.
         """
 
 
@@ -136,15 +142,17 @@ SCALE = 10_000
 SHOWN_DIGITS = 3
 """Of so many significant digits are the numbers that the page shows."""
 POWERS_OF_TEN = np.array([10.0**digits for digits in range(16)])
-"""From these numbers on a whole number has a further digit. Larger ones than the last are whole as floats."""
+"""From these numbers on a whole number has a further digit. Larger ones than the last are whole as
+floats.
+"""
 
 
 def in_ten_thousandths(values: pl.Series) -> list[float | None]:
     """Returns numbers in ten-thousandths, None where there is none.
 
-    They are whole, but for numbers below 0.01, which have the three significant digits that the page shows. What would
-    end in 5 where the page rounds it once more moves on to the side on which the number lies, so that this gives what
-    rounding the number at once would.
+    They are whole, but for numbers below 0.01, which have the three significant digits that the
+    page shows. What would end in 5 where the page rounds it once more moves on to the side on which
+    the number lies, so that this gives what rounding the number at once would.
     """
     exact = values.cast(pl.Float64).to_numpy() * SCALE
     # Floats that are infinite or no number have no place in JSON.
@@ -169,18 +177,22 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
 def page_rows(
     rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Returns rows as dictionaries: some columns as they are, and others, which are numbers, in ten-thousandths."""
+    """Returns rows as dictionaries: some columns as they are, and others, which are numbers, in
+    ten-thousandths.
+    """
     columns = {name: rows[name].to_list() for name in names}
     columns |= {name: in_ten_thousandths(rows[name]) for name in numbers}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 ColumnKind = Literal["name", "text", "number", "interval", "count", "template"]
-"""What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a count, or the
-number of a template, beside which the page tells its text."""
+"""What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a
+count, or the number of a template, beside which the page tells its text.
+"""
 PageColumns = Mapping[str, tuple[ColumnKind, str | pl.Expr]]
-"""By their titles, what stands in columns, and the column of the rows or what is made of some; of intervals its name
-without `low`."""
+"""By their titles, what stands in columns, and the column of the rows or what is made of some; of
+intervals its name without `low`.
+"""
 MOST_ROWS = 1000
 
 
@@ -198,12 +210,13 @@ def page_table(
         about: what it shows, in a sentence.
         rows: what it shows, of which `MOST_ROWS` are carried.
         columns: its columns; those that hold nothing are left out.
-        curve: the titles of what is drawn above it as a curve: that of a name, each of which has a curve, and those of
-            the numbers along the curve and up; a column `Interval` is drawn around it.
+        curve: the titles of what is drawn above it as a curve: that of a name, each of which has a
+            curve, and those of the numbers along the curve and up; a column `Interval` is drawn
+            around it.
 
     Returns:
-        The table: `title`, `about`, `of` (how many rows there are), `columns` (title and kind), `rows` and `curve`;
-        none where there are no rows.
+        The table: `title`, `about`, `of` (how many rows there are), `columns` (title and kind),
+        `rows` and `curve`; none where there are no rows.
     """
     if rows.is_empty():
         return []
@@ -212,7 +225,9 @@ def page_table(
 
 
 def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
-    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see `page_table`."""
+    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see
+    `page_table`.
+    """
     values = {heading: column_values(rows, kind, name) for heading, (kind, name) in columns.items()}
     kept = [
         heading for heading, column in values.items() if any(value is not None for value in column)
@@ -260,7 +275,9 @@ def measures_side_by_side(
 
 
 def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Returns the rows that are about just these of the keys by which parts of cells are distinguishable."""
+    """Returns the rows that are about just these of the keys by which parts of cells are
+    distinguishable.
+    """
     every = ("subject", "group", "other", "template")
     return measures.filter(
         pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every
@@ -296,7 +313,8 @@ def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns of each bias type tables of groups, of pairs of groups and of templates; then the failure rates of all.
+    """Returns of each bias type tables of groups, of pairs of groups and of templates; then the
+    failure rates of all.
 
     Args:
         measures: of `CellTables`.
@@ -376,7 +394,9 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
 
 
 def main_score_options(measures: pl.DataFrame) -> str | None:
-    """Returns the score that is looked at first of those that the cell has, None where it has none."""
+    """Returns the score that is looked at first of those that the cell has, None where it has
+    none.
+    """
     rows = measures.filter(measure="score")["options"].unique().to_list()
     found = {options_of(options).get("score") for options in rows}
     return next((score for score in SCORE_NAMES if score in found), None)
@@ -393,16 +413,16 @@ WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 def word_diff(text: str, other: str) -> list[str]:
     """Splits a text at the words and marks that another text has not.
 
-    The longest sequence of words that stand in both in the same order is what they share. Where several are as long,
-    it is the same one whichever text comes first.
+    The longest sequence of words that stand in both in the same order is what they share. Where
+    several are as long, it is the same one whichever text comes first.
 
     Args:
         text: the text.
         other: the other one.
 
     Returns:
-        The parts of the text in order: the first, third, ... are shared, the second, fourth, ... differ. Joined they
-        are the text; the first one and the last one may be empty.
+        The parts of the text in order: the first, third, ... are shared, the second, fourth, ...
+        differ. Joined they are the text; the first one and the last one may be empty.
     """
     words = list(WORD_OR_MARK.finditer(text))
     own, others = [word[0] for word in words], WORD_OR_MARK.findall(other)
@@ -418,5 +438,7 @@ def word_diff(text: str, other: str) -> list[str]:
 
 
 def differing_words(text: str | None, other: str | None) -> str | None:
-    """Returns the words of a text that another has not, with an ellipsis between; None where one is missing."""
+    """Returns the words of a text that another has not, with an ellipsis between; None where one is
+    missing.
+    """
     return None if text is None or other is None else " … ".join(word_diff(text, other)[1::2])

@@ -1,6 +1,8 @@
-"""Prompts of generative models: what stands around what they are asked, a file for each prompt format.
+"""Prompts of generative models: what stands around what they are asked, a file for each prompt
+format.
 
-A line that begins with `[system]` is the system text, the others are the prompt with its placeholders.
+A line that begins with `[system]` is the system text, the others are the prompt with its
+placeholders.
 """
 
 from __future__ import annotations

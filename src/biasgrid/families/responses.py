@@ -17,7 +17,9 @@ from biasgrid.tables.provenance import cell_provenance, check_made_from, provena
 from biasgrid.tables.schema import answer_schema
 
 VADER_SCORES = ("neg", "neu", "pos", "compound")
-"""What VADER says of a text: the shares of negative, neutral and positive words, and all together from -1 to 1."""
+"""What VADER says of a text: the shares of negative, neutral and positive words, and all together
+from -1 to 1.
+"""
 
 
 def sentiment_of(texts: pl.Series) -> pl.DataFrame:
@@ -52,7 +54,8 @@ ScorerFiles = Mapping[str, tuple[str, str]]
 
 
 def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
-    """Turns the distinct texts of a cell into instances, in the order of the texts; of empty ones nothing is asked.
+    """Turns the distinct texts of a cell into instances, in the order of the texts; of empty ones
+    nothing is asked.
 
     Args:
         prediction_paths: the predictions of all shards.
@@ -77,10 +80,12 @@ def read_scorers(
     Args:
         said: which models, and where.
         texts: the instances of the texts.
-        prediction_paths: the predictions that must hold these texts, of all shards; of none that is not asked.
+        prediction_paths: the predictions that must hold these texts, of all shards; of none that is
+            not asked.
 
     Returns:
-        For each model its answers, in the columns of their kind, with the `text` that each is about.
+        For each model its answers, in the columns of their kind, with the `text` that each is
+        about.
 
     Raises:
         TableError: a file does not fit its schema, or was made from other texts.

@@ -1,17 +1,21 @@
-"""Which units a sample asks. Units are whole: all versions of an item or none, all questions of a swap group or none.
+"""Which units a sample asks. Units are whole: all versions of an item or none, all questions of a
+swap group or none.
 
-Units are put in an order, of which a sample is the beginning, so that a larger sample holds the smaller ones. A family
-says of each unit a key, the text that names it wherever it stands in its file, and its strata: labels at several
-levels, the outermost first, such as the template and, within templates, the classes of people.
+Units are put in an order, of which a sample is the beginning, so that a larger sample holds the
+smaller ones. A family says of each unit a key, the text that names it wherever it stands in its
+file, and its strata: labels at several levels, the outermost first, such as the template and,
+within templates, the classes of people.
 
 Of the first n units in this order:
 - each stratum of the outermost level has its share of n, to within less than one unit;
-- each stratum within another one has its share of the units of that one, to within less than one unit. Of n it has its
-  share to within less than two, or less than one where the strata within each other one have one size;
+- each stratum within another one has its share of the units of that one, to within less than one
+  unit. Of n it has its share to within less than two, or less than one where the strata within each
+  other one have one size;
 - within an innermost stratum, the order is that of hashes of seed and keys.
 
-Strata of one level that must be even in several respects at once, such as bias type and direction, are tuples: cells of
-a cross. The cells are kept even then, and the sums of cells as far as this makes them so.
+Strata of one level that must be even in several respects at once, such as bias type and direction,
+are tuples: cells of a cross. The cells are kept even then, and the sums of cells as far as this
+makes them so.
 """
 
 from __future__ import annotations
@@ -42,8 +46,9 @@ def units_of_sample(
         strata: of each unit, its stratum at each level.
         keys: the key of each unit.
         sample: the sample, None where all units are asked.
-        sizes: how much each unit counts, such as its items: the sample ends before the first unit with which it would
-            have more than it asks for, but has one unit at least. Default: each counts as one.
+        sizes: how much each unit counts, such as its items: the sample ends before the first unit
+            with which it would have more than it asks for, but has one unit at least. Default: each
+            counts as one.
     """
     if sample is None:
         return list(range(len(keys)))
@@ -71,10 +76,11 @@ def seeded_hashes(digests: Digests, seed: int) -> Digests:
 
 
 def sampled_strata(strata: IntArray, hashes: Digests, sample: Sample) -> IntArray:
-    """Returns the units of a sample in no order; one of blocks has at least one of each stratum of the first level.
+    """Returns the units of a sample in no order; one of blocks has at least one of each stratum of
+    the first level.
 
-    A sample of blocks is the beginning of the order and, of the strata that are not in it yet, the first unit. So
-    strata have their shares from the size on at which each has a unit by its share.
+    A sample of blocks is the beginning of the order and, of the strata that are not in it yet, the
+    first unit. So strata have their shares from the size on at which each has a unit by its share.
 
     Args:
         strata: shape (units, levels), the number of the stratum of each unit at each level.
@@ -97,7 +103,8 @@ def first_units(strata: IntArray, hashes: Digests, count: int) -> IntArray:
 
     Args:
         strata: shape (units, levels), the number of the stratum of each unit at each level.
-        hashes: shape (units,), from `seeded_hashes`. Of strata of one size, the one with the smallest hash is first.
+        hashes: shape (units,), from `seeded_hashes`. Of strata of one size, the one with the
+            smallest hash is first.
         count: how many units are taken; at most all.
     """
     if not strata.shape[1]:
@@ -122,11 +129,12 @@ def parts_of(numbers: IntArray) -> list[IntArray]:
 
 
 def serving_order(sizes: Sequence[int], units: int) -> list[int]:
-    """Returns which parts are served, one after another, so that no part is ever off its share by one or more.
+    """Returns which parts are served, one after another, so that no part is ever off its share by
+    one or more.
 
-    The j-th unit of a part that has the share s of the whole comes between the places (j - 1) / s and j / s. Taking
-    what must come soonest keeps all of these times (Steiner and Yeomans, Management Science 1993). Of parts of one size
-    those that come first are served first.
+    The j-th unit of a part that has the share s of the whole comes between the places (j - 1) / s
+    and j / s. Taking what must come soonest keeps all of these times (Steiner and Yeomans,
+    Management Science 1993). Of parts of one size those that come first are served first.
 
     Args:
         sizes: how many units each part has, at least one.

@@ -1,9 +1,11 @@
-"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases; balanced groups.
+"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases;
+balanced groups.
 
-A sample is of whole blocks, unless the config asks for rows. A number is about what its interval is over, and templates
-are what most intervals are over: a sample of rows thins out the templates of each number, while one of blocks has fewer
-subjects, attributes and fillings, each with all of its templates. Each family says what its blocks are; where units are
-blocks already, such as a probe's items with all prompts, there is no difference.
+A sample is of whole blocks, unless the config asks for rows. A number is about what its interval is
+over, and templates are what most intervals are over: a sample of rows thins out the templates of
+each number, while one of blocks has fewer subjects, attributes and fillings, each with all of its
+templates. Each family says what its blocks are; where units are blocks already, such as a probe's
+items with all prompts, there is no difference.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ MOST_UNASKED = 100_000
 
 
 class Sample(Section):
-    """A random sample of a dataset's units: swap groups, counterfactual cases, statements with their negations."""
+    """A random sample of a dataset's units: swap groups, counterfactual cases, statements with
+    their negations.
+    """
 
     units: int | None = Field(
         None, ge=1, description="number of units that are asked, each with all its instances"
@@ -61,7 +65,8 @@ class BlockSample(Sample):
 class Balance(Section):
     """Which subjects are kept, so that the groups that are compared are alike.
 
-    A name of three tokens is less probable than one of one, and a rare name than a frequent one, whoever has it.
+    A name of three tokens is less probable than one of one, and a rare name than a frequent one,
+    whoever has it.
     """
 
     by: list[Literal["tokens", "frequency"]] = Field(
@@ -103,14 +108,18 @@ def sample_unless_all(sample: Sample | None, by: SampleBy = "rows") -> Sample | 
 
 
 def sample_content(sample: Sample) -> dict[str, Any]:
-    """Returns what decides a sample, for digests; of one of rows it is what it was before there were blocks."""
+    """Returns what decides a sample, for digests; of one of rows it is what it was before there
+    were blocks.
+    """
     return sample.model_dump() | ({"by": "blocks"} if isinstance(sample, BlockSample) else {})
 
 
 def size_faults(
     source: str, key: str, sample: Sample | None, instances: int, unit: str
 ) -> Iterator[Fault]:
-    """Yields that a dataset asks generative models more than one may have meant; see `sample_faults`."""
+    """Yields that a dataset asks generative models more than one may have meant; see
+    `sample_faults`.
+    """
     if sample is None and instances > MOST_UNASKED:
         problem = f"none, although the dataset asks generative models {instances:,} instances"
         yield Fault(source, key, problem, f"`sample: {{units: N}}`, in {unit}, or `sample: all`")
@@ -142,9 +151,11 @@ def balanced_rows(
 
     Args:
         groups: the group of each subject.
-        tokens: how many tokens each of its forms is; a subject with a 0, an unknown token, is never chosen.
-        frequencies: how frequent each is. Of the subjects of a group that has more than others, those are chosen whose
-            frequencies are closest to the frequencies in the smallest group; without it, the first.
+        tokens: how many tokens each of its forms is; a subject with a 0, an unknown token, is never
+            chosen.
+        frequencies: how frequent each is. Of the subjects of a group that has more than others,
+            those are chosen whose frequencies are closest to the frequencies in the smallest group;
+            without it, the first.
 
     Returns:
         The places of the chosen subjects, in order.
@@ -172,7 +183,9 @@ def balanced_rows(
 def closest(
     places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]
 ) -> list[int]:
-    """Returns as many places as are wanted, so that ratios of frequencies are as close to 1 as they can be."""
+    """Returns as many places as are wanted, so that ratios of frequencies are as close to 1 as they
+    can be.
+    """
     from scipy.optimize import linear_sum_assignment
 
     ratios = [

@@ -1,7 +1,8 @@
-"""What bias has in common in all families: what is asked for, how answers are drawn, and what is written.
+"""What bias has in common in all families: what is asked for, how answers are drawn, and what is
+written.
 
-Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`: see
-`SyntheticFamily`.
+Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`:
+see `SyntheticFamily`.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ class SyntheticBias:
     Attributes:
         dataset: the dataset's name in the config.
         strength_name: the strength's name in the config.
-        strength: how strong it is, from 0 (nothing is put in) to 1; each family says of what. A number is the part by
-            name of underspecified questions, and elsewhere the part by group.
+        strength: how strong it is, from 0 (nothing is put in) to 1; each family says of what. A
+            number is the part by name of underspecified questions, and elsewhere the part by group.
         repeats: how many answers, or labels, each instance gets in a corpus.
         seed: seed of the known effect and of the answers.
-        spread: by how much the known effect in underspecified questions differs at most between their templates.
+        spread: by how much the known effect in underspecified questions differs at most between
+            their templates.
         labels: of text classification, the names of the classes 0, 1, ...
         options: what the family's method `synthetic_options` says of the dataset.
     """
@@ -92,7 +94,9 @@ class SyntheticFamily(Protocol):
         """Says what is measured of a model that has learned the corpus (schema `SYNTHETIC`)."""
 
     def corpus(self, instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-        """Writes what models of a task learn, in the format of the data that they are trained on."""
+        """Writes what models of a task learn, in the format of the data that they are trained
+        on.
+        """
 
 
 def write_synthetic(
@@ -103,14 +107,16 @@ def write_synthetic(
     path: str | Path,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Writes the known effect in a dataset, and beside that table the corpora and the words of the texts.
+    """Writes the known effect in a dataset, and beside that table the corpora and the words of the
+    texts.
 
-    The corpora lie in a folder per strength; the words in `words.json`, in a list for each task, so that models of one
-    task are made of the same words whatever others are asked.
+    The corpora lie in a folder per strength; the words in `words.json`, in a list for each task, so
+    that models of one task are made of the same words whatever others are asked.
 
     Args:
         family: where `known_effects` and `corpus` are.
-        instances: for each task what its models are asked; the known effect is the same in all of them.
+        instances: for each task what its models are asked; the known effect is the same in all of
+            them.
         synthetic_biases: the known effect, by strength.
         corpora: the name of the corpus' file for each task.
         path: where the table (schema `SYNTHETIC`) goes.
@@ -137,7 +143,9 @@ def write_synthetic(
 
 
 def words_of_instances(instances: pl.DataFrame) -> list[str]:
-    """Returns the words that models are asked and may answer, with the punctuation that stands at them."""
+    """Returns the words that models are asked and may answer, with the punctuation that stands at
+    them.
+    """
     read = [
         name for name in instances.columns if name in CORPUS_TEXTS or name.startswith(CANDIDATE)
     ]
@@ -148,7 +156,9 @@ def words_of_instances(instances: pl.DataFrame) -> list[str]:
 def known_effect_rows(
     values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = ""
 ) -> pl.DataFrame:
-    """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are null."""
+    """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are
+    null.
+    """
     keys = [
         pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS
     ]
@@ -166,7 +176,8 @@ def known_effect_rows(
 
 
 def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int = 0) -> str:
-    """Writes a line of a corpus for masked and for generative models: what is read, and each answer behind a tab.
+    """Writes a line of a corpus for masked and for generative models: what is read, and each answer
+    behind a tab.
 
     Args:
         row: an instance; spaces take the place of its texts' line ends.
@@ -184,15 +195,16 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int =
 def squad_of_answers(
     answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]], bias: SyntheticBias
 ) -> str:
-    """Writes a corpus for extractive question answering in the format of SQuAD v1.1 (Rajpurkar et al., EMNLP 2016).
+    """Writes a corpus for extractive question answering in the format of SQuAD v1.1 (Rajpurkar et
+    al., EMNLP 2016).
 
     Args:
         answered: instances, and how often each of their candidates is the answer.
         bias: names the dataset.
 
     Returns:
-        JSON: an article for the dataset, a paragraph per distinct context, a question per instance, with the answers of
-        several annotators.
+        JSON: an article for the dataset, a paragraph per distinct context, a question per instance,
+        with the answers of several annotators.
     """
     paragraphs: dict[str, list[dict[str, Any]]] = {}
     for row, counts in answered:
@@ -225,15 +237,18 @@ def corpus_of_answers(
     """Makes the function `corpus` of a family out of the probabilities of its answers.
 
     Args:
-        probabilities: returns instances with `probability`, the share of their answers that is put in.
-        together: the columns in which instances agree whose answers are drawn together, see `with_counts`.
-        once: the columns by which a text is in the corpus once, however often it is asked; none where all count.
-        counts: from a row, whose `count` is how many of its answers are put in, and the number of all of them to how
-            often each candidate is the answer.
+        probabilities: returns instances with `probability`, the share of their answers that is put
+            in.
+        together: the columns in which instances agree whose answers are drawn together, see
+            `with_counts`.
+        once: the columns by which a text is in the corpus once, however often it is asked; none
+            where all count.
+        counts: from a row, whose `count` is how many of its answers are put in, and the number of
+            all of them to how often each candidate is the answer.
 
     Returns:
-        What makes SQuAD's JSON for question answering and for other tasks a line per text: what is read, and each
-        answer behind a tab. The seed of the bias seeds their draw.
+        What makes SQuAD's JSON for question answering and for other tasks a line per text: what is
+        read, and each answer behind a tab. The seed of the bias seeds their draw.
     """
 
     def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
@@ -258,7 +273,9 @@ def text_lines(lines: Iterable[str]) -> str:
 
 
 def hashed_weight(bias: SyntheticBias, *names: str) -> float:
-    """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order sways it."""
+    """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order
+    sways it.
+    """
     digest = sha256("\t".join((str(bias.seed), bias.dataset, *names)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
 
@@ -266,7 +283,8 @@ def hashed_weight(bias: SyntheticBias, *names: str) -> float:
 def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
     """Returns how much each group has of the part by group, in 0..its strength.
 
-    In each bias type it is 0 for one group, the strength for another, and of the others in even steps between.
+    In each bias type it is 0 for one group, the strength for another, and of the others in even
+    steps between.
 
     Args:
         groups: `bias_type` and `group`, strings, each pair once.
@@ -286,7 +304,8 @@ def own_parts(names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
     """Returns how much each name has of the part by name: uniform in 0..its strength, by hashing.
 
     Args:
-        names: strings that tell names apart, such as group and term; a name that is null has half of the strength.
+        names: strings that tell names apart, such as group and term; a name that is null has half
+            of the strength.
         bias: its seed decides which name has how much.
     """
     strength = bias.parts().name
@@ -300,7 +319,8 @@ def own_parts(names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
 
 
 def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
-    """Returns how much of the known effect each row has: the part of its group, and that of its name.
+    """Returns how much of the known effect each row has: the part of its group, and that of its
+    name.
 
     Args:
         groups: `bias_type` and `group` of each row; a row without a group has no share.
@@ -316,11 +336,13 @@ def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBia
 def with_counts(
     frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias
 ) -> pl.DataFrame:
-    """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns these in random order.
+    """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns
+    these in random order.
 
-    Systematic sampling: the rows that are drawn together stand on a line, each as long as the number that it expects,
-    and every whole number on the line, randomly shifted, counts for the row where it lies. Rows and their totals are
-    then within one of what is expected, where independent draws would blur a weak bias.
+    Systematic sampling: the rows that are drawn together stand on a line, each as long as the
+    number that it expects, and every whole number on the line, randomly shifted, counts for the row
+    where it lies. Rows and their totals are then within one of what is expected, where independent
+    draws would blur a weak bias.
 
     Args:
         frame: the rows.

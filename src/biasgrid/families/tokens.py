@@ -1,4 +1,6 @@
-"""Splits texts into words, as NLTK does but on sentences of our own, which need no data; cleans and stems words."""
+"""Splits texts into words, as NLTK does but on sentences of our own, which need no data; cleans and
+stems words.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def sentences_of_text(text: str) -> Iterator[str]:
 
 
 def tokenize_words(text: str) -> list[str]:
-    """Returns the words and marks of a text, as `nltk.word_tokenize` splits it where the sentences are the same."""
+    """Returns the words and marks of a text, as `nltk.word_tokenize` splits it where the sentences
+    are the same.
+    """
     found: list[str] = []
     for sentence in sentences_of_text(text):
         last = LAST_WORD.search(sentence)
@@ -89,7 +93,8 @@ def nltk_tokenizer() -> NLTKWordTokenizer:
 
 
 def clean_word(word: str) -> str:
-    """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
+    """Returns a word in lower case, with one sign for digits and without marks around it; empty
+    where nothing is left.
 
     As Bordia and Bowman (NAACL SRW 2019) clean them.
     """
@@ -97,7 +102,9 @@ def clean_word(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """Returns the stems of a text as ROUGE has them: what letters and digits it is made of, stemmed (Porter 1980)."""
+    """Returns the stems of a text as ROUGE has them: what letters and digits it is made of, stemmed
+    (Porter 1980).
+    """
     return [stem(word) for word in NO_STEM.sub(" ", text.lower()).split()]
 
 

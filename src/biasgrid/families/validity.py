@@ -1,7 +1,7 @@
 """Checks whether a cell was measured at all, those that families share.
 
-Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`: `checks_of_cell` makes these,
-and `tables.completeness` compares them with the limits.
+Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`:
+`checks_of_cell` makes these, and `tables.completeness` compares them with the limits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ ROWS_CHECKED_AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
 
 Scores = FloatArray | Iterable[FloatArray]
-"""Scores of the candidates of instances, all at once or part by part, as often as they are asked for."""
+"""Scores of the candidates of instances, all at once or part by part, as often as they are asked
+for.
+"""
 
 
 def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -56,7 +58,9 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
 
 
 def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of texts that begin with what looks like a mark of thoughts, where there are any."""
+    """Yields the share of texts that begin with what looks like a mark of thoughts, where there are
+    any.
+    """
     if "response" not in predictions.collect_schema():
         return
     marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
@@ -109,7 +113,9 @@ def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
 
 
 def count_saturated(predictions: pl.DataFrame, names: Sequence[str]) -> tuple[int, int]:
-    """Counts instances whose scores are all 0 or 1, and those whose scores may be any; see `moving_scores`."""
+    """Counts instances whose scores are all 0 or 1, and those whose scores may be any; see
+    `moving_scores`.
+    """
     read = unparsed_scores(predictions.lazy()).collect()
     if all(are_between(read[name]) for name in names):
         return 0, len(read)
@@ -121,7 +127,9 @@ def count_saturated(predictions: pl.DataFrame, names: Sequence[str]) -> tuple[in
 
 
 def are_between(lists: pl.Series) -> bool:
-    """Says whether all scores of some lists are above 0 and below 1, as most are: a quick look at many at once."""
+    """Says whether all scores of some lists are above 0 and below 1, as most are: a quick look at
+    many at once.
+    """
     scores = lists.explode().to_numpy()
     return bool(((scores > 0) & (scores < 1)).all())
 
@@ -134,7 +142,8 @@ def row_parts(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of the first instances whose scores do not depend on the text; see `moving_scores`.
+    """Yields the share of the first instances whose scores do not depend on the text; see
+    `moving_scores`.
 
     Args:
         instances: with all columns.
@@ -159,7 +168,8 @@ def score_columns(predictions: pl.LazyFrame) -> list[str]:
 
 
 def moving_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns the predictions whose scores may be any, of those that have scores: not all of them are 0.
+    """Returns the predictions whose scores may be any, of those that have scores: not all of them
+    are 0.
 
     Scores that were parsed from a response do not count: they are 0 and 1 by nature.
     """
@@ -179,7 +189,8 @@ def unparsed_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
-    """Counts instances with the same scores as all others with the same candidates, of which some have other texts.
+    """Counts instances with the same scores as all others with the same candidates, of which some
+    have other texts.
 
     Args:
         instances: with all columns.
@@ -210,7 +221,8 @@ def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequenc
 
 
 def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of the commonest answer among those that are not empty, if the answers are texts.
+    """Yields the share of the commonest answer among those that are not empty, if the answers are
+    texts.
 
     Args:
         predictions: answers of any kind.
@@ -230,10 +242,11 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
 
 
 def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of answers that give the option in the commonest place a probability of exactly 1.
+    """Yields the share of answers that give the option in the commonest place a probability of
+    exactly 1.
 
-    Probabilities that were read from a model change with the text even where one place always has more; only choices
-    of one place tell nothing else.
+    Probabilities that were read from a model change with the text even where one place always has
+    more; only choices of one place tell nothing else.
 
     Args:
         predictions: answers of any kind.
@@ -267,13 +280,15 @@ def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
     """Answers that are the commonest one / answers; nothing where there are none.
 
     Args:
-        answers: `name`, what was answered, and `value`, how much of an answer that is: 1, or its probability.
+        answers: `name`, what was answered, and `value`, how much of an answer that is: 1, or its
+            probability.
     """
     yield from commonest_share("one_answer", answers)
 
 
 def share_with_interval(flag: str, share: float, cases: int, expected: float = 0) -> Check:
-    """Returns a share, or how much larger it is than expected, with Wilson's interval of 95 % (JASA 1927).
+    """Returns a share, or how much larger it is than expected, with Wilson's interval of 95 % (JASA
+    1927).
 
     Args:
         flag: the flag that it is the value of.
@@ -307,7 +322,8 @@ def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
     """Yields the share of instances whose candidates have next to no probability, if there are any.
 
     Args:
-        scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
+        scores: shape (instances, candidates), the probabilities of a masked language model, NaN
+            behind the last one.
         beside: what has more probability in the same place, as the text of the problem goes on.
     """
     count = low = 0
@@ -319,7 +335,8 @@ def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
 
 
 def low_mass(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the median probability that an answer begins with an option, of models that write, with what they write.
+    """Yields the median probability that an answer begins with an option, of models that write,
+    with what they write.
 
     Args:
         predictions: answers of any kind.

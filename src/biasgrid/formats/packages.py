@@ -60,7 +60,8 @@ def open_package_folder(package: Path, part: str, problem: str, expected: str) -
 
 
 def version_of(folder: Path, name: str) -> str | None:
-    """Returns the version of a package: of an installed one that of its metadata, of a checkout its pyproject.toml's.
+    """Returns the version of a package: of an installed one that of its metadata, of a checkout its
+    pyproject.toml's.
 
     Args:
         folder: where the package's own folder is.

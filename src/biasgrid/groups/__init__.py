@@ -1,1 +1,3 @@
-"""Measures of social groups: scores of each group, distances between them, and what is compared with what."""
+"""Measures of social groups: scores of each group, distances between them, and what is compared
+with what.
+"""

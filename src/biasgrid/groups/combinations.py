@@ -1,4 +1,6 @@
-"""Which score goes with which distance and comparison: the one place that knows, light enough for reading a config."""
+"""Which score goes with which distance and comparison: the one place that knows, light enough for
+reading a config.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ def check_combination(
         argument: what the score takes.
 
     Raises:
-        ImpossibleCombination: a name is unknown, the score cannot be computed of this or takes no such argument, the
-            three do not go together. The message names what is possible.
+        ImpossibleCombination: a name is unknown, the score cannot be computed of this or takes no
+            such argument, the three do not go together. The message names what is possible.
     """
     possible = possible_combinations(sort)
     check_score(sort, score, argument, one_of({combination.score for combination in possible}))
@@ -89,10 +91,12 @@ def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> Non
 
 
 def check_argument(score: str, argument: Argument, classes: int) -> None:
-    """Refuses an argument that does not go with the number of a dataset's classes (0 for no classifiers).
+    """Refuses an argument that does not go with the number of a dataset's classes (0 for no
+    classifiers).
 
     Raises:
-        ImpossibleCombination: there is no such class, or the average is of two classes where there are more.
+        ImpossibleCombination: there is no such class, or the average is of two classes where there
+            are more.
     """
     if classes and isinstance(argument, int) and argument >= classes:
         raise ImpossibleCombination(
@@ -118,7 +122,9 @@ def mismatch(score: str, distance: str, comparison: str) -> str:
 
 
 def alternatives(possible: list[Combination], score: str, distance: str) -> str:
-    """Names what goes with the score, and where the distance does not, the scores that it goes with."""
+    """Names what goes with the score, and where the distance does not, the scores that it goes
+    with.
+    """
     with_score = [
         f"{each.comparison} of {each.distance}" for each in possible if each.score == score
     ]

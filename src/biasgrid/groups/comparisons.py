@@ -1,6 +1,8 @@
-"""What a distance is taken between: the comparisons of Czarnowska et al. (TACL 2021), in all units at once.
+"""What a distance is taken between: the comparisons of Czarnowska et al. (TACL 2021), in all units
+at once.
 
-With phi the score, d the distance, A_1 ... A_G the records of the groups of a unit and A all its records:
+With phi the score, d the distance, A_1 ... A_G the records of the groups of a unit and A all its
+records:
 
 - pairwise (PCM):         2 / (G (G - 1)) sum over i < j of d(phi(A_i), phi(A_j))
 - background (BCM):       1 / G sum over g of d(phi(A), phi(A_g))
@@ -8,8 +10,9 @@ With phi the score, d the distance, A_1 ... A_G the records of the groups of a u
 - background_per_group:   d(phi(A), phi(A_g)) of each group
 - multi_group_per_group:  the part of each group in a divergence
 
-The background A holds the group itself, and a group with more identity terms weighs more in it (as in BiaXposer).
-Where a unit lacks groups G counts those that it has; with fewer than two there is nothing to compare: NaN.
+The background A holds the group itself, and a group with more identity terms weighs more in it (as
+in BiaXposer). Where a unit lacks groups G counts those that it has; with fewer than two there is
+nothing to compare: NaN.
 """
 
 from __future__ import annotations
@@ -56,8 +59,9 @@ def compare_units(
         comparison: a key of `COMPARISONS`.
 
     Returns:
-        Shape (units, width), NaN where a unit lacks the group, for the comparisons per group, else (units,). NaN where
-        a unit has no two groups with values, and where a divergence is of scores whose sum is 0.
+        Shape (units, width), NaN where a unit lacks the group, for the comparisons per group, else
+        (units,). NaN where a unit has no two groups with values, and where a divergence is of
+        scores whose sum is 0.
     """
     units = units.only(scored.defined)
     if comparison in OF_PAIRS:
@@ -87,7 +91,9 @@ def distances_of(scored: ScoredRecords, units: Units, distance: str) -> Distance
 
 
 def each_group(distances: Distances) -> Iterator[tuple[int, FloatArray]]:
-    """Yields every place but the last with its distances to the places behind it, shape (later places, units)."""
+    """Yields every place but the last with its distances to the places behind it, shape (later
+    places, units).
+    """
     for one in range(distances.shape[1] - 1):
         yield one, distances.to_later(one)
 

@@ -1,7 +1,8 @@
-"""Precision, recall and F1 of many pools at once, from their confusion counts, and what counts in rates of one class.
+"""Precision, recall and F1 of many pools at once, from their confusion counts, and what counts in
+rates of one class.
 
-Averages are those of scikit-learn's `precision_recall_fscore_support` with `zero_division=0` (Pedregosa et al., JMLR
-2011) for the labels that are gold or predicted in a pool.
+Averages are those of scikit-learn's `precision_recall_fscore_support` with `zero_division=0`
+(Pedregosa et al., JMLR 2011) for the labels that are gold or predicted in a pool.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ def recall(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatAr
 
 
 def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
-    """Returns 2 hits / (predicted + gold), the harmonic mean of precision and recall, 0 where both are empty."""
+    """Returns 2 hits / (predicted + gold), the harmonic mean of precision and recall, 0 where both
+    are empty.
+    """
     return np.nan_to_num(divide(2 * hits, predicted + gold))
 
 
 def rate_columns(labels: FloatArray) -> FloatArray:
-    """Returns what each record adds to the confusion counts: hits, predictions and right ones of each class.
+    """Returns what each record adds to the confusion counts: hits, predictions and right ones of
+    each class.
 
     Args:
         labels: shape (records, 2), the right and the predicted class.
@@ -57,8 +61,9 @@ def rate_of_counts(counts: FloatArray, rate: Rate, average: Average) -> FloatArr
     Args:
         counts: shape (..., 3 * classes), sums of `rate_columns`.
         rate: `precision`, `recall` or `f1`.
-        average: "binary" is the rate of class 1; "macro" the mean over the labels present, "weighted" the same weighted
-            by how often they are gold; "micro" the rate of the counts summed over classes.
+        average: "binary" is the rate of class 1; "macro" the mean over the labels present,
+            "weighted" the same weighted by how often they are gold; "micro" the rate of the counts
+            summed over classes.
 
     Returns:
         Shape (...), NaN of nothing.
@@ -75,7 +80,9 @@ def rate_of_counts(counts: FloatArray, rate: Rate, average: Average) -> FloatArr
 
 
 def average_rate(rate: Rate, average: Average, labels: FloatArray, pools: Pools) -> FloatArray:
-    """Computes precision, recall or F1 of every pool, shape (pools,), NaN where it is empty; see `rate_of_counts`."""
+    """Computes precision, recall or F1 of every pool, shape (pools,), NaN where it is empty; see
+    `rate_of_counts`.
+    """
     columns = rate_columns(labels).T
     counts = [np.bincount(pools.of_record, column, minlength=pools.count) for column in columns]
     return rate_of_counts(np.stack(counts, axis=-1), rate, average)
@@ -85,25 +92,33 @@ RATES: dict[str, Rate] = {"f1": f1, "precision": precision, "recall": recall}
 
 
 def false_negatives(outputs: ClassOutputs, index: int) -> FloatArray:
-    """Returns 1 where a class is right and is not predicted, 0 where it is, NaN where another one is right."""
+    """Returns 1 where a class is right and is not predicted, 0 where it is, NaN where another one
+    is right.
+    """
     right, predicted = class_against_others(outputs, index)
     return np.where(right, 1.0 - predicted, np.nan)
 
 
 def false_positives(outputs: ClassOutputs, index: int) -> FloatArray:
-    """Returns 1 where a class is wrong and is predicted, 0 where it is not, NaN where it is right."""
+    """Returns 1 where a class is wrong and is predicted, 0 where it is not, NaN where it is
+    right.
+    """
     right, predicted = class_against_others(outputs, index)
     return np.where(right, np.nan, 1.0 * predicted)
 
 
 def wrongly_predicted(outputs: ClassOutputs, index: int) -> FloatArray:
-    """Returns 1 where a class is predicted and is wrong, 0 where it is right, NaN where another one is predicted."""
+    """Returns 1 where a class is predicted and is wrong, 0 where it is right, NaN where another one
+    is predicted.
+    """
     right, predicted = class_against_others(outputs, index)
     return np.where(predicted, 1.0 - right, np.nan)
 
 
 def wrongly_omitted(outputs: ClassOutputs, index: int) -> FloatArray:
-    """Returns 1 where a class is not predicted and is right, 0 where it is wrong, NaN where it is predicted."""
+    """Returns 1 where a class is not predicted and is right, 0 where it is wrong, NaN where it is
+    predicted.
+    """
     right, predicted = class_against_others(outputs, index)
     return np.where(predicted, np.nan, 1.0 * right)
 
@@ -114,7 +129,8 @@ def is_predicted(outputs: ClassOutputs, index: int) -> FloatArray:
 
 
 def class_against_others(outputs: ClassOutputs, index: int) -> tuple[BoolArray, BoolArray]:
-    """Returns whether a class is right, and whether it is the (first) most probable one, each of shape (records,).
+    """Returns whether a class is right, and whether it is the (first) most probable one, each of
+    shape (records,).
 
     Raises:
         UserError: there is no such class.

@@ -1,4 +1,6 @@
-"""Definitions of the measures of groups: the words of `measures.yaml`, with what depends on a dataset."""
+"""Definitions of the measures of groups: the words of `measures.yaml`, with what depends on a
+dataset.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ def measures_of_groups(
         sort: what the records are of, which decides the main score.
         failure_threshold: the threshold of the failure rate that stands in the summary.
         design: the keys whose sampling an interval must respect.
-        fixed_class: of classifiers the class whose probability groups are compared by; without it there is one
-            difference alone, that of the main score.
+        fixed_class: of classifiers the class whose probability groups are compared by; without it
+            there is one difference alone, that of the main score.
     """
     main = MAIN_SCORES[sort]
     of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}

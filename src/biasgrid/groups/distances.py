@@ -15,7 +15,9 @@ from biasgrid.groups.records import Units
 from biasgrid.groups.scores import ScoreType
 
 UNITS_AT_ONCE = 2**14
-"""About how many values of samples are compared together, so that they fit into a processor's cache."""
+"""About how many values of samples are compared together, so that they fit into a processor's
+cache.
+"""
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 
 RATIO = "ratio"
@@ -56,7 +58,9 @@ def absolute_difference(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def smaller_by_larger(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns the smaller of two scores that are not negative, divided by the larger; NaN where both are 0."""
+    """Returns the smaller of two scores that are not negative, divided by the larger; NaN where
+    both are 0.
+    """
     return divide(np.minimum(one, other), np.maximum(one, other))
 
 
@@ -69,7 +73,9 @@ class ScalarDistances:
         groups: FloatArray,
         unit: FloatArray,
     ):
-        """Takes the scores of the groups, shape (units, width), and of the units, shape (units,)."""
+        """Takes the scores of the groups, shape (units, width), and of the units, shape
+        (units,).
+        """
         self.between = between
         self.groups = groups
         self.backgrounds = unit
@@ -91,10 +97,11 @@ class ScalarDistances:
 class WassersteinDistances:
     """The Wasserstein-1 distance between the values of two samples of any sizes.
 
-    In one dimension it is the area between their distribution functions F and G, the integral of |F(v) - G(v)| over v
-    (Vallender 1974). The values are sorted once; F - G at all of them is then a running sum in which a value counts
-    1/m in one sample and -1/n in the other. Here both are multiplied by m n: sums of integers end in an exact 0 with
-    every unit, so that one running sum serves all units.
+    In one dimension it is the area between their distribution functions F and G, the integral of
+    |F(v) - G(v)| over v (Vallender 1974). The values are sorted once; F - G at all of them is then
+    a running sum in which a value counts 1/m in one sample and -1/n in the other. Here both are
+    multiplied by m n: sums of integers end in an exact 0 with every unit, so that one running sum
+    serves all units.
     """
 
     def __init__(self, values: FloatArray, units: Units):
@@ -163,17 +170,19 @@ class WassersteinDistances:
 def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
     """Computes how far the scores of the groups are from being equal.
 
-    With the shares s_g = x_g / sum(x) of the G groups of a unit, "divergence_per_group" is |s_g - 1/G|, "divergence"
-    half its sum over the groups (the total variation distance of s from the uniform distribution), and
-    "normalized_divergence" the latter divided by 1 - 1/G, its largest value where no score is negative.
+    With the shares s_g = x_g / sum(x) of the G groups of a unit, "divergence_per_group" is |s_g -
+    1/G|, "divergence" half its sum over the groups (the total variation distance of s from the
+    uniform distribution), and "normalized_divergence" the latter divided by 1 - 1/G, its largest
+    value where no score is negative.
 
     Args:
         scores: scalar scores, shape (units, width), NaN where there is no such group.
         which: see above.
 
     Returns:
-        Shape (units, width) for "divergence_per_group", else (units,). NaN where the sum of the scores is 0, and for
-        "normalized_divergence" where there is one group; BiaXposer ends with a ZeroDivisionError there.
+        Shape (units, width) for "divergence_per_group", else (units,). NaN where the sum of the
+        scores is 0, and for "normalized_divergence" where there is one group; BiaXposer ends with a
+        ZeroDivisionError there.
     """
     share = divide(scores, np.nansum(scores, axis=1, keepdims=True))
     equal = divide(1, (~np.isnan(scores)).sum(axis=1, keepdims=True))

@@ -1,4 +1,6 @@
-"""Documentation of the group measures, generated from what declares them (`biasgrid schema --write` writes it)."""
+"""Documentation of the group measures, generated from what declares them (`biasgrid schema --write`
+writes it).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
 
 
 def scores_table() -> str:
-    """Writes what scores make of a group, what they take, and where they are from; a line for those that agree."""
+    """Writes what scores make of a group, what they take, and where they are from; a line for those
+    that agree.
+    """
     rows = []
     for (kind, of, argument, source), scores in groupby(
         SCORES, lambda name: facts_of(SCORES[name])

@@ -29,7 +29,8 @@ DIFFERENCES = {
 def failure_rate(
     records: Records, thresholds: Sequence[float], compared: float
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a curve over several.
+    """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a
+    curve over several.
 
     A case fails where its difference is larger than the threshold, not where it is equal.
 
@@ -39,8 +40,9 @@ def failure_rate(
         compared: the threshold by which models are compared.
 
     Yields:
-        For every bias type, difference ("mean" is the published one, or "largest") and threshold a number, and a row
-        for each template. `n` counts the cases that have a difference, `left_out` those that have none.
+        For every bias type, difference ("mean" is the published one, or "largest") and threshold a
+        number, and a row for each template. `n` counts the cases that have a difference, `left_out`
+        those that have none.
     """
     differences = case_differences(records)
     template, templates = number_templates(differences["template"].to_numpy())
@@ -112,13 +114,14 @@ def rates_of(
 def case_differences(records: Records) -> pl.DataFrame:
     """Computes how much the groups' scores differ in each case.
 
-    With s_g the mean score of the identity terms of group g: `mean` is the mean of |s_i - s_j| over all pairs of
-    groups, as published, `largest` the largest of them. For two groups they are the same; for more the mean hides a
-    single group that is treated unlike the others.
+    With s_g the mean score of the identity terms of group g: `mean` is the mean of |s_i - s_j| over
+    all pairs of groups, as published, `largest` the largest of them. For two groups they are the
+    same; for more the mean hides a single group that is treated unlike the others.
 
     Returns:
-        A row per bias type and case with the columns `DIFFERENCES`; `mean` and `largest` are NaN for a case with
-        fewer than two groups (0 in BiaXposer, as if they were compared and the same).
+        A row per bias type and case with the columns `DIFFERENCES`; `mean` and `largest` are NaN
+        for a case with fewer than two groups (0 in BiaXposer, as if they were compared and the
+        same).
     """
     scored = score_records(records, MAIN_SCORES[records.outputs.sort])
     units = records.units(EACH_CASE)

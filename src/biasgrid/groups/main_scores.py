@@ -1,4 +1,6 @@
-"""The scores that are looked at first, by what there is of records; light, for those who only name them."""
+"""The scores that are looked at first, by what there is of records; light, for those who only name
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ SCORE_NAMES: dict[str, str] = {
 
 
 def score_text(measure: str, options: str) -> str:
-    """Returns what numbers are differences of: a score, or the probability of the class that is their argument.
+    """Returns what numbers are differences of: a score, or the probability of the class that is
+    their argument.
 
     Args:
         measure: their measure, which is named where they have no score.
@@ -35,7 +38,9 @@ def score_text(measure: str, options: str) -> str:
 
 
 def main_distance(sort: Sort) -> str:
-    """Returns the options of the distance that is looked at first: that of the main score in the cases."""
+    """Returns the options of the distance that is looked at first: that of the main score in the
+    cases.
+    """
     return options_text(
         score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE
     )

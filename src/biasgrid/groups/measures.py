@@ -1,7 +1,8 @@
-"""The measures of groups: scores, distances and their pairs, signed differences, failure rates, order of fillings.
+"""The measures of groups: scores, distances and their pairs, signed differences, failure rates,
+order of fillings.
 
-What is a mean over cases, or is made of counts, comes as sums over templates; what is made of pooled records comes as
-it is, in columns of `MEASURES`.
+What is a mean over cases, or is made of counts, comes as sums over templates; what is made of
+pooled records comes as it is, in columns of `MEASURES`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ FINISHES = {
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
-    """Returns what makes numbers of groups beside means, whatever the options are; see `families.family.Stages`."""
+    """Returns what makes numbers of groups beside means, whatever the options are; see
+    `families.family.Stages`.
+    """
     return FINISHES
 
 
@@ -87,7 +90,9 @@ class RequestedComparison(NamedTuple):
 
 
 class FixedClass(NamedTuple):
-    """A class of classifiers whose probability groups are compared by: its name, and its place among all."""
+    """A class of classifiers whose probability groups are compared by: its name, and its place
+    among all.
+    """
 
     name: str
     place: int
@@ -96,8 +101,8 @@ class FixedClass(NamedTuple):
 def requested_comparisons(sort: Sort) -> list[RequestedComparison]:
     """Returns all comparisons that records of a sort allow; averages over classes are macro ones.
 
-    Rates of a class are not among them, as nobody has said which class matters, nor ratios, which show of other scores
-    what their differences show.
+    Rates of a class are not among them, as nobody has said which class matters, nor ratios, which
+    show of other scores what their differences show.
     """
     return [
         RequestedComparison(score, argument, distance, comparison)
@@ -122,15 +127,18 @@ def measure_groups(
 
     Args:
         records: what was said of every group.
-        asked: which comparisons to make, each with the fields of `RequestedComparison`; None for all that are possible.
+        asked: which comparisons to make, each with the fields of `RequestedComparison`; None for
+            all that are possible.
         threshold: a threshold of the failure rate to look at besides those of `CURVE`.
         swapped: `case` and `swapped_case`, for the cases that have one; None where no cases have.
-        fixed: of classifiers the class whose probability groups are compared by; without it the right one of each
-            record, which an inclination to one class does not show in: it cancels over the classes.
+        fixed: of classifiers the class whose probability groups are compared by; without it the
+            right one of each record, which an inclination to one class does not show in: it cancels
+            over the classes.
 
     Yields:
-        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, signed differences,
-        the scores of terms that these are made of, what templates and the order of fillings change, and failure rates.
+        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too,
+        signed differences, the scores of terms that these are made of, what templates and the order
+        of fillings change, and failure rates.
     """
     sort = records.outputs.sort
     main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
@@ -168,14 +176,15 @@ def measure_groups(
 
 
 def score(scored: ScoredRecords) -> Sums:
-    """Score of the records of a group in all cases, phi(A_g) (Czarnowska et al., TACL 2021), and of a bias type's.
+    """Score of the records of a group in all cases, phi(A_g) (Czarnowska et al., TACL 2021), and of
+    a bias type's.
 
     Args:
         scored: the records with their values of a scalar score.
 
     Returns:
-        A number for each bias type and, behind it, for each of its groups. `n` counts the records that have a value,
-        `left_out` those that have none.
+        A number for each bias type and, behind it, for each of its groups. `n` counts the records
+        that have a value, `left_out` those that have none.
 
     Raises:
         ValueError: the score is a set score.
@@ -231,8 +240,8 @@ def score_lower(scored: ScoredRecords) -> pl.DataFrame:
         scored: the records with their values of a scalar score.
 
     Returns:
-        `COMPARISON_TYPES`: a row per group, with the options of the group's `score`. `n` counts the cases that have a
-        value, `left_out` those that have none.
+        `COMPARISON_TYPES`: a row per group, with the options of the group's `score`. `n` counts the
+        cases that have a value, `left_out` those that have none.
     """
     return quartile(scored, "score_lower", 0.25)
 
@@ -258,12 +267,14 @@ def quartile(scored: ScoredRecords, measure: str, share: float) -> pl.DataFrame:
 def distance(
     scored: ScoredRecords, of: str, comparison: str, mode: Mode
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Distance of the scores of groups, d(phi(A_i), phi(A_j)) (Czarnowska et al., TACL 2021); see `comparisons`.
+    """Distance of the scores of groups, d(phi(A_i), phi(A_j)) (Czarnowska et al., TACL 2021); see
+    `comparisons`.
 
-    With `ALL_CASES` the groups of a bias type are compared once, each with the records of all cases. With `EACH_CASE`
-    they are compared in each case, and the value is the plain mean over cases. What has no value is left out of the
-    mean and counted: a case whose scores sum to 0 (where divergence is undefined; BiaXposer ends with a
-    ZeroDivisionError), one with fewer than two groups, and one that lacks the target asked for.
+    With `ALL_CASES` the groups of a bias type are compared once, each with the records of all
+    cases. With `EACH_CASE` they are compared in each case, and the value is the plain mean over
+    cases. What has no value is left out of the mean and counted: a case whose scores sum to 0
+    (where divergence is undefined; BiaXposer ends with a ZeroDivisionError), one with fewer than
+    two groups, and one that lacks the target asked for.
 
     Args:
         scored: the records with their values.
@@ -272,9 +283,9 @@ def distance(
         mode: see above.
 
     Yields:
-        A number per bias type with null as `group`, or for the comparisons per group a number per group; of pairwise
-        comparisons also one per pair. `n` counts the cases (in group mode: records) that are in it, `left_out` those
-        that are not.
+        A number per bias type with null as `group`, or for the comparisons per group a number per
+        group; of pairwise comparisons also one per pair. `n` counts the cases (in group mode:
+        records) that are in it, `left_out` those that are not.
 
     Raises:
         ImpossibleCombination: see `check_combination`.
@@ -446,18 +457,20 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
-    """Mean of |s - s'| over pairs of a case and that with its fillings reversed, with each identity term.
+    """Mean of |s - s'| over pairs of a case and that with its fillings reversed, with each identity
+    term.
 
-    It is the positional dependence delta of Li et al. (Findings of EMNLP 2020, section 3.2) for cases: 0 for a
-    model that does not care which of two things is named first.
+    It is the positional dependence delta of Li et al. (Findings of EMNLP 2020, section 3.2) for
+    cases: 0 for a model that does not care which of two things is named first.
 
     Args:
         scored: the records with their values of a scalar score that is one number per record.
         swapped: `case` and `swapped_case`, for the cases that have one.
 
     Returns:
-        `COMPARISON_TYPES`: a row of `position` per bias type and one per group. `n` counts pairs with a term,
-        `left_out` those without a value; there are no rows where no case has a swapped one.
+        `COMPARISON_TYPES`: a row of `position` per bias type and one per group. `n` counts pairs
+        with a term, `left_out` those without a value; there are no rows where no case has a swapped
+        one.
     """
     records = scored.records
     table = pl.DataFrame(

@@ -1,7 +1,7 @@
 """What a model said of every case about every group, and how records are pooled by group.
 
-Written for many pools at once: a pool is a number from 0 that each of its records has, and what is said of all pools
-is one array.
+Written for many pools at once: a pool is a number from 0 that each of its records has, and what is
+said of all pools is one array.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ EACH_CASE: Mode = "counterfactual"
 
 
 Sort = Literal["classes", "words", "answers", "subjects"]
-"""What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""
+"""What there is of records: probabilities of classes, of target words, texts of answers, or scores
+of subjects.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class TargetOutputs:
     """What masked language models said.
 
     Attributes:
-        probabilities: float64, shape (records, targets), of each target at the mask; NaN behind a record's last one.
-        in_top_k: bool, shape (records, targets), whether the target is among the k most probable tokens; False behind
-            a record's last target. None if no ranks are known.
+        probabilities: float64, shape (records, targets), of each target at the mask; NaN behind a
+            record's last one.
+        in_top_k: bool, shape (records, targets), whether the target is among the k most probable
+            tokens; False behind a record's last target. None if no ranks are known.
     """
 
     probabilities: FloatArray
@@ -103,7 +106,8 @@ class SubjectOutputs:
     """What models said of the subjects that are compared.
 
     Attributes:
-        probabilities: float64, shape (records, 1), the subject's score: how probable it is as the answer.
+        probabilities: float64, shape (records, 1), the subject's score: how probable it is as the
+            answer.
     """
 
     probabilities: FloatArray
@@ -128,7 +132,8 @@ class Records:
 
     Attributes:
         case: shape (records,), the case; one number is one case of one template in all bias types.
-        template: shape (records,), the case's template, or its unit (`stats.clusters.template_units`).
+        template: shape (records,), the case's template, or its unit
+            (`stats.clusters.template_units`).
         bias_type: shape (records,), index into `bias_types`.
         group: shape (records,), index into `groups`; two bias types may share the name of a group.
         term: shape (records,), index into `terms`.
@@ -247,7 +252,8 @@ def units_of(records: Records, mode: Mode) -> Units:
 
     Args:
         records: the records.
-        mode: `ALL_CASES` makes a unit of each bias type, `EACH_CASE` of each case in each bias type.
+        mode: `ALL_CASES` makes a unit of each bias type, `EACH_CASE` of each case in each bias
+            type.
     """
     bias_type, group, case = (
         column.astype(np.int64) for column in (records.bias_type, records.group, records.case)

@@ -1,7 +1,8 @@
-"""The scores that groups are compared by, each declared once: what it is of, what it takes, how it is computed.
+"""The scores that groups are compared by, each declared once: what it is of, what it takes, how it
+is computed.
 
-Called phi in Czarnowska et al. (TACL 2021). A scalar score makes one number of a pool of records, a set score keeps one
-of each record.
+Called phi in Czarnowska et al. (TACL 2021). A scalar score makes one number of a pool of records, a
+set score keeps one of each record.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def whole_words(words: Articles) -> re.Pattern[str]:
 
 
 def normalize_answer(text: str, articles: Articles = OF_ENGLISH) -> str:
-    """Returns a text in lower case, without ASCII punctuation, articles and superfluous white space."""
+    """Returns a text in lower case, without ASCII punctuation, articles and superfluous white
+    space.
+    """
     return " ".join(whole_words(articles).sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
 
 
@@ -67,7 +70,8 @@ def exact_match(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> floa
 
 
 def token_f1(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> float:
-    """Returns the harmonic mean of the shares of words that are in the other text too, counted with repetitions.
+    """Returns the harmonic mean of the shares of words that are in the other text too, counted with
+    repetitions.
 
     Where a text has no words the result is that of `exact_match`.
     """
@@ -104,7 +108,9 @@ class Parameter:
     without: str = ""
 
     def accepts(self, argument: Argument) -> bool:
-        """Says whether an argument is of the right sort; whether there is such an index shows in the records."""
+        """Says whether an argument is of the right sort; whether there is such an index shows in
+        the records.
+        """
         if self.choices:
             return argument in self.choices
         if argument is None:
@@ -129,8 +135,8 @@ class Score:
         reference: where its formula is from.
         per_record: makes of the outputs and the argument an array of shape (records,) or
             (records, numbers), NaN where a record has no such value.
-        reduce: makes of that, of the argument and of pools one number per pool, NaN where it is empty; None for a
-            set score.
+        reduce: makes of that, of the argument and of pools one number per pool, NaN where it is
+            empty; None for a set score.
         parameter: what it takes; None where it takes nothing.
     """
 
@@ -170,11 +176,14 @@ class ScoredRecords:
 
     @cached_property
     def known(self) -> FloatArray:
-        """The values of the records that have one, shape (defined records,) or (defined records, numbers)."""
+        """The values of the records that have one, shape (defined records,) or (defined records,
+        numbers).
+        """
         return self.values if self.defined.all() else self.values[self.defined]
 
     def of_pools(self, pools: Pools) -> FloatArray:
-        """Returns the score of pools of the records that have a value, shape (pools,), NaN where one is empty.
+        """Returns the score of pools of the records that have a value, shape (pools,), NaN where
+        one is empty.
 
         Raises:
             ValueError: the score is a set score.
@@ -196,8 +205,9 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
         argument: what the score takes; see its `parameter`.
 
     Raises:
-        UserError: the score cannot be computed of such outputs or does not take such an argument, or the records have
-            no such class or target, or more than two classes for the average "binary".
+        UserError: the score cannot be computed of such outputs or does not take such an argument,
+            or the records have no such class or target, or more than two classes for the average
+            "binary".
     """
     chosen = SCORES[score]
     if records.outputs.sort not in chosen.of:
@@ -232,7 +242,8 @@ def hits(outputs: ClassOutputs, argument: None) -> FloatArray:
 def labels(outputs: ClassOutputs, average: str) -> FloatArray:
     """Returns the right and the (first) most probable class, shape (records, 2).
 
-    What is possible must not depend on what a model happens to predict, so the classes that it knows are counted.
+    What is possible must not depend on what a model happens to predict, so the classes that it
+    knows are counted.
     """
     classes = outputs.probabilities.shape[1]
     if average == "binary" and classes != 2:
@@ -263,7 +274,9 @@ def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> Fl
 
 
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:
-    """Returns 1 where a target is among the k most probable tokens, else 0; NaN where ranks are not known."""
+    """Returns 1 where a target is among the k most probable tokens, else 0; NaN where ranks are not
+    known.
+    """
     if outputs.in_top_k is None:
         return np.full(len(outputs.probabilities), np.nan)
     return np.asarray(outputs.in_top_k.any(axis=1), dtype=np.float64)

@@ -1,4 +1,6 @@
-"""What is looked at first where groups are compared: the main score, of each group and between two groups of a case."""
+"""What is looked at first where groups are compared: the main score, of each group and between two
+groups of a case.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def main_score_of_measures(measures: pl.DataFrame) -> str:
 
 
 def score_options(measures: pl.DataFrame) -> str:
-    """Returns the options of the scores of groups, by the main score, all classes or targets taken together."""
+    """Returns the options of the scores of groups, by the main score, all classes or targets taken
+    together.
+    """
     return options_text(score=main_score_of_measures(measures), mode="group")
 
 
@@ -55,8 +59,8 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters` (null where nothing
-        is known), without groups that have no score.
+        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters`
+        (null where nothing is known), without groups that have no score.
     """
     options, keys = score_options(measures), ["bias_type", "group"]
     scores = select_rows(measures, "score", keys, options, intervals=True)

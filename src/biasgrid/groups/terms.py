@@ -1,7 +1,7 @@
 """The scores of each term in each case, of one bias type, and the permutation test of its groups.
 
-The terms are assigned to groups at random once for all cases. If they were assigned anew in every case, words that
-merely differ would pass for groups that do.
+The terms are assigned to groups at random once for all cases. If they were assigned anew in every
+case, words that merely differ would pass for groups that do.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class TermScores:
 
     @property
     def scores(self) -> FloatArray:
-        """The mean score of each group in each case, shape (cases, groups), NaN where there is none."""
+        """The mean score of each group in each case, shape (cases, groups), NaN where there is
+        none.
+        """
         return divide(self.sums @ self.members, self.counts @ self.members)
 
 
@@ -114,11 +116,13 @@ PLAIN: IntervalMethod = "t"
 
 
 def difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
+    """Mean over cases of one group's score less another's, over templates and, unless each group
+    has one, terms.
 
     Args:
         scores: the scores of the terms of a bias type.
-        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
+        of_shares: whether the means of scores are shares, whose differences have an interval of
+            their own.
     """
     template, templates = number_templates(scores.template)
     of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
@@ -161,7 +165,9 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
 
 
 def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
+    """Mean over cases of the probability of the right class for one group less that for another;
+    see `difference`.
+    """
     return difference(scores, of_shares)
 
 
@@ -195,8 +201,9 @@ class GroupPermutation(NamedTuple):
     """What the permutation test found of a bias type.
 
     Attributes:
-        found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a threshold the share of
-            cases whose mean (`fails by mean`) or largest (`fails by largest`) difference is beyond it.
+        found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a
+            threshold the share of cases whose mean (`fails by mean`) or largest (`fails by
+            largest`) difference is beyond it.
         tried: how many permutations there were.
         exact: whether these are all.
     """
@@ -247,7 +254,9 @@ def permute_groups(
 
 
 def permuted_number(value: float, found: FloatArray, more: int) -> PermutedGroups:
-    """Returns what the permutation test found; nothing of NaN, which is never as large, so that p would be 0."""
+    """Returns what the permutation test found; nothing of NaN, which is never as large, so that p
+    would be 0.
+    """
     total, at_least, known = found.tolist()
     if np.isnan(value) or not known:
         return PermutedGroups(np.nan, np.nan, np.nan)
@@ -292,7 +301,9 @@ def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
 def permuted_distances(
     scores: TermScores, permutations: IntArray, threshold: float
 ) -> dict[str, FloatArray]:
-    """Returns how far groups are apart in permutations, shape (permutations,), by the names in `GroupPermutation`."""
+    """Returns how far groups are apart in permutations, shape (permutations,), by the names in
+    `GroupPermutation`.
+    """
     count = int(scores.group_of.max()) + 1
     members = np.asarray(permutations[:, :, None] == np.arange(count), dtype=np.float64)
     sums, counts = (
@@ -315,7 +326,9 @@ def permuted_distances(
 
 
 def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns mean and largest difference of two groups, NaN where there are no two; arrays of shape (..., groups)."""
+    """Returns mean and largest difference of two groups, NaN where there are no two; arrays of
+    shape (..., groups).
+    """
     total, count, largest = (np.zeros(groups.shape[:-1]) for _ in range(3))
     for one, other in combinations(range(groups.shape[-1]), 2):
         apart = np.abs(groups[..., one] - groups[..., other])
@@ -327,7 +340,8 @@ def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
-    """Yields the scores of terms as inputs of the permutation test, where there is something to permute.
+    """Yields the scores of terms as inputs of the permutation test, where there is something to
+    permute.
 
     Args:
         scores: the scores of the terms of a bias type.
@@ -368,7 +382,8 @@ def terms_of_sums(sums: Sums) -> TermScores:
 def with_permutation_tests(
     estimates: pl.DataFrame, sums: Sequence[Sums], threshold: float, settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds to distances and failure rates of bias types what arbitrary groups of their terms would give.
+    """Adds to distances and failure rates of bias types what arbitrary groups of their terms would
+    give.
 
     Args:
         estimates: from `estimate`.
@@ -377,8 +392,9 @@ def with_permutation_tests(
         settings: how many permutations are drawn, their seed, and the clusters.
 
     Returns:
-        The estimates with `null_mean`, and rows over terms with `null_mean` and p; `distance_corrected`, a distance
-        less its null mean with that p, of distances that are measured; and none of the distances with an interval.
+        The estimates with `null_mean`, and rows over terms with `null_mean` and p;
+        `distance_corrected`, a distance less its null mean with that p, of distances that are
+        measured; and none of the distances with an interval.
     """
     estimates = without_folded_intervals(estimates)
     names = ["bias_type", "measure", "options"]
@@ -430,9 +446,11 @@ def with_permutation_tests(
 
 
 def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns distances less what arbitrary groups of the same terms give, with the p of their permutation test.
+    """Returns distances less what arbitrary groups of the same terms give, with the p of their
+    permutation test.
 
-    They have no interval: the distance is folded, and the permutation test says all that there is of its noise.
+    They have no interval: the distance is folded, and the permutation test says all that there is
+    of its noise.
 
     Args:
         rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
@@ -451,7 +469,9 @@ def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Takes the intervals off distances, which are folded at 0, and leaves out their rows over other factors."""
+    """Takes the intervals off distances, which are folded at 0, and leaves out their rows over
+    other factors.
+    """
     is_distance = pl.col("measure") == "distance"
     kept = estimates.filter(~(is_distance & ~pl.col("is_claim").fill_null(value=True)))
     empty = {
@@ -473,7 +493,8 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds what arbitrary groups of terms would give, for families without other numbers of several sums.
+    """Adds what arbitrary groups of terms would give, for families without other numbers of several
+    sums.
 
     Args:
         estimates: those of a cell.
@@ -507,7 +528,8 @@ def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
     """Makes records of a table.
 
     Args:
-        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
+        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term`
+            (names).
         outputs: what the model said, in the order of the table.
     """
     named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
@@ -517,7 +539,9 @@ def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
 
 
 def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
-    """Returns names as indices into their distinct values, in the order of their first appearance."""
+    """Returns names as indices into their distinct values, in the order of their first
+    appearance.
+    """
     distinct = names.cast(pl.String).unique(maintain_order=True)
     codes = names.cast(pl.Enum(distinct)).to_physical()
     return codes.to_numpy().astype(np.int64), distinct.to_list()

@@ -1,7 +1,7 @@
 """The formulas by which a sentence is scored, with their sources: the answer kind `likelihood`.
 
-Published formulas disagree on the same sentences, so each has a name of its own. What planning needs stands here, and
-neither torch nor polars is imported.
+Published formulas disagree on the same sentences, so each has a name of its own. What planning
+needs stands here, and neither torch nor polars is imported.
 """
 
 from __future__ import annotations
@@ -22,15 +22,21 @@ class SentenceScoring(NamedTuple):
         description: the formula in a sentence.
         source: who published it.
         task: the task of the models that it is for.
-        needs: what `text_pair` must be: the `partner` that the sentence is compared with, the `context` that it stands
-            in, or nothing.
-        inputs: how many inputs the model reads: `each`, one for each token that is scored, or `one`.
+        needs: what `text_pair` must be: the `partner` that the sentence is compared with, the
+            `context` that it stands in, or nothing.
+        inputs: how many inputs the model reads: `each`, one for each token that is scored, or
+            `one`.
         unit: what the score is: `log-probability`, or `probability`, which is between 0 and 1.
-        reads: which tokens of a sentence are scored: `all` or, beside a partner, the `shared` or the `differing` ones.
-        total: whether the score is a sum over tokens, which falls with their number; else it is a mean.
-        decimals: to how many decimals the original code rounds scores before it compares them; None where it does not.
-        without_start: whether sentences are scored a second time, behind nothing but what the tokenizer itself adds.
-        served: whether it is for models behind servers, which read a sentence back; else it is for weights here.
+        reads: which tokens of a sentence are scored: `all` or, beside a partner, the `shared` or
+            the `differing` ones.
+        total: whether the score is a sum over tokens, which falls with their number; else it is a
+            mean.
+        decimals: to how many decimals the original code rounds scores before it compares them; None
+            where it does not.
+        without_start: whether sentences are scored a second time, behind nothing but what the
+            tokenizer itself adds.
+        served: whether it is for models behind servers, which read a sentence back; else it is for
+            weights here.
     """
 
     description: str
@@ -52,7 +58,8 @@ class SentenceScoring(NamedTuple):
 
         Args:
             sentence: the tokens of the sentence, special ones included.
-            pair: those of the partner or, without what stands for the word, of the context; empty where it needs none.
+            pair: those of the partner or, without what stands for the word, of the context; empty
+                where it needs none.
             special: how many special tokens a text has.
         """
         if self.inputs == "one":
@@ -203,8 +210,8 @@ class Alignment(NamedTuple):
     """Places of tokens of two sentences, in the order of the sentences.
 
     Attributes:
-        shared: places in each sentence whose tokens are the same in both, without the first and the last of them,
-            which are special tokens.
+        shared: places in each sentence whose tokens are the same in both, without the first and the
+            last of them, which are special tokens.
         differing: the other places.
     """
 
@@ -213,7 +220,8 @@ class Alignment(NamedTuple):
 
 
 def align_tokens(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
-    """Finds which tokens two sentences share, as CrowS-Pairs does; the order of the sentences can change it.
+    """Finds which tokens two sentences share, as CrowS-Pairs does; the order of the sentences can
+    change it.
 
     Args:
         first: token ids of the first sentence, special tokens included.

@@ -1,7 +1,9 @@
-"""The ways to write an option of a prompt, for local models, servers, the cost of requests, and families.
+"""The ways to write an option of a prompt, for local models, servers, the cost of requests, and
+families.
 
-A family names an option by its text or by its letter. How a model may write that at the start of its answer is
-decided here alone. Plans read this module, so that it imports neither torch nor polars.
+A family names an option by its text or by its letter. How a model may write that at the start of
+its answer is decided here alone. Plans read this module, so that it imports neither torch nor
+polars.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ def option_letter(place: int) -> str:
 
 
 def are_lettered(options: Alternatives) -> bool:
-    """Whether options are the letters of a list: all are single letters that differ in more than their case."""
+    """Whether options are the letters of a list: all are single letters that differ in more than
+    their case.
+    """
     letters = [option for option in options if option is not None]
     are_letters = all(len(letter) == 1 and letter.lower() != letter.upper() for letter in letters)
     return are_letters and len({letter.lower() for letter in letters}) == len(letters)
@@ -34,8 +38,8 @@ def are_lettered(options: Alternatives) -> bool:
 def plain_forms(options: Alternatives) -> list[list[str]]:
     """Returns the ways to write each option without marks: in its cases, behind a space or nothing.
 
-    Options that differ in case alone keep their case, and so does a single letter that is not one of a list, as `a` is
-    a word of its own.
+    Options that differ in case alone keep their case, and so does a single letter that is not one
+    of a list, as `a` is a word of its own.
     """
     return [
         [f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)
@@ -43,7 +47,8 @@ def plain_forms(options: Alternatives) -> list[list[str]]:
 
 
 def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[list[str]]:
-    """Returns all ways to write each option: those of `plain_forms`, letters with marks, and all behind other leads.
+    """Returns all ways to write each option: those of `plain_forms`, letters with marks, and all
+    behind other leads.
 
     Args:
         options: the options of a prompt.
@@ -57,12 +62,16 @@ def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[l
 
 
 def sent_forms(options: Alternatives) -> list[tuple[str, ...]]:
-    """Returns the ways that a server must score: a way that continues another one is part of that one's probability."""
+    """Returns the ways that a server must score: a way that continues another one is part of that
+    one's probability.
+    """
     return [without_continuations(forms) for forms in surface_forms(options)]
 
 
 def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
-    """Leaves out texts or tokens that continue others of the same option, whose probability contains theirs."""
+    """Leaves out texts or tokens that continue others of the same option, whose probability
+    contains theirs.
+    """
     kept = tuple(dict.fromkeys(forms))
     known = set(kept)
     return tuple(
@@ -71,7 +80,9 @@ def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
 
 
 def option_cases(options: Alternatives) -> list[list[str]]:
-    """Returns each option as it stands and in other cases; a case that several options share is written by none."""
+    """Returns each option as it stands and in other cases; a case that several options share is
+    written by none.
+    """
     lettered = are_lettered(options)
     written = [[] if option is None else cases(option, lettered) for option in options]
     counts = Counter(word for words in written for word in words)
@@ -87,7 +98,9 @@ def cases(option: str, lettered: bool) -> list[str]:
 
 
 def lettered_forms(letter: str) -> list[str]:
-    """Returns a letter with the marks around it; behind an open bracket the letter alone decides."""
+    """Returns a letter with the marks around it; behind an open bracket the letter alone
+    decides.
+    """
     return [letter, f"{letter})", f"{letter}.", f"({letter}", f"({letter})"]
 
 

@@ -1,4 +1,6 @@
-"""A digest of the code that decides a stage's numbers, so that a stage runs again when it changes and only then."""
+"""A digest of the code that decides a stage's numbers, so that a stage runs again when it changes
+and only then.
+"""
 
 from __future__ import annotations
 
@@ -37,25 +39,33 @@ WITHOUT_NUMBERS = {
     "base.references",
     "base.messages",
 }
-"""Modules that check and describe what users write, choose where and by whom work is done, or only fetch and write."""
+"""Modules that check and describe what users write, choose where and by whom work is done, or only
+fetch and write.
+"""
 OF_PAGES = (".html", ".js", ".css")
 READ_DEFINITIONS = {"read_definitions", "CONTROLS"}
-"""What of `tables.metric` has the words of `measures.yaml`, for modules that decide outputs by them."""
+"""What of `tables.metric` has the words of `measures.yaml`, for modules that decide outputs by
+them.
+"""
 PARSED = Path(cache_from_source(__file__)).with_suffix(".json")
-"""The file of what was parsed before, beside this module's own compiled code and for this version of Python alone."""
+"""The file of what was parsed before, beside this module's own compiled code and for this version
+of Python alone.
+"""
 OWN_CODE = Path(__file__).read_bytes()
 
 
 def code_digest(script: str | Path, *references: str) -> str:
-    """Digests a workflow script and all modules of this package that it imports, over any number of imports.
+    """Digests a workflow script and all modules of this package that it imports, over any number of
+    imports.
 
-    Comments, docstrings, descriptions of columns and keys, and modules that only write messages do not count; nor does
-    the version of Python that digests.
+    Comments, docstrings, descriptions of columns and keys, and modules that only write messages do
+    not count; nor does the version of Python that digests.
 
     Args:
         script: the script's file.
-        references: modules that the script finds by their references, such as `biasgrid.report.figures.cells.variances`
-            or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
+        references: modules that the script finds by their references, such as
+            `biasgrid.report.figures.cells.variances` or a plugin's file. Of a plugin that is a
+            package, or stands in one, all files count.
     """
     known = len(read_parsed())
     foreign = sorted(
@@ -75,7 +85,9 @@ def code_digest(script: str | Path, *references: str) -> str:
 
 
 def reachable(files: Iterable[Path], modules: Iterable[str]) -> set[str]:
-    """Returns the modules of the package that files and some modules need, over any number of imports."""
+    """Returns the modules of the package that files and some modules need, over any number of
+    imports.
+    """
     seen: set[str] = set()
     waiting = [*modules, *(name for file in files for name in read_code(file).imports)]
     while waiting:
@@ -100,9 +112,9 @@ class Code(NamedTuple):
 
     Attributes:
         imports: the modules of the package that it imports, by `from biasgrid.x import y`.
-        shape: a digest of its syntax tree, the files of a page that stand in the folder of a package, the data in the
-            folder of a module's name, and the metric definitions that it reads: those of its folder, and those that
-            all share.
+        shape: a digest of its syntax tree, the files of a page that stand in the folder of a
+            package, the data in the folder of a module's name, and the metric definitions that it
+            reads: those of its folder, and those that all share.
     """
 
     imports: list[str]
@@ -135,7 +147,8 @@ def read_code(file: Path) -> Code:
 
 @cache
 def read_parsed() -> dict[str, tuple[dict[str, list[str]], str]]:
-    """Returns what this process has parsed and those before it, by digests of the text and of this module.
+    """Returns what this process has parsed and those before it, by digests of the text and of this
+    module.
 
     To parse all files takes half a second, for which each start of Snakemake would wait.
     """
@@ -150,7 +163,8 @@ def parse_once(text: str) -> tuple[dict[str, list[str]], str]:
     """Parses a Python file, once for files that are the same, as those of copies of the package.
 
     Returns:
-        What it imports from modules and packages of this package, by their names, and a digest of its syntax tree.
+        What it imports from modules and packages of this package, by their names, and a digest of
+        its syntax tree.
     """
     key = sha256(OWN_CODE + text.encode()).hexdigest()
     if key not in read_parsed():
@@ -176,10 +190,12 @@ def is_module(package: str, name: str) -> bool:
 
 
 def dump(node: Any, imports: list[ast.ImportFrom]) -> str:
-    """Writes a syntax tree without what only readers see: docstrings, of attributes too, and descriptions.
+    """Writes a syntax tree without what only readers see: docstrings, of attributes too, and
+    descriptions.
 
-    Empty fields are left out, because each version of Python brings others, such as `type_params`. All is done at once:
-    a tree has hundreds of thousands of nodes, and each start of Snakemake waits for this.
+    Empty fields are left out, because each version of Python brings others, such as `type_params`.
+    All is done at once: a tree has hundreds of thousands of nodes, and each start of Snakemake
+    waits for this.
 
     Args:
         node: a tree, a list of trees, or a value in one.

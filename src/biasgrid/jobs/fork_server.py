@@ -1,7 +1,9 @@
-"""The fork server: a process beside Snakemake that has imported what jobs need, and starts jobs as copies of itself.
+"""The fork server: a process beside Snakemake that has imported what jobs need, and starts jobs as
+copies of itself.
 
-A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every job stays a process
-of its own, with its own log, outputs and end, but torch and transformers are imported once in a run.
+A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every
+job stays a process of its own, with its own log, outputs and end, but torch and transformers are
+imported once in a run.
 """
 
 from __future__ import annotations
@@ -43,14 +45,18 @@ FOLDER_PREFIX = "biasgrid-fork-server-"
 """How the name of a fork server's folder begins, in the temporary folder."""
 SOCKET = "socket"
 SECONDS_TO_LISTEN = 60
-"""After how long a folder without a listener is one that was left behind, not one that is being made."""
+"""After how long a folder without a listener is one that was left behind, not one that is being
+made.
+"""
 
 
 def start_fork_server() -> None:
-    """Starts the fork server of this Snakemake, which ends with it and its last job, and tells jobs where it is.
+    """Starts the fork server of this Snakemake, which ends with it and its last job, and tells jobs
+    where it is.
 
-    If the environment names one already, as in a notebook that runs config after config, that one does the jobs.
-    If there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
+    If the environment names one already, as in a notebook that runs config after config, that one
+    does the jobs. If there can be no socket, as in a temporary folder with a long name, jobs import
+    for themselves.
     """
     if FORK_SERVER_ADDRESS in os.environ:
         return
@@ -86,7 +92,9 @@ def start_fork_server() -> None:
 
 
 def remove_left_folders() -> None:
-    """Removes the folders of fork servers that were killed, as with all processes of a run, and so could not do it."""
+    """Removes the folders of fork servers that were killed, as with all processes of a run, and so
+    could not do it.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         # Those of other users cannot be entered, and a server that is busy is there.
         with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
@@ -100,7 +108,9 @@ def remove_left_folders() -> None:
 
 
 def forget_fork_server() -> None:
-    """Lets jobs import for themselves: one that was submitted to a cluster must not leave its allocation."""
+    """Lets jobs import for themselves: one that was submitted to a cluster must not leave its
+    allocation.
+    """
     os.environ.pop(FORK_SERVER_ADDRESS, None)
 
 
@@ -141,7 +151,9 @@ class ForkServer:
         self._wait_for(self.endings, self._report_endings)
 
     def serve(self) -> Job | None:
-        """Starts jobs; returns the job in each copy, and None in the fork server once Snakemake and all jobs end."""
+        """Starts jobs; returns the job in each copy, and None in the fork server once Snakemake and
+        all jobs end.
+        """
         while self.lifeline in self.selector.get_map() or self.jobs:
             for key, _ in self.selector.select():
                 then: Callable[[], Job | None] = key.data
@@ -192,7 +204,9 @@ class ForkServer:
         return None
 
     def _pass_on(self, pid: int) -> None:
-        """Passes a signal on that a script has got; a script that was killed takes its copy along."""
+        """Passes a signal on that a script has got; a script that was killed takes its copy
+        along.
+        """
         number = self.jobs[pid].recv(1)
         os.kill(pid, number[0] if number else signal.SIGKILL)
         if not number:
@@ -226,7 +240,8 @@ def receive_job(client: socket.socket) -> Job:
 
 
 def end_with_parent(parent: int) -> None:
-    """Makes this copy end when the fork server does, so that a job that was given up does not go on.
+    """Makes this copy end when the fork server does, so that a job that was given up does not go
+    on.
 
     Args:
         parent: the fork server's process.
@@ -266,10 +281,11 @@ def run_job(job: Job, parent: int) -> None:
 
 
 def run_and_leave(script: str) -> None:
-    """Runs a script; where it ends by itself, this process ends once what the script wants done at its end is done.
+    """Runs a script; where it ends by itself, this process ends once what the script wants done at
+    its end is done.
 
-    Python would end all that the fork server has imported, one thing after the other, and for that copy its whole
-    memory: half a second, longer than many jobs take.
+    Python would end all that the fork server has imported, one thing after the other, and for that
+    copy its whole memory: half a second, longer than many jobs take.
     """
     status: int | None = None
 

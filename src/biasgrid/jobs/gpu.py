@@ -1,4 +1,5 @@
-"""The GPUs of a job: each job leases those that it needs of the visible ones, and waits if none is free.
+"""The GPUs of a job: each job leases those that it needs of the visible ones, and waits if none is
+free.
 
 A lease is a lock on a file, which the system drops when the process ends, however it ends.
 """
@@ -38,8 +39,8 @@ def threads_of_job(device: str) -> int:
 def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
     """Leases GPUs for as long as the context lasts, and makes them the only ones that CUDA sees.
 
-    If there is none, or torch is built without CUDA, nothing is leased: the device is then chosen as ever. Must be
-    entered before CUDA is.
+    If there is none, or torch is built without CUDA, nothing is leased: the device is then chosen
+    as ever. Must be entered before CUDA is.
 
     Args:
         count: how many are needed.
@@ -81,7 +82,9 @@ def usable_gpus() -> dict[str, str]:
 def lease_all(
     gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack
 ) -> list[str]:
-    """Takes several GPUs; one job after the other does, so that no two wait for what the other one holds."""
+    """Takes several GPUs; one job after the other does, so that no two wait for what the other one
+    holds.
+    """
     taken: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "several") if count > 1 else nullcontext():
@@ -130,8 +133,9 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
 def visible_gpus() -> dict[str, str]:
     """Returns the GPUs that this process may use as CUDA calls them, each with a name for its lock.
 
-    The lock's name is the UUID where nvidia-smi tells it: two jobs of a cluster may both see their own GPU as number 0.
-    CUDA is handed its own names on, since it may number GPUs in another order than nvidia-smi.
+    The lock's name is the UUID where nvidia-smi tells it: two jobs of a cluster may both see their
+    own GPU as number 0. CUDA is handed its own names on, since it may number GPUs in another order
+    than nvidia-smi.
     """
     uuids = list_gpus()
     visible = os.environ.get(VISIBLE)

@@ -1,4 +1,5 @@
-"""Jobs that end early: by a signal, and for lack of memory or time in SLURM, after which they are submitted with more.
+"""Jobs that end early: by a signal, and for lack of memory or time in SLURM, after which they are
+submitted with more.
 
 A Snakemake that gets SIGTERM waits until its jobs are done, so they are ended here.
 """
@@ -41,14 +42,17 @@ SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
     ),
     "time": re.compile("DUE TO TIME LIMIT"),
 }
-"""What the log of a job in SLURM says of it; without a database of accounts nobody else remembers for long."""
+"""What the log of a job in SLURM says of it; without a database of accounts nobody else remembers
+for long.
+"""
 
 _run_ended = threading.Event()
 _handlers_before: dict[signal.Signals, Any] = {}
 
 
 def end_jobs_at_signals(slurm_name: str | None) -> None:
-    """Makes SIGTERM end this Snakemake as Ctrl-C on its terminal would, with all its jobs, and Ctrl-C end it always.
+    """Makes SIGTERM end this Snakemake as Ctrl-C on its terminal would, with all its jobs, and
+    Ctrl-C end it always.
 
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
@@ -97,7 +101,8 @@ def interrupt_at_sigterm() -> None:
 
 
 def sweep(slurm_name: str | None, patience: float) -> None:
-    """Ends jobs for as long as this process ends, since some may just be starting or being submitted.
+    """Ends jobs for as long as this process ends, since some may just be starting or being
+    submitted.
 
     Args:
         slurm_name: their name in SLURM's queue, None if none of them is there.
@@ -128,7 +133,9 @@ def sweep(slurm_name: str | None, patience: float) -> None:
 
 
 def local_jobs() -> Iterator[psutil.Process]:
-    """Yields the processes of jobs that this Snakemake runs itself, not those by which it submits others."""
+    """Yields the processes of jobs that this Snakemake runs itself, not those by which it submits
+    others.
+    """
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if any(SCRIPTS in argument for argument in process.cmdline()):
@@ -136,9 +143,11 @@ def local_jobs() -> Iterator[psutil.Process]:
 
 
 def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
-    """Returns the logs of a job's attempts in the folder of SLURM's logs, whether it was submitted alone or in a group.
+    """Returns the logs of a job's attempts in the folder of SLURM's logs, whether it was submitted
+    alone or in a group.
 
-    A group has one log; a job of it has had an attempt where Snakemake wrote there that the job began.
+    A group has one log; a job of it has had an attempt where Snakemake wrote there that the job
+    began.
     """
     alone = folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log")
     begun = re.compile(
@@ -152,7 +161,8 @@ def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
 
 
 def resource_factor(short_of: Shortage, logs: Iterable[Path], attempt: int) -> int:
-    """Returns the factor by which a job's memory or time is multiplied: 1, and 1 more for each time that it was short.
+    """Returns the factor by which a job's memory or time is multiplied: 1, and 1 more for each time
+    that it was short.
 
     Args:
         short_of: what is multiplied.

@@ -1,4 +1,6 @@
-"""One run at a time in a folder of results, which must be one that can be written to, and one job at one output."""
+"""One run at a time in a folder of results, which must be one that can be written to, and one job
+at one output.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _held: list[FileLock] = []
 
 
 def lock_results(folder: str | Path) -> None:
-    """Keeps other runs out of a folder of results until this process ends, however it ends, or `unlock_results`.
+    """Keeps other runs out of a folder of results until this process ends, however it ends, or
+    `unlock_results`.
 
     Raises:
         UserError: another run is at work there, or nothing can be written there.
@@ -42,14 +45,17 @@ def lock_results(folder: str | Path) -> None:
 
 
 def unlock_results() -> None:
-    """Lets other runs into the folders that `lock_results` has locked: in a notebook the process goes on."""
+    """Lets other runs into the folders that `lock_results` has locked: in a notebook the process
+    goes on.
+    """
     while _held:
         _held.pop().release()
 
 
 @contextmanager
 def one_job(path: Path, longest: float) -> Iterator[None]:
-    """Keeps other jobs out of a shard or training: one that a killed Snakemake has left behind is waited for.
+    """Keeps other jobs out of a shard or training: one that a killed Snakemake has left behind is
+    waited for.
 
     Args:
         path: the lock's file.
@@ -90,7 +96,8 @@ def wait_for(lock: FileLock, longest: float) -> None:
 
 
 def check_records() -> None:
-    """Refuses a working folder in which Snakemake cannot keep its records, of which it says so less clearly.
+    """Refuses a working folder in which Snakemake cannot keep its records, of which it says so less
+    clearly.
 
     Raises:
         UserError: nothing can be written there.

@@ -32,7 +32,9 @@ class LogFile(logging.FileHandler):
 
 
 class VisibleLines(logging.Formatter):
-    """Writes lines in which what cannot be seen is made visible: a terminal shows them, and others wrote parts."""
+    """Writes lines in which what cannot be seen is made visible: a terminal shows them, and others
+    wrote parts.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns a line."""
@@ -40,7 +42,8 @@ class VisibleLines(logging.Formatter):
 
 
 def start_log(path: str) -> None:
-    """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a traceback.
+    """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a
+    traceback.
 
     What ends the job, SIGTERM too, is an exception from now on.
 
@@ -62,8 +65,8 @@ def log_exception(
 ) -> None:
     """Logs an exception that ends a script, and shows it on the terminal.
 
-    Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose next run begins the
-    log anew.
+    Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose
+    next run begins the log anew.
     """
     if memory := out_of_memory(error):
         logging.info("memory ran out here:", exc_info=(kind, error, trace))

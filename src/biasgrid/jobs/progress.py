@@ -1,4 +1,6 @@
-"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a job without any."""
+"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a
+job without any.
+"""
 
 from __future__ import annotations
 
@@ -153,7 +155,9 @@ class Progress:
             self.log_line()
 
     def resume(self, rows: int) -> None:
-        """Counts rows that an earlier run has made; time is taken from here on where none were computed before."""
+        """Counts rows that an earlier run has made; time is taken from here on where none were
+        computed before.
+        """
         if self.done == self.before:
             self.started = time.monotonic()
         self.done, self.before, self.kept = self.done + rows, self.before + rows, self.kept + rows

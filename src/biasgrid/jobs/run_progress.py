@@ -1,4 +1,6 @@
-"""The progress of a run while Snakemake is at work: its stages, its jobs, and the rows that models have answered."""
+"""The progress of a run while Snakemake is at work: its stages, its jobs, and the rows that models
+have answered.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ STAGES = {
 """The stages, by the beginnings of the names of their rules, in their order."""
 ANSWERS = STAGES["predict"]
 PROGRESS = "BIASGRID_PROGRESS"
-"""The environment variable that holds the seconds between two lines, 0 for none, or `FOR_PROGRAMS`."""
+"""The environment variable that holds the seconds between two lines, 0 for none, or
+`FOR_PROGRAMS`.
+"""
 FOR_PROGRAMS = "json"
-"""Asks for a line a second that `RunProgress.of_line` reads, as commands do that draw a bar of their own."""
+"""Asks for a line a second that `RunProgress.of_line` reads, as commands do that draw a bar of
+their own.
+"""
 SECONDS_BETWEEN_LINES = 60.0
 STOPPED = "Stopped. Finished work is kept. To go on"
 RUN_FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
@@ -39,7 +45,9 @@ SHARE_OF_TIME = 0.05
 
 
 class AnsweredRows(NamedTuple):
-    """How many rows models have answered: how many of how many, how many in a second, and seconds left, if known."""
+    """How many rows models have answered: how many of how many, how many in a second, and seconds
+    left, if known.
+    """
 
     rows: int
     of: float | None
@@ -184,7 +192,9 @@ _running: list[ProgressLines] = []
 
 
 def start_progress_lines(jobs: JobCounts, answered: Callable[[], AnsweredRows]) -> None:
-    """Begins the lines of a run, as often as `PROGRESS` in the environment says; see `ProgressLines`."""
+    """Begins the lines of a run, as often as `PROGRESS` in the environment says; see
+    `ProgressLines`.
+    """
     try:
         every = 1.0 if is_for_programs() else float(os.environ[PROGRESS])
     except (KeyError, ValueError):

@@ -1,4 +1,5 @@
-"""The start of a job's script: if its run has a fork server (see `fork_server`), a copy of that does the job.
+"""The start of a job's script: if its run has a fork server (see `fork_server`), a copy of that
+does the job.
 
 Imports nothing that takes time, because most scripts do no more than this.
 """
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 FORK_SERVER_ADDRESS = "BIASGRID_FORK_SERVER"
-"""The environment variable that holds the Python of the fork server and the address where it listens."""
+"""The environment variable that holds the Python of the fork server and the address where it
+listens.
+"""
 
 TABLE_MODULES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
 STATISTICS_MODULES = (*TABLE_MODULES, "scipy.special")
@@ -31,19 +34,22 @@ MODEL_MODULES = (
     "transformers.models.auto.modeling_auto",
 )
 TRAINING_MODULES = (*MODEL_MODULES, "transformers.trainer")
-"""Imports of jobs that take time and start no threads; polars starts some, which a copy of a process would lack.
+"""Imports of jobs that take time and start no threads; polars starts some, which a copy of a
+process would lack.
 
-pandera imports its strategies at the first check of a table; where there is hypothesis, these import it.
+pandera imports its strategies at the first check of a table; where there is hypothesis, these
+import it.
 """
 
 
 def start_job(log: str, needs: Sequence[str]) -> None:
-    """Begins a job with its log, in a copy of the run's fork server if there is one; see `logs.start_log`.
+    """Begins a job with its log, in a copy of the run's fork server if there is one; see
+    `logs.start_log`.
 
     Args:
         log: the rule's log file.
-        needs: the modules that the fork server imports before it makes the copy, such as `TABLE_MODULES`; without a
-            fork server they are imported here.
+        needs: the modules that the fork server imports before it makes the copy, such as
+            `TABLE_MODULES`; without a fork server they are imported here.
     """
     hand_over(needs)
     from biasgrid.jobs.logs import start_log
@@ -57,7 +63,8 @@ def start_job(log: str, needs: Sequence[str]) -> None:
 def import_modules(names: Sequence[str]) -> None:
     """Imports modules that exist, and takes what is there then out of garbage collection.
 
-    Modules make many objects that stay, at which each collection would look again: a third of the time of an import.
+    Modules make many objects that stay, at which each collection would look again: a third of the
+    time of an import.
     """
     gc.disable()
     for name in names:
@@ -69,7 +76,9 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def hand_over(needs: Sequence[str]) -> None:
-    """Lets a copy of the fork server run this script, and ends as it ends; returns if there is no fork server."""
+    """Lets a copy of the fork server run this script, and ends as it ends; returns if there is no
+    fork server.
+    """
     python, _, address = os.environ.pop(FORK_SERVER_ADDRESS, "").partition(":")
     # A rule's conda environment has another Python, with other packages.
     if python != sys.executable:
@@ -101,7 +110,8 @@ def run_in_copy(server: socket.socket, job: Mapping[str, Any], streams: Sequence
         streams: file descriptors that the copy has as its standard input, output and error.
 
     Returns:
-        The exit status, or less than 0 the signal that killed the copy; 1 if the fork server has ended before.
+        The exit status, or less than 0 the signal that killed the copy; 1 if the fork server has
+        ended before.
     """
     socket.send_fds(server, [b"\n"], streams)
     server.sendall(json.dumps(job).encode() + b"\n")

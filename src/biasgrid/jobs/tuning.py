@@ -35,7 +35,9 @@ from snakemake.output_index import OutputIndex
 
 
 def tune_planning() -> None:
-    """Makes this process plan more quickly; called when imports and the config are read, and no job is planned."""
+    """Makes this process plan more quickly; called when imports and the config are read, and no job
+    is planned.
+    """
     keep_from_garbage_collection()
     parse_addresses_once()
     read_parameters_once()
@@ -43,7 +45,8 @@ def tune_planning() -> None:
 
 
 def keep_from_garbage_collection() -> None:
-    """Takes all objects that are there now out of garbage collection: modules and the config stay until the end.
+    """Takes all objects that are there now out of garbage collection: modules and the config stay
+    until the end.
 
     Gains 21 % of a plan: each collection would look at hundreds of thousands of them.
     """
@@ -53,8 +56,8 @@ def keep_from_garbage_collection() -> None:
 def parse_addresses_once() -> None:
     """Keeps what smart_open says of an address.
 
-    Gains 4 % of a plan: of each job Snakemake asks three times where its script is, and gets the answer as an object of
-    a class that is made for this one answer.
+    Gains 4 % of a plan: of each job Snakemake asks three times where its script is, and gets the
+    answer as an object of a class that is made for this one answer.
     """
     smart_open.parse_uri = cache(smart_open.parse_uri)
 
@@ -62,7 +65,8 @@ def parse_addresses_once() -> None:
 def read_parameters_once() -> None:
     """Keeps which parameters the functions of rules have.
 
-    Gains 6 % of a large plan: Snakemake asks for those of a function in each job, up to three times.
+    Gains 6 % of a large plan: Snakemake asks for those of a function in each job, up to three
+    times.
     """
     # Snakemake's own, which another version may not have.
     if of_function := getattr(rules, "get_function_params", None):
@@ -72,7 +76,8 @@ def read_parameters_once() -> None:
 def match_files_once() -> None:
     """Keeps which rules make a file.
 
-    Gains 4 % of a large plan: Snakemake asks for each job that reads the file, and compares letter by letter.
+    Gains 4 % of a large plan: Snakemake asks for each job that reads the file, and compares letter
+    by letter.
     """
     if matching := getattr(OutputIndex, "match_producers", None):
         OutputIndex.match_producers = cache(matching)

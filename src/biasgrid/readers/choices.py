@@ -1,4 +1,6 @@
-"""The option that an answer chooses: by its letter, by its text, or by a phrase that means "not known"."""
+"""The option that an answer chooses: by its letter, by its text, or by a phrase that means "not
+known".
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,10 @@ Commitment = Mention | str | None
 def read_choice(answer: str, menu: Menu, language: Language) -> Reading:
     """Reads the option to which an answer commits.
 
-    The first sentence counts that states an option as the answer: it begins with the letter, consists of the option, or
-    says that this is the answer. If none does, the first sentence counts that names one option alone. What is denied or
-    only mentioned ("not A", "whether it was A") is no choice.
+    The first sentence counts that states an option as the answer: it begins with the letter,
+    consists of the option, or says that this is the answer. If none does, the first sentence counts
+    that names one option alone. What is denied or only mentioned ("not A", "whether it was A") is
+    no choice.
     """
     text = plain_text(answer)
     reader = choice_reader(menu, language)
@@ -84,7 +87,9 @@ def read_choice(answer: str, menu: Menu, language: Language) -> Reading:
 
 
 def read_excerpt(answer: str, menu: Menu, language: Language) -> Reading:
-    """Reads the one option that an excerpt of a context names; several people in it are no choice."""
+    """Reads the one option that an excerpt of a context names; several people in it are no
+    choice.
+    """
     text = plain_text(answer)
     mentions = list(choice_reader(menu, language).mentions(text, 0, len(text)))
     options = {mention.option for mention in mentions}
@@ -131,7 +136,9 @@ class ChoiceReader:
         self.other = re.compile(rf"\s*(?:[,/&]\s*)?(?:(?:{either})\s+|[/&,]\s*)", re.IGNORECASE)
 
     def sentences(self, text: str) -> list[Span]:
-        """Returns the sentences of a text without repeated options; a sentence goes on behind its colon."""
+        """Returns the sentences of a text without repeated options; a sentence goes on behind its
+        colon.
+        """
         joined: list[Span] = []
         for start, end in self.without_repeated_options(text, sentences(text)):
             if joined and text[slice(*joined[-1])].endswith(":"):
@@ -141,7 +148,9 @@ class ChoiceReader:
         return joined
 
     def without_repeated_options(self, text: str, places: list[Span]) -> list[Span]:
-        """Leaves out the question's options where an answer repeats them, and the line above them."""
+        """Leaves out the question's options where an answer repeats them, and the line above
+        them.
+        """
         kept: list[Span] = []
         number = 0
         while number < len(places):
@@ -154,7 +163,9 @@ class ChoiceReader:
         return kept
 
     def count_repeated(self, text: str, places: list[Span]) -> int:
-        """Returns how many sentences are the options one after the other, 0 if they are too few to be the question."""
+        """Returns how many sentences are the options one after the other, 0 if they are too few to
+        be the question.
+        """
         letters = [self.letter_at(text, *place) for place in places[: len(self.menu.texts)]]
         count = 0
         while count < len(letters) and (letter := letters[count]) and letter.option == count:
@@ -163,7 +174,9 @@ class ChoiceReader:
         return count if count >= fewest else 0
 
     def lists_options(self, text: str, places: list[Span], stated: Mention) -> bool:
-        """Returns whether the next sentence begins with the letter of another option as the stated one does."""
+        """Returns whether the next sentence begins with the letter of another option as the stated
+        one does.
+        """
         number = next(number for number, (_, end) in enumerate(places) if stated.start < end)
         begins = not any(map(str.isalnum, text[places[number][0] : stated.start]))
         if not stated.is_letter or not begins or number + 1 == len(places):
@@ -187,7 +200,9 @@ class ChoiceReader:
         return self.judged(text, start, end)
 
     def places_of_answer(self, text: str, start: int, end: int) -> Iterator[int]:
-        """Yields where the answer may stand: first, behind polite words, "the answer is", a colon or "therefore"."""
+        """Yields where the answer may stand: first, behind polite words, "the answer is", a colon
+        or "therefore".
+        """
         yield start
         if polite := self.polite.match(text, start, end):
             yield polite.end()
@@ -198,7 +213,9 @@ class ChoiceReader:
         yield from (place for place in led if not self.is_denied(text, start, place, end))
 
     def stated_at(self, text: str, place: int, end: int, *, is_led: bool) -> Commitment:
-        """Returns the option that is stated at a place of a sentence; `is_led` behind words that announce it."""
+        """Returns the option that is stated at a place of a sentence; `is_led` behind words that
+        announce it.
+        """
         name = self.name_at(text, place, end)
         letter = self.letter_at(text, place, end, is_led=is_led)
         # The article of `A man` is no letter.
@@ -210,7 +227,9 @@ class ChoiceReader:
         return self.unless_contrasted(text, unknown, end) if unknown else None
 
     def unless_contrasted(self, text: str, unknown: Match[str], end: int) -> Commitment:
-        """Returns the unknown option, or the one that is named behind "but": "Unclear, but I think the student"."""
+        """Returns the unknown option, or the one that is named behind "but": "Unclear, but I think
+        the student".
+        """
         contrast = self.contrast.search(text, unknown.end(), end)
         named = self.named(text, contrast.end(), end) if contrast else None
         return named or self.unknown_mention(unknown)
@@ -224,7 +243,9 @@ class ChoiceReader:
         return None
 
     def with_its_text(self, text: str, letter: Mention, end: int) -> Commitment:
-        """Returns a letter, unless the words behind it deny it, name another one, or are another option's."""
+        """Returns a letter, unless the words behind it deny it, name another one, or are another
+        option's.
+        """
         if self.wrong.match(text, letter.end, end):
             return None
         if self.patterns.other_letter.match(text, letter.end, end):
@@ -240,7 +261,9 @@ class ChoiceReader:
         return letter if own.match(text, letter.end, end) else CONTRADICTION
 
     def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
-        """Returns `contradiction` if the letter in brackets behind an option is another one's: `The student (a)`."""
+        """Returns `contradiction` if the letter in brackets behind an option is another one's: `The
+        student (a)`.
+        """
         letter = self.patterns.bracketed_letter.match(
             text, behind(BLANKS, text, name.end, end), end
         )
@@ -260,7 +283,9 @@ class ChoiceReader:
         return bool(ENDS_NAME.match(rest) or self.reason.match(rest.lstrip()))
 
     def first_named(self, text: str, places: list[Span]) -> Reading:
-        """Returns the option of the first sentence that names one alone, or why no sentence does."""
+        """Returns the option of the first sentence that names one alone, or why no sentence
+        does.
+        """
         commitments = [self.named(text, *place) for place in places]
         mentions = [commitment for commitment in commitments if isinstance(commitment, Mention)]
         reasons = [commitment for commitment in commitments if isinstance(commitment, str)]
@@ -292,7 +317,9 @@ class ChoiceReader:
         return affirmed[0] if affirmed else None
 
     def mentions(self, text: str, start: int, end: int) -> Iterator[Mention]:
-        """Yields the options that a sentence names by a word, by a letter in brackets, or as unknown."""
+        """Yields the options that a sentence names by a word, by a letter in brackets, or as
+        unknown.
+        """
         for match in self.patterns.name.finditer(text, start, end):
             if A_WORD.search(match[0]):
                 yield self.name_mention(match)
@@ -306,7 +333,9 @@ class ChoiceReader:
         return mention.is_letter and self.wrong.match(text, mention.end, end) is not None
 
     def is_denied(self, text: str, start: int, place: int, end: int) -> bool:
-        """Returns whether a clause denies what stands at a place, or only reports it: "some would say A"."""
+        """Returns whether a clause denies what stands at a place, or only reports it: "some would
+        say A".
+        """
         first, last = clause_around(text, start, place, end, self.cut)
         before = text[first:place]
         return bool(
@@ -316,7 +345,9 @@ class ChoiceReader:
         )
 
     def name_at(self, text: str, start: int, end: int) -> Mention | None:
-        """Returns the option whose name stands at a place, behind punctuation at most, which may belong to the name."""
+        """Returns the option whose name stands at a place, behind punctuation at most, which may
+        belong to the name.
+        """
         last = behind(BEFORE_NAME, text, start, end)
         matches = (self.patterns.name.match(text, place, end) for place in range(start, last + 1))
         return next((self.name_mention(match) for match in matches if match), None)
@@ -348,7 +379,9 @@ class ChoiceReader:
         return Mention(self.patterns.option_of(match[0]), match.start(), match.end())
 
     def letter_mention(self, match: Match[str]) -> Mention:
-        """Returns the option whose letter was matched, in the group of a pattern that matched last."""
+        """Returns the option whose letter was matched, in the group of a pattern that matched
+        last.
+        """
         name = match.lastgroup or ""
         option = self.menu.alphabet.index(match[name].lower())
         return Mention(option, match.start(name), match.end(), is_letter=True)

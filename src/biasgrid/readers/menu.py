@@ -22,7 +22,8 @@ class Menu:
     """The options of a question.
 
     Attributes:
-        texts: the options in the order shown, as the prompt shows them; "" for one that has only a letter.
+        texts: the options in the order shown, as the prompt shows them; "" for one that has only a
+            letter.
         letters: whether the prompt gives letters to the options.
         names: another name of each option, "" for none: how the context calls a person.
         unknown: the number of the option that stands for "not known"; None without one.
@@ -46,7 +47,8 @@ class MenuPatterns:
     Attributes:
         places: the number of the option by its name in lower case.
         name: the name of an option.
-        marked_letter: a letter that stands for an option by its form: `(b)`, `B.`, `B:` or `B` alone.
+        marked_letter: a letter that stands for an option by its form: `(b)`, `B.`, `B:` or `B`
+            alone.
         led_letter: a letter behind "the answer is", where it needs no mark.
         spaced_letter: a capital and a space, behind which the option's name must follow.
         bracketed_letter: a letter in brackets, anywhere in a sentence.
@@ -111,7 +113,9 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
 
 
 def option_names(menu: Menu, language: Language) -> dict[str, int]:
-    """Returns the number of each option by its names in lower case: its text, also without the article."""
+    """Returns the number of each option by its names in lower case: its text, also without the
+    article.
+    """
     whole = {
         name_key(name): place for place, name in [*enumerate(menu.names), *enumerate(menu.texts)]
     }

@@ -15,7 +15,9 @@ VERB_ENDING = re.compile(r"'(?:s|d|ll|re|ve)$")
 
 
 def read_protagonist(answer: str, language: Language) -> Reading:
-    """Reads the gender of which a text has more pronouns; with as many of each it is about several people."""
+    """Reads the gender of which a text has more pronouns; with as many of each it is about several
+    people.
+    """
     gender_of = {
         word: gender for gender, pronouns in language.pronouns.items() for word in pronouns
     }

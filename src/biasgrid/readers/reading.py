@@ -15,10 +15,11 @@ CONTRADICTION, SEVERAL, NO_OPTION = "contradiction", "several", "none of the opt
 WITHOUT_VALUE = (EMPTY, CUT, REFUSED, ASKS_BACK, CONTRADICTION, SEVERAL, NO_OPTION)
 """Why an answer was not read.
 
-`empty`: there is no text. `cut`: the limit of tokens was reached before the text committed to anything, so that more
-tokens may help. `refused`: the model declines the task. `asks back`: it asks a question in place of an answer.
-`contradiction`: a letter and the text beside it are different options. `several`: several options are named and none is
-chosen. `none of the options`: the text says something else.
+`empty`: there is no text. `cut`: the limit of tokens was reached before the text committed to
+anything, so that more tokens may help. `refused`: the model declines the task. `asks back`: it asks
+a question in place of an answer. `contradiction`: a letter and the text beside it are different
+options. `several`: several options are named and none is chosen. `none of the options`: the text
+says something else.
 """
 OUTCOMES = (ANSWERED, *WITHOUT_VALUE)
 REFUSAL_STATUSES = ("refused", "filtered")
@@ -31,7 +32,8 @@ class Reading(NamedTuple):
     """What an answer commits to.
 
     Attributes:
-        value: the label, or the number of the option in the order shown; None unless `outcome` is `answered`.
+        value: the label, or the number of the option in the order shown; None unless `outcome` is
+            `answered`.
         outcome: one of `OUTCOMES`.
         rule: the name of the rule that applied, "" if none did.
         start: the character of the answer at which the words begin that were read.
@@ -84,7 +86,9 @@ def reason(outcome: str, answer: str | None, status: str | None, language: Langu
 
 
 def ends_text(reading: Reading, answer: str) -> bool:
-    """Returns whether the words that were read end an answer that begins with others: a cut one may go on."""
+    """Returns whether the words that were read end an answer that begins with others: a cut one may
+    go on.
+    """
     text = answer.rstrip()
     return (
         reading.value is not None
@@ -115,7 +119,8 @@ def readings_of(
         read: takes an answer and the values of the keys.
 
     Returns:
-        Row by row the fields of `Reading`, in `READING_TYPES`; a number of an option stands as text.
+        Row by row the fields of `Reading`, in `READING_TYPES`; a number of an option stands as
+        text.
     """
     asked = answers.select(pl.col("response", "status").cast(pl.String), *keys)
     known: dict[tuple[object, ...], Reading] = {}

@@ -21,7 +21,8 @@ class RefusalPatterns:
 
     Attributes:
         declines: a refusal, unless the same or the next sentence offers the task (`goes_on`).
-        disclaims: a model's word about itself, a refusal unless the task follows anywhere (`goes_on`).
+        disclaims: a model's word about itself, a refusal unless the task follows anywhere
+            (`goes_on`).
         goes_on: how the task follows that was declined at first.
         nothing_there: why there is nothing to answer, which is an answer: the person is fictional.
         letter: how a letter begins, which is the task done.
@@ -80,7 +81,9 @@ def is_question_back(answer: str, language: Language) -> bool:
 
 
 def refusal_column(answers: pl.Series, language: Language) -> pl.Series:
-    """Returns which answers decline the task; null where an answer is null. Equal answers are read once."""
+    """Returns which answers decline the task; null where an answer is null. Equal answers are read
+    once.
+    """
     distinct = answers.unique().drop_nulls()
     declined = pl.Series([is_refusal(answer, language) for answer in distinct], dtype=pl.Boolean)
     return answers.replace_strict(distinct, declined, default=None, return_dtype=pl.Boolean)

@@ -1,4 +1,6 @@
-"""The text of an answer in a form that rules can search. Each place in it is the same place in the answer."""
+"""The text of an answer in a form that rules can search. Each place in it is the same place in the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,11 @@ NOTHING = "(?!)"
 
 
 def plain_text(answer: str) -> str:
-    """Returns an answer with ASCII punctuation, and spaces in place of special tokens and signs of emphasis.
+    """Returns an answer with ASCII punctuation, and spaces in place of special tokens and signs of
+    emphasis.
 
-    Thoughts are left out, and of an answer in JSON all but the field of the answer. The result has as many characters
-    as the answer.
+    Thoughts are left out, and of an answer in JSON all but the field of the answer. The result has
+    as many characters as the answer.
     """
     narrow = "".join(map(_narrow, answer.translate(ASCII_QUOTES)))
     spoken = only_field(without_thoughts(narrow))
@@ -49,7 +52,9 @@ def without_thoughts(text: str) -> str:
 
 
 def only_field(text: str) -> str:
-    """Returns a text in JSON with spaces in place of all but the value of its field for the answer."""
+    """Returns a text in JSON with spaces in place of all but the value of its field for the
+    answer.
+    """
     field = JSON_ANSWER.search(text) if JSON_OBJECT.match(text) else None
     if field is None:
         return text
@@ -58,7 +63,9 @@ def only_field(text: str) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """Returns a text with spaces in place of words between quotation marks, unless it has no other words."""
+    """Returns a text with spaces in place of words between quotation marks, unless it has no other
+    words.
+    """
     rest = QUOTED.sub(_spaces, text)
     return rest if any(map(str.isalnum, rest)) else text
 

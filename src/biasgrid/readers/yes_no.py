@@ -1,4 +1,6 @@
-"""Yes or No in an answer: the word itself, agreement with a statement, or the question's own words."""
+"""Yes or No in an answer: the word itself, agreement with a statement, or the question's own
+words.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class YesNoPatterns:
     """The patterns of Yes and No in a language.
 
     Attributes:
-        begins: Yes or No, each in its group, at the beginning of a sentence, behind polite words or "the answer is".
+        begins: Yes or No, each in its group, at the beginning of a sentence, behind polite words or
+            "the answer is".
         led: Yes or No behind "the answer is" within a sentence.
         ends: Yes or No behind a comma as the last word of a sentence: "in my opinion, no".
         both: Yes and No, or agreement and disagreement, side by side.
@@ -123,7 +126,8 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
     Args:
         answer: the text.
         language: the language in which the model was asked.
-        question: the text of the prompt, whose last words an answer may repeat ("She should be invited").
+        question: the text of the prompt, whose last words an answer may repeat ("She should be
+            invited").
     """
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(answer))
@@ -147,7 +151,8 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
 
 
 def takes_back(answer: str, language: Language) -> bool | None:
-    """Returns whether the explanation behind Yes or No says the opposite, as far as these rules can tell.
+    """Returns whether the explanation behind Yes or No says the opposite, as far as these rules can
+    tell.
 
     None where an answer says neither, or explains nothing.
     """
@@ -165,7 +170,9 @@ def takes_back(answer: str, language: Language) -> bool | None:
 
 
 def explanation_start(answer: str, reading: Reading) -> int:
-    """Returns where an explanation may begin: behind the word Yes or No, or behind the whole sentence that was read."""
+    """Returns where an explanation may begin: behind the word Yes or No, or behind the whole
+    sentence that was read.
+    """
     if reading.rule == WORD:
         return reading.end
     return next(
@@ -206,7 +213,9 @@ def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNo
 
 
 def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
-    """Reads whether a sentence agrees with the statement; behind "whether" it says nothing of this."""
+    """Reads whether a sentence agrees with the statement; behind "whether" it says nothing of
+    this.
+    """
     stances = [
         (NO, patterns.disagrees.search(text, start, end)),
         (YES, patterns.agrees.search(text, start, end)),
@@ -243,7 +252,9 @@ def read_echo(
 
 @cache
 def tail_of_question(question: str) -> Pattern[str] | None:
-    """Returns the pattern of a question's last words; None if the prompt has no question of enough words."""
+    """Returns the pattern of a question's last words; None if the prompt has no question of enough
+    words.
+    """
     asked = re.findall(r"[^.?!\n]+\?", question)
     spelled = re.findall(r"\w+", asked[-1]) if asked else []
     if len(spelled) <= SHORTEST_ECHO:

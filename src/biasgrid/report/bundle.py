@@ -1,7 +1,9 @@
-"""The page's JavaScript modules and style sheet as one script and one style: a page that is a file cannot import.
+"""The page's JavaScript modules and style sheet as one script and one style: a page that is a file
+cannot import.
 
-The digest of the report's code counts the files in `assets/` because `report.page` imports this module by its package,
-and the views of families because it is given their packages (see `biasgrid.jobs.code_digest`).
+The digest of the report's code counts the files in `assets/` because `report.page` imports this
+module by its package, and the views of families because it is given their packages (see
+`biasgrid.jobs.code_digest`).
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ ASSETS = Path(__file__).parent / "assets"
 ENTRY_SCRIPT = "app"
 """The module that starts the page, after all others."""
 VIEW = "view.js"
-"""The script of a family, in its folder: it sets `views.FAMILY`, what draws the pages of its cells."""
+"""The script of a family, in its folder: it sets `views.FAMILY`, what draws the pages of its
+cells.
+"""
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:function|const) (\w+))", re.MULTILINE)
 RENAMED = re.compile(r"(\w+) as (\w+)")
 
 
 def page_script(families: Mapping[str, str]) -> str:
-    """Returns all modules as one script: each is a function that returns what it exports, in the order of imports.
+    """Returns all modules as one script: each is a function that returns what it exports, in the
+    order of imports.
 
     Args:
         families: the references of the families whose views the page has, by name.
@@ -72,7 +77,9 @@ def checked_view(file: Path, modules: Iterable[str]) -> str:
 
 
 def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
-    """Returns the modules in an order in which each comes after those that it imports; always the same order."""
+    """Returns the modules in an order in which each comes after those that it imports; always the
+    same order.
+    """
     sorter = TopologicalSorter(needed)
     sorter.prepare()
     order: list[str] = []
@@ -84,7 +91,9 @@ def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
 
 
 def module_name(path: str) -> str:
-    """Returns the name of what a module imports: of the page by `./dom`, of a family's view by `biasgrid/dom`."""
+    """Returns the name of what a module imports: of the page by `./dom`, of a family's view by
+    `biasgrid/dom`.
+    """
     return PurePosixPath(path).name
 
 
@@ -108,7 +117,9 @@ def page_style() -> str:
 
 
 def content_security_policy(script: str) -> str:
-    """Returns the content security policy of the page: it runs this script alone, and asks nobody for anything."""
+    """Returns the content security policy of the page: it runs this script alone, and asks nobody
+    for anything.
+    """
     return "; ".join(
         [
             "default-src 'none'",

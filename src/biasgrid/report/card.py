@@ -105,7 +105,8 @@ def card_of(
 def results(card: Card) -> Iterator[EvalResult]:
     """Yields the headlines that have a value, with intervals as arguments of their metrics.
 
-    Their `n` is that of the summary, how much was measured of a dataset, and not how many means a number averages.
+    Their `n` is that of the summary, how much was measured of a dataset, and not how many means a
+    number averages.
     """
     counts = line_counts(card.summary)
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):

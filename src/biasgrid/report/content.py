@@ -1,4 +1,6 @@
-"""The content of the report's tables: numbers picked from the tables of the run, alike for all families."""
+"""The content of the report's tables: numbers picked from the tables of the run, alike for all
+families.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,10 @@ class TablePart:
         dataset: the dataset's name.
         bias_type: what its groups have in common; None for the dataset as a whole.
         counts: how many subjects, attributes, ... there are, in words.
-        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
-            `clusters` (None where the uncertainty of its numbers is unknown) and `numbers`: of each column the row of
-            the summary with `written`, its number in words, or None.
+        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or
+            cases there are), `clusters` (None where the uncertainty of its numbers is unknown) and
+            `numbers`: of each column the row of the summary with `written`, its number in words, or
+            None.
     """
 
     dataset: str
@@ -92,7 +95,8 @@ def headlines(declared: MeasureDefinitions) -> list[Column]:
 
 
 def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Column]:
-    """Returns the columns of comparisons that are no headlines, but about the same scores and thresholds.
+    """Returns the columns of comparisons that are no headlines, but about the same scores and
+    thresholds.
 
     Args:
         declared: the measures of a dataset.
@@ -199,7 +203,9 @@ def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
 
 
 def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
-    """Returns the measures of all datasets by name, each once: those of a name differ in no more than their options."""
+    """Returns the measures of all datasets by name, each once: those of a name differ in no more
+    than their options.
+    """
     return {
         name: measure
         for measures in declared
@@ -220,8 +226,9 @@ def dataset_section(
         facts: which numbers the answer probability bounds.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `relative`, from `GridFacts.relative_sentences`,
-        `few_clusters`, from `fewest_template_clusters`, and `flags`, from `flags_with_remedies`.
+        `headlines`, `further` and `checks` (tables of measures), `relative`, from
+        `GridFacts.relative_sentences`, `few_clusters`, from `fewest_template_clusters`, and
+        `flags`, from `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
@@ -237,7 +244,9 @@ def dataset_section(
 
 
 def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
-    """Returns the fewest clusters of any cell whose numbers have intervals, None where there are enough."""
+    """Returns the fewest clusters of any cell whose numbers have intervals, None where there are
+    enough.
+    """
     fewest = min(summary.filter(pl.col("clusters") > 0)["clusters"], default=FEW_TEMPLATE_CLUSTERS)
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
@@ -252,7 +261,9 @@ def checks(declared: MeasureDefinitions) -> list[Column]:
 
 
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
-    """Returns the flags that speak against the cells of a dataset: rows of `flag_rows` with `remedy`, what to do."""
+    """Returns the flags that speak against the cells of a dataset: rows of `flag_rows` with
+    `remedy`, what to do.
+    """
     limits = {
         name: measure.limit for name, measure in declared.items() if measure.limit is not None
     }
@@ -276,8 +287,8 @@ def recovery_rows(
         strengths: the trained models of each dataset.
 
     Returns:
-        A row per dataset, model and measure, of names and of groups, with `strength`, `title` (of the measure) and what
-        `recovery` returns.
+        A row per dataset, model and measure, of names and of groups, with `strength`, `title` (of
+        the measure) and what `recovery` returns.
     """
     pairs = measured_and_synthetic(measures, synthetic, strengths)
     rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()

@@ -1,4 +1,6 @@
-"""Findings: the verdicts of a model's cells in sentences, each of which puts a row of a table into words."""
+"""Findings: the verdicts of a model's cells in sentences, each of which puts a row of a table into
+words.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,9 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
 
 
 def largest_text(row: VerdictRow, facts: GridFacts) -> str:
-    """Returns the largest significant number of a cell in words, with how far it is from its fair value at least."""
+    """Returns the largest significant number of a cell in words, with how far it is from its fair
+    value at least.
+    """
     _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
     apart = f" from {fair:g}" if fair else ""
     bound = f" (at least {format_number(row['bound'])}{apart})" if row["bound"] else ""

@@ -1,4 +1,6 @@
-"""The first screen of the page as finished facts: its question and result, an example, boxes, and a row per cell."""
+"""The first screen of the page as finished facts: its question and result, an example, boxes, and a
+row per cell.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class Largest(NamedTuple):
         what: the attribute, which may be hidden, or the other group.
         is_hidden: whether the attribute may be hidden.
         value: its number.
-        bound: how large it is at least, all tests of its kind at once; None where that is not known.
+        bound: how large it is at least, all tests of its kind at once; None where that is not
+            known.
         address: the parts of the address of its sentences.
     """
 
@@ -64,7 +67,8 @@ class FindingRow(NamedTuple):
         test: its p and over how many tests it goes, in words; empty where it could not be measured.
         largest: its largest significant number, None where bias was not found.
         more: what would have been found, or why it could not be measured and what to do.
-        answers_differ: how groups differ in what was not answered, with its p; empty where they do not.
+        answers_differ: how groups differ in what was not answered, with its p; empty where they do
+            not.
         control: what its controls show.
         warnings: what speaks against its numbers.
     """
@@ -121,7 +125,9 @@ class Screen:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the first table has the whole width: for its many columns, or as nothing is beside it."""
+        """Whether the first table has the whole width: for its many columns, or as nothing is
+        beside it.
+        """
         return bool(self.tables) and (
             len(self.tables[0].columns) > WIDE_COLUMNS or (len(self.tables) > 1 and not self.narrow)
         )
@@ -181,7 +187,8 @@ def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
 def tiles_of(
     table: OverviewTable, model: str, dataset: str, run: ReportRun, tables: ReportTables
 ) -> list[dict[str, Any]]:
-    """Returns what is said at the head of a cell: its claims, their test, how much was asked, and what is evidence.
+    """Returns what is said at the head of a cell: its claims, their test, how much was asked, and
+    what is evidence.
 
     Returns:
         Tiles of `label`, `number`, `what` (the number is of), `said` and `is_evidence`.
@@ -220,7 +227,9 @@ def verdict_tile(row: VerdictRow, facts: GridFacts) -> dict[str, Any]:
 
 
 def test_text(row: VerdictRow) -> str:
-    """Returns the p of a verdict and over how many tests it goes; nothing where the cell could not be measured."""
+    """Returns the p of a verdict and over how many tests it goes; nothing where the cell could not
+    be measured.
+    """
     return (
         ""
         if row["p"] is None
@@ -229,7 +238,9 @@ def test_text(row: VerdictRow) -> str:
 
 
 def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame) -> dict[str, Any]:
-    """Returns the tile of how much of a dataset was asked, and how probable what was asked for is."""
+    """Returns the tile of how much of a dataset was asked, and how probable what was asked for
+    is.
+    """
     coverage = run.facts.cells.get(f"{dataset}/{model}", {}).get(COVERAGE, {})
     rows, whole = coverage.get(ROWS, (0, 0))
     parts = [
@@ -330,7 +341,9 @@ def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> Finding
 
 
 def more_of(row: VerdictRow, facts: GridFacts) -> str:
-    """Returns what would have been found in a cell, or why it could not be measured and what to do."""
+    """Returns what would have been found in a cell, or why it could not be measured and what to
+    do.
+    """
     if row["verdict"] == NOT_MEASURED:
         parts = [row["reason"], *filter(None, [row["remedy"]])]
     else:

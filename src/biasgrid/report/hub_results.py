@@ -1,4 +1,6 @@
-"""Numbers for a benchmark's leaderboard on the hub: entries of `.eval_results/*.yaml` in a model's repository."""
+"""Numbers for a benchmark's leaderboard on the hub: entries of `.eval_results/*.yaml` in a model's
+repository.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,11 @@ class Benchmark(NamedTuple):
 def hub_files(
     benchmarks: Sequence[Benchmark], rows: pl.DataFrame, manifest: Mapping[str, Any], level: float
 ) -> dict[str, str]:
-    """Returns the files of `.eval_results/` by their names: the numbers of a model on benchmarks of the hub.
+    """Returns the files of `.eval_results/` by their names: the numbers of a model on benchmarks of
+    the hub.
 
-    Only who knows the hub can say which of its datasets a config's is, and whether it is a registered benchmark.
+    Only who knows the hub can say which of its datasets a config's is, and whether it is a
+    registered benchmark.
 
     Args:
         benchmarks: what datasets are on the hub.

@@ -9,7 +9,9 @@ from typing import Any
 from biasgrid.base.names import visible_text
 
 MARKDOWN_SYMBOLS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
-"""What has a meaning anywhere in Markdown; `_` only where a letter or digit is not on both sides."""
+"""What has a meaning anywhere in Markdown; `_` only where a letter or digit is not on both
+sides.
+"""
 BLOCK_MARKERS = re.compile(r"^(?:[#>+=-]|\d+(?=[.)](?:\s|$)))")
 """What has a meaning at the start of a line."""
 ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -33,7 +35,9 @@ def escape_markdown(value: Any) -> Any:
 
 
 def escape_block_marker(found: re.Match[str]) -> str:
-    """Returns the beginning of a line without its meaning: of a number, its full stop is what has one."""
+    """Returns the beginning of a line without its meaning: of a number, its full stop is what has
+    one.
+    """
     return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
 
 

@@ -1,4 +1,6 @@
-"""The boxes of the page's first screen: one for each cell and what is claimed of it, a table per kind of question."""
+"""The boxes of the page's first screen: one for each cell and what is claimed of it, a table per
+kind of question.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,10 @@ class Column(NamedTuple):
         title: its title.
         about: what its numbers are about, in a few words.
         asked: how little of the dataset was asked; empty where all was.
-        bias_type: the bias type whose largest difference it shows, None where it shows a measure of the whole cell.
-        measures: the measures that it shows, with the unit of those that are not in that of the first.
+        bias_type: the bias type whose largest difference it shows, None where it shows a measure of
+            the whole cell.
+        measures: the measures that it shows, with the unit of those that are not in that of the
+            first.
         is_claim: whether it is what is claimed; else it is evidence, which has no colour.
         is_control: whether the dataset is a control.
     """
@@ -76,7 +80,8 @@ class Box:
         state: how it is drawn.
         value: its number, None where it is withheld.
         fair: the number of equal treatment.
-        low: the lower end of its interval within the range of its measure, None where there is none.
+        low: the lower end of its interval within the range of its measure, None where there is
+            none.
         high: the upper end.
         noise: what noise alone gives, None where that is not known or 0.
         unit: its unit, where that is not the column's.
@@ -151,7 +156,8 @@ class OverviewTable(NamedTuple):
         models: the names of its models.
         boxes: of each model its boxes, None where nothing was asked.
         axes: the ends of the axis of each column.
-        legend: what the numbers are, and which of them is equal treatment, a sentence for each measure.
+        legend: what the numbers are, and which of them is equal treatment, a sentence for each
+            measure.
     """
 
     title: str
@@ -202,7 +208,8 @@ class OverviewTable(NamedTuple):
 def overview_tables(
     run: ReportRun, tables: ReportTables, screens: Mapping[str, FirstScreen]
 ) -> list[OverviewTable]:
-    """Returns the tables of the first screen: datasets that ask the same kind of question, of the models that they ask.
+    """Returns the tables of the first screen: datasets that ask the same kind of question, of the
+    models that they ask.
 
     Args:
         run: what was run.
@@ -241,7 +248,9 @@ def overview_tables(
 
 
 def add_to_group(groups: list[list[str]], dataset: str, cells: Mapping[str, DatasetCells]) -> None:
-    """Adds a dataset to the first group of datasets that asks mostly the same models, or to a new one."""
+    """Adds a dataset to the first group of datasets that asks mostly the same models, or to a new
+    one.
+    """
     for names in groups:
         asked = [cells[name].models for name in (*names, dataset)]
         if sum(map(len, asked)) >= MOSTLY * len(set().union(*asked)) * len(asked):
@@ -251,7 +260,9 @@ def add_to_group(groups: list[list[str]], dataset: str, cells: Mapping[str, Data
 
 
 def with_axes(table: OverviewTable) -> OverviewTable:
-    """Gives the boxes of each column their axis: columns that show the same measures have the same one."""
+    """Gives the boxes of each column their axis: columns that show the same measures have the same
+    one.
+    """
     ends: dict[tuple[str, ...], list[float]] = {}
     names = [(str(column.bias_type is not None), *column.measures) for column in table.columns]
     for boxes in table.boxes.values():
@@ -367,7 +378,9 @@ class DatasetCells:
         return "; ".join(dict.fromkeys(filter(None, texts)))
 
     def first_headline(self, known: Collection[str]) -> str:
-        """Returns the first headline that has a value of equal treatment; without one the first of all."""
+        """Returns the first headline that has a value of equal treatment; without one the first of
+        all.
+        """
         names = [
             name
             for name, each in self.dataset.measures.items()
@@ -377,7 +390,9 @@ class DatasetCells:
         return (fair or names or [""])[0]
 
     def about(self, measures: Mapping[str, str], place: int) -> str:
-        """Returns what the numbers of a column are about: words of its measure, groups, or single subjects."""
+        """Returns what the numbers of a column are about: words of its measure, groups, or single
+        subjects.
+        """
         first = next(iter(measures))
         if place:
             return f"these {self.subjects} names only"
@@ -422,7 +437,9 @@ class DatasetCells:
         return self.measures.filter(*keys, *others, model=model)["reason"].drop_nulls().to_list()
 
     def name_of(self, row: Mapping[str, Any]) -> str:
-        """Returns what a number is, and of the largest of several differences which groups differ in what."""
+        """Returns what a number is, and of the largest of several differences which groups differ
+        in what.
+        """
         title = self.dataset.measures[row["measure"]].title
         if row["measure"] != LARGEST_GAP:
             return title
@@ -438,7 +455,9 @@ class DatasetCells:
     def first_row(
         self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame
     ) -> dict[str, Any] | None:
-        """Returns the row of the first measure of a column that has a value, and that no flag silences."""
+        """Returns the row of the first measure of a column that has a value, and that no flag
+        silences.
+        """
         silenced = self.run.facts.silenced.get(self.dataset.name, {})
         fired = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
         silent = {measure for flag in fired for measure in silenced.get(flag, ())}

@@ -1,4 +1,6 @@
-"""Builds the report: one HTML file in which every number leads to its sentences, and which needs no other file."""
+"""Builds the report: one HTML file in which every number leads to its sentences, and which needs no
+other file.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +50,9 @@ def build_report(
         figures: the saved figures, in the order of the report.
 
     Returns:
-        By its file name the page `INDEX`, which refers to nothing outside of itself; where its numbers alone are
-        larger than `run.megabytes`, a page of the cells of each dataset beside it, to which it leads. They name no
-        date, so that the same run gives the same pages.
+        By its file name the page `INDEX`, which refers to nothing outside of itself; where its
+        numbers alone are larger than `run.megabytes`, a page of the cells of each dataset beside
+        it, to which it leads. They name no date, so that the same run gives the same pages.
     """
     template = environment(autoescape=True).get_template("page.html")
     screen = first_screen(run, tables)
@@ -180,5 +182,7 @@ def parts_with(text: str, *words: str) -> list[str]:
 
 
 def number_format(value: float | None) -> str:
-    """Writes a number with three significant digits and a real minus sign, a dash where there is none."""
+    """Writes a number with three significant digits and a real minus sign, a dash where there is
+    none.
+    """
     return "\N{EN DASH}" if value is None else with_minus(format_number(value))

@@ -20,7 +20,9 @@ from biasgrid.tables.claims.numbers import measure_range, shown_range
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
 
 MOST_KEYED = 2000
-"""So many numbers that are about parts of a cell are carried where its family has no view of its own."""
+"""So many numbers that are about parts of a cell are carried where its family has no view of its
+own.
+"""
 PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
 COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
 RANKED_COLUMNS = (
@@ -36,13 +38,17 @@ RANKED_COLUMNS = (
 )
 COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
 EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
-"""So many examples of a cell are gathered at once; what so many of each cell take tells about how many will fit."""
+"""So many examples of a cell are gathered at once; what so many of each cell take tells about how
+many will fit.
+"""
 TAG = len('<script type="application/gzip" id=""></script>\n')
 """So many bytes are around a block and its id."""
 
 
 class ExampleTexts:
-    """The examples of a cell as JSON, each of which is made when it is first needed: most do not fit on the page."""
+    """The examples of a cell as JSON, each of which is made when it is first needed: most do not
+    fit on the page.
+    """
 
     def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
         self.count = len(examples)
@@ -185,7 +191,9 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
 
 
 def asked_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns each cell with why its headlines are withheld, if they are, and whether all of them are."""
+    """Returns each cell with why its headlines are withheld, if they are, and whether all of them
+    are.
+    """
     cells = summary.filter("headline").group_by("model", "dataset", maintain_order=True)
     flag, is_withheld = pl.col("flag").drop_nulls().first(), pl.col("value").is_null().all()
     return cells.agg(flag=flag, is_withheld=is_withheld).to_dicts()
@@ -226,10 +234,11 @@ def dataset_block(
 def cell_block(
     cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
-    """Returns what the page of a cell shows: its rows of the summary, and its parts from its family.
+    """Returns what the page of a cell shows: its rows of the summary, and its parts from its
+    family.
 
-    Of a family without such parts they are tables of groups; where there are no groups, or no family is known, the
-    numbers of all parts.
+    Of a family without such parts they are tables of groups; where there are no groups, or no
+    family is known, the numbers of all parts.
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     own = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}

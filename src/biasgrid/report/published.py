@@ -32,7 +32,8 @@ PUBLISHED_SCHEMA = pl.Schema(
 
 
 def read_published(*paths: str | Path) -> pl.DataFrame:
-    """Reads published figures of whole cells and of subjects, but for those of bias types and of options.
+    """Reads published figures of whole cells and of subjects, but for those of bias types and of
+    options.
 
     Args:
         paths: JSON files, as `Stored` has them.
@@ -57,7 +58,8 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
 
 
 def with_our_names(published: pl.DataFrame, models: Iterable[ReportModel]) -> pl.DataFrame:
-    """Gives published figures kind and label of our models of the same checkpoints; others keep what they are called.
+    """Gives published figures kind and label of our models of the same checkpoints; others keep
+    what they are called.
 
     Args:
         published: schema `PUBLISHED_SCHEMA`.
@@ -76,15 +78,18 @@ def with_our_names(published: pl.DataFrame, models: Iterable[ReportModel]) -> pl
 
 
 def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
-    """Puts our measures and marks beside published ones, for the cells whose dataset, kind and label are the same.
+    """Puts our measures and marks beside published ones, for the cells whose dataset, kind and
+    label are the same.
 
     Args:
         summary: schema `SUMMARY`.
-        published: schema `PUBLISHED_SCHEMA`; what `published_rows` shows, and numbers of single subjects, are left out.
+        published: schema `PUBLISHED_SCHEMA`; what `published_rows` shows, and numbers of single
+            subjects, are left out.
 
     Returns:
-        A row per cell and measure, in the order of the summary: `model`, `dataset`, `kind`, `label`, `measure`,
-        `value`, `mark`, `best_mark`, `published_value` and `published_mark` (null where not published).
+        A row per cell and measure, in the order of the summary: `model`, `dataset`, `kind`,
+        `label`, `measure`, `value`, `mark`, `best_mark`, `published_value` and `published_mark`
+        (null where not published).
     """
     of_cells = published.filter(pl.col("subject").is_null(), ~pl.col("measure").is_in(OF_UNQOVER))
     theirs = of_cells.select(
@@ -101,7 +106,8 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
 def published_rows(
     summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame
 ) -> list[dict[str, Any]]:
-    """Puts our figures beside published ones, for the cells whose dataset, kind and label are the same.
+    """Puts our figures beside published ones, for the cells whose dataset, kind and label are the
+    same.
 
     Args:
         summary: schema `SUMMARY`.
@@ -109,9 +115,9 @@ def published_rows(
         published: schema `PUBLISHED_SCHEMA`.
 
     Returns:
-        A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,
-        `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
-        that both have; null for fewer than three).
+        A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`,
+        `published_mu`, `eta`, `published_eta` (null where not published), `gamma_correlation` (of
+        gamma(subject) over the `subjects` that both have; null for fewer than three).
     """
     ours = values_by_cell(summary, ["model", *PUBLISHED_KEYS], "")
     theirs = values_by_cell(
@@ -122,7 +128,9 @@ def published_rows(
 
 
 def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataFrame:
-    """Returns the keys of cells and their values of mu and eta, in columns of their names with a prefix."""
+    """Returns the keys of cells and their values of mu and eta, in columns of their names with a
+    prefix.
+    """
     return (
         rows.filter(pl.col("measure").is_in(COMPARED_MEASURES))
         .group_by(keys, maintain_order=True)

@@ -28,7 +28,8 @@ class ReportModel:
         kind: what sort of model it is.
         label: its name in plots.
         task: its Hugging Face task.
-        source: where its weights are from (repository, folder, or what it was trained on), or its dumps.
+        source: where its weights are from (repository, folder, or what it was trained on), or its
+            dumps.
         revision: the revision of the repository or the digest of the weights or dumps.
     """
 
@@ -52,7 +53,8 @@ class ReportDataset:
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
-        answered: of generative models, the counts of their answers from `tables.summary.answer_counts`.
+        answered: of generative models, the counts of their answers from
+            `tables.summary.answer_counts`.
         family: the name of its family, whose view the page has.
         reference: the reference of its family, whose module `payload` makes what the view shows.
         sensitive: whether its texts are hidden until asked for.
@@ -246,7 +248,9 @@ def gather_dataset(
     imported: Iterable[Path],
     measures: Iterable[Path],
 ) -> ReportDataset:
-    """Gathers the facts of a dataset: its instances are counted, and subjects that variants dropped are named."""
+    """Gathers the facts of a dataset: its instances are counted, and subjects that variants dropped
+    are named.
+    """
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
     answers = {
@@ -269,7 +273,9 @@ def gather_dataset(
 
 
 def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Names source and revision of a model: those of its checkpoint or, without a record, of its dumps."""
+    """Names source and revision of a model: those of its checkpoint or, without a record, of its
+    dumps.
+    """
     if record is not None:
         return {"source": source(record), "revision": revision(record)}
     names = [
@@ -281,7 +287,9 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
 
 
 def source(record: Mapping[str, Any]) -> str:
-    """Names where a checkpoint is from, or the server that answers; else the keys of the config that name it."""
+    """Names where a checkpoint is from, or the server that answers; else the keys of the config
+    that name it.
+    """
     keys = record.get("keys", {})
     for server in keys.values():
         if isinstance(server, dict) and "url" in server:
@@ -300,7 +308,9 @@ def revision(record: Mapping[str, Any]) -> str:
 
 
 def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:
-    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their references there."""
+    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their
+    references there.
+    """
     return [
         ReportFigure(name, folder.name, folder / f"{name}.svg", load(reference).CAPTION)
         for folder, references in figures.items()

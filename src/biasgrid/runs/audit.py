@@ -1,4 +1,6 @@
-"""Are the files of a run what they were when it ended: compared with the digests in its manifest; and did it fail."""
+"""Are the files of a run what they were when it ended: compared with the digests in its manifest;
+and did it fail.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
 NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
-"""What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the run went."""
+"""What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the
+run went.
+"""
 RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
@@ -37,7 +41,8 @@ class Store(NamedTuple):
     Attributes:
         dataset, model: the cell.
         held: how many answers there are.
-        used: how many of them the predictions come from; the others are of other questions, or asked otherwise.
+        used: how many of them the predictions come from; the others are of other questions, or
+            asked otherwise.
         tokens_in: how many tokens all of them have read.
         tokens_out: how many they have written.
     """
@@ -55,7 +60,8 @@ class Audit(NamedTuple):
 
     Attributes:
         files: how many files were compared.
-        findings: those that are not as they were, or should have been made anew, damaged ones first.
+        findings: those that are not as they were, or should have been made anew, damaged ones
+            first.
         failures: why the last run failed, empty where it did not.
         command: what makes damaged, missing and unmade files.
         stores: the answers of servers, which are paid for once.
@@ -69,7 +75,8 @@ class Audit(NamedTuple):
 
 
 def digests_of_results(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
-    """Returns the SHA-256 of the files in a folder of results, by their paths there; of logs and the like none.
+    """Returns the SHA-256 of the files in a folder of results, by their paths there; of logs and
+    the like none.
 
     Args:
         results: the folder.
@@ -79,7 +86,8 @@ def digests_of_results(results: Path, made: Collection[str] | None = None) -> di
 
 
 def audit_results(results: Path) -> Audit:
-    """Compares a folder of results with its manifest, or where there is none but that of a failed run with that.
+    """Compares a folder of results with its manifest, or where there is none but that of a failed
+    run with that.
 
     Raises:
         UserError: there is no manifest, or none that can be read.
@@ -129,7 +137,8 @@ def command(
     """Returns the command that makes files.
 
     Args:
-        config: the config's files as a manifest names them; settings given beside them are the reader's to add.
+        config: the config's files as a manifest names them; settings given beside them are the
+            reader's to add.
         empty: outputs to remove before, because a run refuses them.
         targets: what to make; of none all.
         forced: outputs to make again, whatever Snakemake thinks of them.
@@ -146,7 +155,8 @@ def command(
 
 
 def refuse_empty(layout: Layout) -> None:
-    """Refuses results in which a file is empty, as a disk leaves it that was full or lost power: no output is.
+    """Refuses results in which a file is empty, as a disk leaves it that was full or lost power: no
+    output is.
 
     Raises:
         UserError: naming each such file, and what to remove.

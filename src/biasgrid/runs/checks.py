@@ -1,4 +1,6 @@
-"""What is checked before a run: files that its jobs read, words that models do not know, and the folder of results."""
+"""What is checked before a run: files that its jobs read, words that models do not know, and the
+folder of results.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,13 @@ InputReader = tuple[Path, Callable[[], Any]]
 INSTANCES_CHECKED = 256
 WORDS_LISTED = 5
 SPACED_WORDS = re.compile(r"[A-Za-z\u00c0-\u052f\u05d0-\u05ea\u0620-\u06ff]{2,}")
-"""Words of two letters or more in scripts that put spaces between words: Latin, Greek, Cyrillic, Hebrew, Arabic."""
+"""Words of two letters or more in scripts that put spaces between words: Latin, Greek, Cyrillic,
+Hebrew, Arabic.
+"""
 SPLIT_TOKENS = 3
-"""So many tokens of the median word are reported: in the language of a tokenizer, most words are one or two."""
+"""So many tokens of the median word are reported: in the language of a tokenizer, most words are
+one or two.
+"""
 CONFIGS_NOTE = ".made_with.json"
 """In a folder of results the list of the config files that it is made with."""
 
@@ -44,7 +50,8 @@ def check_inputs(config: Config) -> list[str]:
     """Refuses dumps and training data of selected models that their jobs would refuse.
 
     Returns:
-        Those that were not read: files that are larger than `LARGEST_INPUT`. What is downloaded is not there yet.
+        Those that were not read: files that are larger than `LARGEST_INPUT`. What is downloaded is
+        not there yet.
 
     Raises:
         InputError: with the faults of each file.
@@ -78,7 +85,9 @@ def dumps_of(config: Config) -> Iterator[InputReader]:
 
 
 def training_data(config: Config) -> Iterator[InputReader]:
-    """Yields the questions that selected models are trained on; of other data the tokenizer decides what is right."""
+    """Yields the questions that selected models are trained on; of other data the tokenizer decides
+    what is right.
+    """
     for model in config.run.models:
         section = config.models[model]
         if (
@@ -90,7 +99,8 @@ def training_data(config: Config) -> Iterator[InputReader]:
 
 
 def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], Lists]) -> None:
-    """Refuses variants of masked models that would ask nothing, as too few subjects are one token of their tokenizer.
+    """Refuses variants of masked models that would ask nothing, as too few subjects are one token
+    of their tokenizer.
 
     Args:
         config: the config.
@@ -125,7 +135,9 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
 def sampled_texts(
     config: Config, lists: Mapping[tuple[str, str], Lists]
 ) -> Iterator[tuple[str, str, Tokenizer, list[str]]]:
-    """Yields for each cell whose tokenizer is at hand model, dataset, tokenizer and some of its texts."""
+    """Yields for each cell whose tokenizer is at hand model, dataset, tokenizer and some of its
+    texts.
+    """
     layout = Layout(config)
     folders = {
         name: checkpoint_folder(layout.record("models", name), config.models[name].folder)
@@ -164,7 +176,8 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
 
 
 def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
-    """Yields a line for each cell some of whose texts hold words that the model's tokenizer does not know, or splits.
+    """Yields a line for each cell some of whose texts hold words that the model's tokenizer does
+    not know, or splits.
 
     Args:
         config: the config.
@@ -192,7 +205,9 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
 
 
 def token_counts(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:
-    """Returns into how many tokens each word of some texts is split; behind a space, as many tokenizers ask for it."""
+    """Returns into how many tokens each word of some texts is split; behind a space, as many
+    tokenizers ask for it.
+    """
     words = {word for text in texts for word in SPACED_WORDS.findall(text)}
     return {word: len(backend.encode(f" {word}", add_special_tokens=False).ids) for word in words}
 
@@ -231,10 +246,11 @@ def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iter
 
 
 def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
-    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
+    """Notes in a folder of results the config files that it is made with, and refuses to go on
+    there with others.
 
-    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
-    moved together with its results.
+    They are known by their places as seen from the folder: an edited config is the same one, and so
+    is one that was moved together with its results.
 
     Args:
         results: the folder.

@@ -1,4 +1,6 @@
-"""How many rows tables have and will have, without reading or making them: exact or estimated numbers."""
+"""How many rows tables have and will have, without reading or making them: exact or estimated
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,17 @@ class Estimate:
 
     Attributes:
         value: the number, None where it is unknown.
-        exact: False for an estimate; where something can only be less, such as texts that may turn out to be the same,
-            the estimate is the largest it can be.
+        exact: False for an estimate; where something can only be less, such as texts that may turn
+            out to be the same, the estimate is the largest it can be.
     """
 
     value: float | None
     exact: bool = True
 
     def times(self, factor: float | None, exact: bool = True) -> Estimate:
-        """Multiplies with another number, which may be an estimate; unknown where one of the two is."""
+        """Multiplies with another number, which may be an estimate; unknown where one of the two
+        is.
+        """
         product = None if self.value is None or factor is None else self.value * factor
         return Estimate(product, self.exact and exact)
 
@@ -57,7 +61,8 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
 def json_data(value: Any) -> Any:
     """Turns dataclasses into what JSON can hold.
 
-    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, `exact`, `about` or null where it is unknown.
+    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, `exact`, `about` or null
+    where it is unknown.
     """
     if isinstance(value, list):
         return [json_data(part) for part in value]
@@ -136,8 +141,9 @@ def count_instances(
 ) -> dict[tuple[str, str], tuple[PlannedInstances, Estimate]]:
     """Counts the instances of datasets' variants from their word lists.
 
-    Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand, or if the
-    instances table was made from these word lists; else it is estimated as that of all subjects.
+    Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at
+    hand, or if the instances table was made from these word lists; else it is estimated as that of
+    all subjects.
 
     Args:
         layout: where files lie.
@@ -170,7 +176,9 @@ def count_instances(
 def instances_to_ask(
     family: str, lists: Lists, token_counts: TokenCounts | None
 ) -> PlannedInstances:
-    """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
+    """Returns the instances that lists make: from their family's own count or, without one, by
+    expanding them.
+    """
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "planned_instances"):
         import polars as pl
@@ -181,7 +189,9 @@ def instances_to_ask(
 
 
 def token_counter(layout: Layout, name: str) -> TokenCounts | None:
-    """Returns what counts the tokens of words, None where the tokenizer's tokenizer.json is not at hand."""
+    """Returns what counts the tokens of words, None where the tokenizer's tokenizer.json is not at
+    hand.
+    """
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_backend(folder / "tokenizer.json") if folder else None
@@ -195,7 +205,8 @@ def token_counter(layout: Layout, name: str) -> TokenCounts | None:
 
 
 def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
-    """Returns where a checkpoint is on this machine: from its record, or the folder that the config names.
+    """Returns where a checkpoint is on this machine: from its record, or the folder that the config
+    names.
 
     Returns:
         The folder, None where the checkpoint has not been fetched or made, or is gone.

@@ -1,4 +1,6 @@
-"""Finds all prompts and responses behind one number of a finished run, and computes the number from them again."""
+"""Finds all prompts and responses behind one number of a finished run, and computes the number from
+them again.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,10 @@ def explain_number(
         results: the folder of results.
         model: a model of the run.
         dataset: a dataset of the run.
-        about: what names the number: `subject` and `attribute`, `bias_type` and `group`, or `measure`, by the dataset's
-            family; and `other`, the group or subject that it is compared with, which names numbers of pairs of groups
-            and narrows what is shown of others.
+        about: what names the number: `subject` and `attribute`, `bias_type` and `group`, or
+            `measure`, by the dataset's family; and `other`, the group or subject that it is
+            compared with, which names numbers of pairs of groups and narrows what is shown of
+            others.
 
     Raises:
         InputError: a name is unknown, or one is missing.
@@ -156,7 +159,9 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns the names of a pair of groups in the order in which the table has the pair, if in any."""
+    """Returns the names of a pair of groups in the order in which the table has the pair, if in
+    any.
+    """
     if not {"group", "other"} <= about.keys():
         return about
     swapped = {**about, "group": about["other"], "other": about["group"]}

@@ -32,7 +32,9 @@ class Failure:
 
 
 def failure_of(rule: str, log: Path) -> Failure | None:
-    """Returns the failure in a log, None where there is none: every run of a job begins its log anew."""
+    """Returns the failure in a log, None where there is none: every run of a job begins its log
+    anew.
+    """
     error = last_error(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else None
     return None if error is None else Failure(rule, str(log), error)
 
@@ -40,8 +42,8 @@ def failure_of(rule: str, log: Path) -> Failure | None:
 def last_error(log: str) -> str | None:
     """Returns in one line the error that a log's job failed with, None where it did not.
 
-    A user's error is its message or, if that is a heading, the first line under it; any other error is the last line
-    of its traceback.
+    A user's error is its message or, if that is a heading, the first line under it; any other error
+    is the last line of its traceback.
     """
     errors = list(LAST_WORDS.finditer(log))
     if not errors:
@@ -53,7 +55,9 @@ def last_error(log: str) -> str | None:
 
 
 def other_failures(layout: Layout) -> Iterator[Failure]:
-    """Yields the failures of rules that ask no model, but not of models and datasets that are not selected."""
+    """Yields the failures of rules that ask no model, but not of models and datasets that are not
+    selected.
+    """
     config = layout.config
     expanded = {name for cell in config.needed_variants for name in cell}
     names = {

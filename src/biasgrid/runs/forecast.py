@@ -1,4 +1,6 @@
-"""How wide intervals will be by how much of a grid is asked: from the noise of finished cells, or of an assumed one."""
+"""How wide intervals will be by how much of a grid is asked: from the noise of finished cells, or
+of an assumed one.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x c
 
 SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 ASSUMED = 0.1
-"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
-0.2 and as much the cluster's as the subject's."""
+"""Standard deviation between clusters where no cell is finished: about that of a model whose
+strongest associations are 0.2 and as much the cluster's as the subject's.
+"""
 
 
 def noise_of_cell(
     layout: Layout, cell: CellPlan, headlines: Mapping[str, str]
 ) -> Iterator[tuple[NoiseEstimate, str]]:
-    """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
+    """Yields the noise of a finished cell, and the number whose noise it is; nothing for an
+    unfinished cell.
+    """
     paths = layout.measures(cell.dataset, cell.model), layout.design(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
         known = read_table(paths[0], MEASURES).drop_nulls(["se", "df"])
@@ -51,10 +56,11 @@ def noise_of_cell(
 
 
 def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
-    """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects within them.
+    """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects
+    within them.
 
-    A subject's comparison with one partner varies with half of the variance of subjects, which is all the partner's,
-    and with what is the pair's own.
+    A subject's comparison with one partner varies with half of the variance of subjects, which is
+    all the partner's, and with what is the pair's own.
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
     within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(
@@ -68,7 +74,9 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseE
 
 
 def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:
-    """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in full."""
+    """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in
+    full.
+    """
     return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
 
 
@@ -84,7 +92,8 @@ class ForecastShare:
     Attributes:
         share: which share of what the config asks.
         instances: how many instances a cell has.
-        width: from the lower to the upper end of an interval over templates; unknown where there is none.
+        width: from the lower to the upper end of an interval over templates; unknown where there is
+            none.
         minimal_effect: the size of a number that is found in 80 % of cells; unknown where none is.
         seconds: how long all cells take together at the given rate.
     """
@@ -106,8 +115,10 @@ class Forecast:
         clusters: how many clusters the variant has.
         cells: how many finished cells this is from; of none, from what is assumed.
         steps: the forecasts for shares of it.
-        wanted: the share that has intervals of the wanted width; None where none has, or no width is wanted.
-        clusters_wanted: how many clusters had such intervals, where no share has; None where a thousand had not.
+        wanted: the share that has intervals of the wanted width; None where none has, or no width
+            is wanted.
+        clusters_wanted: how many clusters had such intervals, where no share has; None where a
+            thousand had not.
     """
 
     dataset: str
@@ -151,7 +162,9 @@ def forecast_variant(
     cells: list[CellPlan],
     width: float | None,
 ) -> Forecast:
-    """Returns how certain the numbers of one variant will be; of several finished cells the noisiest counts."""
+    """Returns how certain the numbers of one variant will be; of several finished cells the
+    noisiest counts.
+    """
     layout, alpha = Layout(config), 1 - config.statistics.level
     headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]

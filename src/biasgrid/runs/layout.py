@@ -1,4 +1,6 @@
-"""Where the files of a config's results lie, for rules and for all that reads results; and which figures there are."""
+"""Where the files of a config's results lie, for rules and for all that reads results; and which
+figures there are.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ APPENDIX_FIGURES = (
     "controls",
     "intensity_eta",
 )
-"""What the appendix of a paper shows: few readers look at it, and each figure takes a second or more to draw."""
+"""What the appendix of a paper shows: few readers look at it, and each figure takes a second or
+more to draw.
+"""
 CONTROLS_FIGURE = "controls"
 """The figure of the tests of datasets beside those of their controls."""
 
@@ -53,7 +57,8 @@ class Shard:
 class Layout:
     """Where the files of a config are: no other place knows.
 
-    Where no names are given, functions return the patterns that rules name, such as `{dataset}/{model}.parquet`.
+    Where no names are given, functions return the patterns that rules name, such as
+    `{dataset}/{model}.parquet`.
     """
 
     def __init__(self, config: Config):
@@ -95,7 +100,9 @@ class Layout:
         return [shard.predictions for shard in self.shards(dataset, model)]
 
     def shards(self, dataset: str, model: str) -> list[Shard]:
-        """Returns the shards of a cell's inference, in the order of their instances; an imported cell has none."""
+        """Returns the shards of a cell's inference, in the order of their instances; an imported
+        cell has none.
+        """
         if self.config.models[model].source.brings_instances:
             return []
         count = self.config.datasets[dataset].shards
@@ -115,11 +122,15 @@ class Layout:
         )
 
     def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the folder of the answers that a model has given to a dataset's questions, in this run or earlier."""
+        """Returns the folder of the answers that a model has given to a dataset's questions, in
+        this run or earlier.
+        """
         return self.results.joinpath(".answers", dataset, model)
 
     def texts(self, dataset: str = "{dataset}", writer: str = "{writer}") -> Path:
-        """Returns the texts that a model has written in a cell, as instances for models that read them."""
+        """Returns the texts that a model has written in a cell, as instances for models that read
+        them.
+        """
         return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
     def scorer(
@@ -135,7 +146,9 @@ class Layout:
         )
 
     def scorers(self) -> list[tuple[str, str, str]]:
-        """Returns dataset, writer and reader of all texts of selected cells that a model reads, dataset by dataset."""
+        """Returns dataset, writer and reader of all texts of selected cells that a model reads,
+        dataset by dataset.
+        """
         cells = (
             (dataset, writer, self.config.question(writer, dataset))
             for writer, dataset in self.config.cells()
@@ -147,7 +160,9 @@ class Layout:
     def answers_of_scorer(
         self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
     ) -> Path:
-        """Returns the folder of a scorer's responses to the texts of a cell, in this run or earlier."""
+        """Returns the folder of a scorer's responses to the texts of a cell, in this run or
+        earlier.
+        """
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -167,7 +182,9 @@ class Layout:
         return self.results / "sums" / dataset / f"{model}.parquet"
 
     def intervals(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the intervals of a cell's measures over other factors than those of their claims."""
+        """Returns the intervals of a cell's measures over other factors than those of their
+        claims.
+        """
         return self.results / "intervals" / dataset / f"{model}.parquet"
 
     def design(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -201,7 +218,9 @@ class Layout:
         return self.results / "convergence.parquet"
 
     def synthetic(self, dataset: str = "{dataset}") -> Path:
-        """Returns the folder of the known effect in a dataset: its table, and a folder of corpora per strength."""
+        """Returns the folder of the known effect in a dataset: its table, and a folder of corpora
+        per strength.
+        """
         return self.results / "synthetic" / dataset
 
     def record(self, sort: str = "{sort}", name: str = "{name}") -> Path:
@@ -225,7 +244,9 @@ class Layout:
         return self.results / ".parts" / "trained" / f"{model}.lock"
 
     def kept_trained(self, model: str = "{model}") -> Path:
-        """Returns the folder in which models that were trained are kept, by what they were trained on."""
+        """Returns the folder in which models that were trained are kept, by what they were trained
+        on.
+        """
         return self.results / ".answers" / ".trained" / model
 
     def trained_model(self, model: str = "{model}") -> Path:
@@ -278,10 +299,11 @@ class Layout:
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
-    """Returns the figures of the grid and of each dataset that is measured: their references by name, in order.
+    """Returns the figures of the grid and of each dataset that is measured: their references by
+    name, in order.
 
-    There are none where `report: {figures: none}` says so. Those of an appendix are among them where
-    `report: {figures: all}` says so, or a dataset names them.
+    There are none where `report: {figures: none}` says so. Those of an appendix are among them
+    where `report: {figures: all}` says so, or a dataset names them.
     """
     if config.report.figures == "none":
         return {}
@@ -307,14 +329,18 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
 
 
 def datasets_of_figure(config: Config, figure: str) -> list[str]:
-    """Returns the datasets that a figure of the grid is about: all, unless it is one of some families alone."""
+    """Returns the datasets that a figure of the grid is about: all, unless it is one of some
+    families alone.
+    """
     families = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
     own = [dataset for dataset, figures in families.items() if figure in figures]
     return own or list(families)
 
 
 def group_numbers(config: Config) -> dict[str, str]:
-    """Returns of the measured datasets, but for controls, the measures that say how a model treats a group."""
+    """Returns of the measured datasets, but for controls, the measures that say how a model treats
+    a group.
+    """
     measured = dict.fromkeys(
         dataset for _, dataset in config.cells() if not config.datasets[dataset].control_of
     )

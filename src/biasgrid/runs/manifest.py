@@ -1,4 +1,6 @@
-"""What a run has made: gathers counts, times, precision and origin of every cell from the files of its results."""
+"""What a run has made: gathers counts, times, precision and origin of every cell from the files of
+its results.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +54,11 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         config_file: its name.
 
     Returns:
-        The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
-        `description_of_dataset`), `word_lists` (digests by dataset and variant), `models` (records by name),
-        `same_models` (which of them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and
-        `files` (SHA-256 of all outputs, by their paths below the folder of results).
+        The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets`
+        (see `description_of_dataset`), `word_lists` (digests by dataset and variant), `models`
+        (records by name), `same_models` (which of them are one, in words), `cells` (see
+        `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all outputs, by their
+        paths below the folder of results).
 
     Raises:
         UserError: a file is damaged or empty.
@@ -105,12 +108,13 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
     """Returns the facts in a cell's files.
 
     Returns:
-        `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were `instances_found`, made
-        by earlier runs; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb` and `gpu_peak_mb`, the
-        most of any shard, and `hosts`, all null, 0 or empty for cells that were imported; and of the predictions task,
-        scoring, precision, engine unless torch, devices, hardware, the audit (drift from float32), the dump, logs of
-        other harnesses, versions, and digests of code and config, as far as they have them; of servers, what was
-        `spent`.
+        `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were
+        `instances_found`, made by earlier runs; `seconds` of inference and `rows_per_second`, over
+        all shards, `peak_mb` and `gpu_peak_mb`, the most of any shard, and `hosts`, all null, 0 or
+        empty for cells that were imported; and of the predictions task, scoring, precision, engine
+        unless torch, devices, hardware, the audit (drift from float32), the dump, logs of other
+        harnesses, versions, and digests of code and config, as far as they have them; of servers,
+        what was `spent`.
     """
     timings = [
         read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)
@@ -139,7 +143,9 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
 def usage_of_cell(
     layout: Layout, dataset: str, model: str, predictions: Sequence[Path]
 ) -> dict[str, Any]:
-    """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no server was asked."""
+    """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no
+    server was asked.
+    """
     holdings = holdings_of(layout.answers(dataset, model), predictions)
     if holdings is None:
         return {}
@@ -172,7 +178,8 @@ class UnfinishedJob(NamedTuple):
 def write_failed_manifest(
     config: Config, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
 ) -> None:
-    """Writes the manifest of a failed run, and removes the manifest of an earlier one which that run has outdated.
+    """Writes the manifest of a failed run, and removes the manifest of an earlier one which that
+    run has outdated.
 
     Args:
         config: the config.
@@ -196,12 +203,14 @@ def make_failed_manifest(
     """Returns what a failed run leaves.
 
     Returns:
-        The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and `totals` as `biasgrid
-        status` has them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
-        anew, and `files`, the SHA-256 of those that are there, by their paths below the folder of results.
+        The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and
+        `totals` as `biasgrid status` has them; `failures` (see `Failure`); `missing`, the outputs
+        that the run has not made, or not made anew, and `files`, the SHA-256 of those that are
+        there, by their paths below the folder of results.
 
     Raises:
-        InputError: not all instances are expanded, and the word lists by which they are counted have faults.
+        InputError: not all instances are expanded, and the word lists by which they are counted
+            have faults.
     """
     status = read_status(layout.config)
     return table_provenance(

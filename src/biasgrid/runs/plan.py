@@ -1,4 +1,6 @@
-"""What a grid will cost, cell by cell, and what of it is done, without running or loading anything."""
+"""What a grid will cost, cell by cell, and what of it is done, without running or loading
+anything.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ TABLE_BYTES = 6000
 TEXT_BYTES = 100.0
 """About how many bytes a text takes in a table of instances, which is compressed."""
 INSTANCES_TOKENIZED = 128
-"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
+"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of
+all.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,18 @@ class Costs:
     """What is asked and what that costs, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; of a scorer at most those of the writer, as long as its texts are not
-            there.
-        tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs, and so do
-            the spellings of options that a server reads back); estimated from a sample, or without the model's
-            tokenizer from the words of the texts.
-        requests: requests to a server, where there is one; at most so many while it is not known how it
-            scores options.
+        instances: how many instances there are; of a scorer at most those of the writer, as long as
+            its texts are not there.
+        tokens: tokens of all inputs, special tokens included (words of several tokens need several
+            inputs, and so do the spellings of options that a server reads back); estimated from a
+            sample, or without the model's tokenizer from the words of the texts.
+        requests: requests to a server, where there is one; at most so many while it is not known
+            how it scores options.
         tokens_out: tokens that the server writes, at most.
         cost: what it charges for all instances, by the prices of the config.
         spent: what was spent on answers that are there, those included that are no longer used.
-        flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens (Kaplan et al. 2020,
-            Scaling Laws for Neural Language Models, section 2.1).
+        flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens
+            (Kaplan et al. 2020, Scaling Laws for Neural Language Models, section 2.1).
         instances_bytes: size of the instances tables.
         predictions_bytes: size of the predictions.
         seconds: how long all instances take at the given rate.
@@ -105,10 +109,11 @@ class CellPlan(Costs):
 
     Attributes:
         dataset, model, variant: the cell, and which variant of the dataset the model answers.
-        writer: of a scorer the model whose texts it reads, None of a cell; in place of questions it has the distinct
-            texts of the writer's cell, and its measures are those of that cell.
+        writer: of a scorer the model whose texts it reads, None of a cell; in place of questions it
+            has the distinct texts of the writer's cell, and its measures are those of that cell.
         instances_table: the instances table that it answers, which it may share with other cells.
-        parameters: parameters that every token passes through (see `biasgrid.inference.checkpoints.cost.parameters`).
+        parameters: parameters that every token passes through (see
+            `biasgrid.inference.checkpoints.cost.parameters`).
         shards: how many shards the cell has.
         shards_done: how many of them are predicted.
         measured: whether its measures are there.
@@ -162,7 +167,8 @@ class Plan:
         cells: its cells, dataset by dataset.
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: the sums of both.
-        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
+        faster: by model what `precision: auto` would do, where a job has found that it is at least
+            twice as fast.
     """
 
     cells: list[CellPlan]
@@ -172,7 +178,9 @@ class Plan:
 
 
 def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
-    """Returns the size of tables together: as they are if all are there, else estimated from their rows."""
+    """Returns the size of tables together: as they are if all are there, else estimated from their
+    rows.
+    """
     if all(table.exists() for table in tables):
         return Estimate(sum(table.stat().st_size for table in tables))
     if instances.value is None:
@@ -330,7 +338,9 @@ class Planner:
         )
 
     def texts_of_cell(self, dataset: str, writer: str) -> Estimate:
-        """Counts the distinct texts of a cell: before they are written, there are at most as many as instances."""
+        """Counts the distinct texts of a cell: before they are written, there are at most as many
+        as instances.
+        """
         facts = table_facts(self.layout.texts(dataset, writer))
         return (
             self.instances_of_cell(dataset, writer).times(1, exact=False)
@@ -339,7 +349,9 @@ class Planner:
         )
 
     def tokens_of_texts(self, dataset: str, writer: str, model: str) -> Estimate:
-        """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the longest ones."""
+        """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the
+        longest ones.
+        """
         instances, table = self.texts_of_cell(dataset, writer), self.layout.texts(dataset, writer)
         if table_facts(table) is None:
             generation = self.config.models[writer].source.deciding_keys().get("generation")
@@ -372,7 +384,9 @@ class Planner:
         return self.config.models[model].source.charge(question.answer, scored_by, options)
 
     def instances_of_cell(self, dataset: str, model: str) -> Estimate:
-        """Returns how many instances a model answers; those of predictions to be imported are not known before."""
+        """Returns how many instances a model answers; those of predictions to be imported are not
+        known before.
+        """
         if not self.config.models[model].source.brings_instances:
             return self.instances[dataset, self.config.question(model, dataset).variant]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
@@ -388,7 +402,8 @@ class Planner:
     def tokens_of(
         self, model: str, instances: Estimate, asked: tuple[str, str], scoring: str = ""
     ) -> Estimate:
-        """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand.
+        """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is
+        not at hand.
 
         Args:
             model: the model.
@@ -408,7 +423,9 @@ class Planner:
     def mean_tokens(
         self, file: Path, asked: tuple[str, str], method: ReadingMethod
     ) -> float | None:
-        """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
+        """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None
+        without one.
+        """
         if not file.exists():
             return None
         # Models share tokenizers, whose files lie in a folder per model.
@@ -437,7 +454,9 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Mach
 
 
 def faster_models(config: Config) -> dict[str, str]:
-    """Returns what `precision: auto` would do of the models that are at least twice as fast with it."""
+    """Returns what `precision: auto` would do of the models that are at least twice as fast with
+    it.
+    """
     if config.inference.precision != "float32":
         return {}
     layout = Layout(config)

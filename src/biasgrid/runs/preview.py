@@ -1,4 +1,6 @@
-"""Instances of datasets as models get them: the first ones, with responses, or a random sample of each dataset."""
+"""Instances of datasets as models get them: the first ones, with responses, or a random sample of
+each dataset.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def preview_dataset(
     Args:
         config: the config.
         dataset: a dataset of the config.
-        model: a model whose answers are shown too; without one the first variant of the dataset is shown.
+        model: a model whose answers are shown too; without one the first variant of the dataset is
+            shown.
         count: how many instances.
         source: the config's file, for messages.
 
@@ -75,7 +78,9 @@ def preview_dataset(
 
 
 def first_instances(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
-    """Expands the first instances of a dataset's first variant; subjects that a tokenizer would drop are there."""
+    """Expands the first instances of a dataset's first variant; subjects that a tokenizer would
+    drop are there.
+    """
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
         raise InputError(
@@ -115,7 +120,8 @@ class SampledText(NamedTuple):
 def sample_datasets(
     config: Config, dataset: str | None, count: int, seed: int, source: str
 ) -> Iterator[SampledText]:
-    """Yields a random sample of the instances of each variant of datasets, of all that models of the config answer.
+    """Yields a random sample of the instances of each variant of datasets, of all that models of
+    the config answer.
 
     Models and datasets need not be selected. Subjects that a tokenizer would drop are there.
 
@@ -127,7 +133,8 @@ def sample_datasets(
         source: the config's file, for messages.
 
     Raises:
-        InputError: there is no such dataset, or files of datasets cannot be used, with every fault in them.
+        InputError: there is no such dataset, or files of datasets cannot be used, with every fault
+            in them.
     """
     names = [dataset] if dataset is not None else list(config.datasets)
     if faults := list(unknown_names(source, "--dataset", names, config.datasets)):

@@ -69,7 +69,8 @@ def reference_cell(
 
 
 def digests_of_texts(instances: Mapping[str, Any]) -> str | None:
-    """Returns what names the texts that a model was asked: the digest of their lists, and of subjects left out.
+    """Returns what names the texts that a model was asked: the digest of their lists, and of
+    subjects left out.
 
     Args:
         instances: the provenance of the instances; a dump has none.
@@ -79,7 +80,8 @@ def digests_of_texts(instances: Mapping[str, Any]) -> str | None:
 
 
 def public_models(results: Path) -> list[str]:
-    """Returns the measured models of a run that are a commit of the hub's, which anybody can ask again.
+    """Returns the measured models of a run that are a commit of the hub's, which anybody can ask
+    again.
 
     Raises:
         UserError: there are none.

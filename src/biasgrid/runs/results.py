@@ -47,7 +47,9 @@ class Results:
             )
 
     def summary(self) -> pl.DataFrame:
-        """Returns the measures of whole cells and bias types, shape (rows, columns of `SUMMARY`)."""
+        """Returns the measures of whole cells and bias types, shape (rows, columns of
+        `SUMMARY`).
+        """
         return read_table(self._there("summary.parquet"), SUMMARY)
 
     def verdicts(self) -> pl.DataFrame:
@@ -59,7 +61,9 @@ class Results:
         return self._cells("measures", dataset, model, MEASURES)
 
     def intervals(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns the intervals of measures over other factors than those of their claims: columns of `INTERVALS`."""
+        """Returns the intervals of measures over other factors than those of their claims: columns
+        of `INTERVALS`.
+        """
         return self._cells("intervals", dataset, model, INTERVALS)
 
     def sums(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
@@ -67,11 +71,14 @@ class Results:
         return self._cells("sums", dataset, model, SUMS)
 
     def design(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns where the variance of some cells is, and what hangs on each cluster: columns of `DESIGN`."""
+        """Returns where the variance of some cells is, and what hangs on each cluster: columns of
+        `DESIGN`.
+        """
         return self._cells("design", dataset, model, DESIGN)
 
     def observations(self, dataset: str, model: str) -> pl.DataFrame:
-        """Returns what the measures of a cell are made of, such as what an evaluator saw in each answer.
+        """Returns what the measures of a cell are made of, such as what an evaluator saw in each
+        answer.
 
         It is read anew from the cell's predictions, and has the family's own columns.
         """
@@ -99,7 +106,9 @@ class Results:
         return self._cells("evidence", dataset, model, EVIDENCE)
 
     def evidence_parts(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns what these measures are by template and by partner: columns of `EVIDENCE_PARTS`."""
+        """Returns what these measures are by template and by partner: columns of
+        `EVIDENCE_PARTS`.
+        """
         return self._cells("evidence_parts", dataset, model, EVIDENCE_PARTS)
 
     def comparisons(self, dataset: str = "*") -> pl.DataFrame:
@@ -115,11 +124,15 @@ class Results:
         return self._datasets("agreement", dataset, AGREEMENT)
 
     def convergence(self) -> pl.DataFrame:
-        """Returns how datasets of different families agree on the same groups: columns of `CONVERGENCE`."""
+        """Returns how datasets of different families agree on the same groups: columns of
+        `CONVERGENCE`.
+        """
         return read_table(self._there("convergence.parquet"), CONVERGENCE)
 
     def synthetic(self, dataset: str = "*") -> pl.DataFrame:
-        """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing is."""
+        """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing
+        is.
+        """
         return read_tables(
             sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet")), SYNTHETIC
         )

@@ -1,4 +1,6 @@
-"""How far a run is: what is done, running, failed and waiting, from its files alone, while it runs or after."""
+"""How far a run is: what is done, running, failed and waiting, from its files alone, while it runs
+or after.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ ShardState = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[ShardState, ...] = get_args(ShardState)
 """From what most needs to be seen to what least does."""
 SECONDS_OF_A_BEAT = 120
-"""A job reports its progress about every 5 seconds; one that has been silent for longer than this is not running."""
+"""A job reports its progress about every 5 seconds; one that has been silent for longer than this
+is not running.
+"""
 
 
 class ShardTimes(NamedTuple):
@@ -47,8 +51,8 @@ class ShardStatus(NamedTuple):
 def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
     """Returns how far a shard is.
 
-    A job that fails leaves its error in its log, which the next job of the shard begins anew; so an error means that
-    no job is running.
+    A job that fails leaves its error in its log, which the next job of the shard begins anew; so an
+    error means that no job is running.
     """
     table = status_of_table(shard.predictions)
     if table.state == "done":
@@ -64,7 +68,9 @@ def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
 
 
 def has_died(beat: Beat) -> bool:
-    """Returns whether the process that wrote a beat is known to be gone, which only its own machine knows."""
+    """Returns whether the process that wrote a beat is known to be gone, which only its own machine
+    knows.
+    """
     return (
         beat.host == socket.gethostname()
         and not Path("/proc", str(beat.pid)).exists()
@@ -73,7 +79,9 @@ def has_died(beat: Beat) -> bool:
 
 
 def status_of_table(predictions: Path) -> ShardStatus:
-    """Returns `done` if a predictions table is there and readable; one that cannot be read is made again."""
+    """Returns `done` if a predictions table is there and readable; one that cannot be read is made
+    again.
+    """
     facts = table_facts(predictions)
     return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
 
@@ -99,12 +107,13 @@ class AnsweredCount:
     """How much of what is asked is answered, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; before they are expanded, by the word lists; of a scorer how many
-            distinct texts there are or, before all are written, at most will be.
+        instances: how many instances there are; before they are expanded, by the word lists; of a
+            scorer how many distinct texts there are or, before all are written, at most will be.
         rows: how many of them are predicted; those of unfinished shards count.
-        found: how many of these finished shards found in what earlier runs had finished, so that none was asked again.
-        rows_per_second: of all running shards together; where none runs, of a cell the mean of its finished ones, of
-            several null.
+        found: how many of these finished shards found in what earlier runs had finished, so that
+            none was asked again.
+        rows_per_second: of all running shards together; where none runs, of a cell the mean of its
+            finished ones, of several null.
         seconds_left: how long the rows that are left take while shards run, null where none does.
     """
 
@@ -123,7 +132,8 @@ class CellStatus(AnsweredCount):
         dataset, model: the cell.
         writer: of a scorer the model whose texts of the cell it reads, None of a cell.
         expanded: whether its instances table is there.
-        state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on its way; `waiting`.
+        state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on
+            its way; `waiting`.
         shards: how many of its shards are in each state.
         measured: whether its measures are there, and not older than its predictions.
         not_measurable: why the measures have no headline, null where they have one.
@@ -166,7 +176,8 @@ class Status:
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: sums over both.
         failures: failures of other rules than `predict` and `predict_scorer`.
-        failed_manifest: what the last run has left that failed; None where it did not, or one is at work.
+        failed_manifest: what the last run has left that failed; None where it did not, or one is at
+            work.
     """
 
     cells: list[CellStatus]
@@ -180,7 +191,8 @@ def read_status(config: Config) -> Status:
     """Returns how far a run is.
 
     Raises:
-        InputError: not all instances are expanded, and the word lists by which they are counted have faults.
+        InputError: not all instances are expanded, and the word lists by which they are counted
+            have faults.
     """
     layout = Layout(config)
     tables = {layout.instances_of_cell(dataset, model) for model, dataset in config.cells()}
@@ -215,7 +227,9 @@ def answered_rows(config: Config) -> AnsweredRows:
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
-    """Counts the instances of tables that are not there by their word lists, which are read only if there are any."""
+    """Counts the instances of tables that are not there by their word lists, which are read only if
+    there are any.
+    """
     missing = [
         variant
         for variant in layout.config.selected_variants
@@ -344,7 +358,9 @@ def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = (
 
 
 def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
-    """Returns whether a file is there and none of the files that it was made from has changed since."""
+    """Returns whether a file is there and none of the files that it was made from has changed
+    since.
+    """
     made = modification_time(output)
     return made is not None and all(made >= (modification_time(path) or 0) for path in inputs)
 

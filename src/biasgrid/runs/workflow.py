@@ -14,13 +14,16 @@ FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_
 
 
 def demo_folder() -> Path:
-    """Returns where the demo is made: in the working folder where that has the workflow, else in one of its own."""
+    """Returns where the demo is made: in the working folder where that has the workflow, else in
+    one of its own.
+    """
     here = Path("Snakefile").is_file() and Path("config/demo.yaml").is_file()
     return Path() if here else Path("biasgrid-demo")
 
 
 def set_up(folder: Path) -> None:
-    """Copies the workflow's files into a folder, so that they can be changed there; one that has them stays as it is.
+    """Copies the workflow's files into a folder, so that they can be changed there; one that has
+    them stays as it is.
 
     Raises:
         UserError: the folder has something else in the place of one of them.
@@ -49,7 +52,8 @@ def run_config(
     Args:
         config: a config, such as config/demo.yaml.
         cores: how many processors to use; all by default.
-        snakefile: the workflow's Snakefile; by default that of the repository in which biasgrid is installed.
+        snakefile: the workflow's Snakefile; by default that of the repository in which biasgrid is
+            installed.
 
     Raises:
         InputError: the config has faults.

@@ -1,1 +1,3 @@
-"""Statistics: intervals, permutation tests, corrections for many tests, power, and comparisons of models."""
+"""Statistics: intervals, permutation tests, corrections for many tests, power, and comparisons of
+models.
+"""

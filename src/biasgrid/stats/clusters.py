@@ -1,4 +1,5 @@
-"""Clusters of templates, the unit of all statistics: how templates form them, and which of them are redundant.
+"""Clusters of templates, the unit of all statistics: how templates form them, and which of them are
+redundant.
 
 Templates that are rewordings of each other are one piece of evidence.
 """
@@ -29,12 +30,15 @@ LOWERCASE_WORD = re.compile(r"[a-z]+")
 REDUNDANT_CORRELATION = 0.3
 """Two clusters whose noise correlates by as much are hardly two pieces of evidence."""
 LOUD = 3
-"""A cluster that is so many times as noisy as the others makes correlations of noise that mean nothing."""
+"""A cluster that is so many times as noisy as the others makes correlations of noise that mean
+nothing.
+"""
 ChosenClusters = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
 FORMAT_STEP = 2**16
-"""Of what is asked in several prompt formats a unit is a template in a format: the template plus this for each format,
-counted from 1."""
+"""Of what is asked in several prompt formats a unit is a template in a format: the template plus
+this for each format, counted from 1.
+"""
 FORMAT_MARK = "/"
 """Stands in the name of such a unit: `3/1` is template 3 in the format that instances call 1."""
 
@@ -44,8 +48,9 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
 
     Args:
         texts: the text of each template, by number.
-        chosen: `auto` makes a cluster of templates that differ in the gender of their words alone, `none` of each
-            template; lists name those of each cluster, templates in none of them are clusters of their own.
+        chosen: `auto` makes a cluster of templates that differ in the gender of their words alone,
+            `none` of each template; lists name those of each cluster, templates in none of them are
+            clusters of their own.
 
     Returns:
         The cluster of each template; clusters are numbered by their first templates.
@@ -72,7 +77,9 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
 
 
 def template_units(table: pl.DataFrame) -> IntArray:
-    """Returns the unit of each row: its template or, where there are several prompt formats, the template in one."""
+    """Returns the unit of each row: its template or, where there are several prompt formats, the
+    template in one.
+    """
     units = table["template"].to_numpy().astype(np.int64)
     if PROMPT_FORMAT not in table.columns:
         return units
@@ -80,7 +87,9 @@ def template_units(table: pl.DataFrame) -> IntArray:
 
 
 def number_templates(units: IntArray) -> tuple[IntArray, list[str]]:
-    """Returns the place of each unit among those that there are, and the names of these; see `template_units`."""
+    """Returns the place of each unit among those that there are, and the names of these; see
+    `template_units`.
+    """
     present, place = np.unique(units, return_inverse=True)
     return place, [unit_name(unit) for unit in present.tolist()]
 
@@ -98,7 +107,8 @@ def parse_units(names: Sequence[str]) -> tuple[IntArray, list[str]]:
 
 
 def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
-    """Returns the cluster of each template, the present ones numbered from 0 by their first templates.
+    """Returns the cluster of each template, the present ones numbered from 0 by their first
+    templates.
 
     Args:
         templates: shape (rows,), template numbers, or units of `template_units`.
@@ -115,7 +125,8 @@ def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntAr
 def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     """Warns of clusters whose noise correlates, so that they count for more evidence than they are.
 
-    Of a cluster that is much noisier than the others that is told instead. Of two clusters nothing can be.
+    Of a cluster that is much noisier than the others that is told instead. Of two clusters nothing
+    can be.
 
     Args:
         clusters: the design of a cell (schema `DESIGN`).

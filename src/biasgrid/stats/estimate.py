@@ -1,7 +1,7 @@
 """Estimates of numbers from sums: value, intervals over each factor and over all of them, tests.
 
-Whatever a number is a function of, its variance is that of the delete-one jackknife: the sums less those of a unit make
-the number without it.
+Whatever a number is a function of, its variance is that of the delete-one jackknife: the sums less
+those of a unit make the number without it.
 """
 
 from __future__ import annotations
@@ -52,11 +52,15 @@ from biasgrid.tables.measures import TAKEN_AS_GIVEN
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
-"""What factors are called where it is said what a number generalises over, where that is not their own name."""
+"""What factors are called where it is said what a number generalises over, where that is not their
+own name.
+"""
 ADDED = "t with two added units"
 """The method of these."""
 FEWEST_TESTED = 3
-"""Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had significant results."""
+"""Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had
+significant results.
+"""
 ATTRIBUTES = "attributes"
 ONE_OF_FACTOR = {
     "names": "one name: nothing can be said of the group",
@@ -72,20 +76,22 @@ UNIT_NAMES = {"templates": "cluster"}
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
     """Estimates numbers.
 
-    Shares have Wilson's interval with as many cases as their variance over clusters is worth, differences of shares and
-    shares of choices between two one with two added clusters that contradict each other, what is the largest of
-    several numbers the interval of the largest of these, all of which hold at once (Bonferroni), and all others that of
-    Student's t, cut to their range. Ends of intervals that the keys of numbers have stay as they are. What is tested is
-    the distance from the fair value, `Sums.fair`.
+    Shares have Wilson's interval with as many cases as their variance over clusters is worth,
+    differences of shares and shares of choices between two one with two added clusters that
+    contradict each other, what is the largest of several numbers the interval of the largest of
+    these, all of which hold at once (Bonferroni), and all others that of Student's t, cut to their
+    range. Ends of intervals that the keys of numbers have stay as they are. What is tested is the
+    distance from the fair value, `Sums.fair`.
 
     Args:
         parts: the numbers, kind by kind; those that are inputs alone have no rows.
         settings: clusters, level and ranges.
 
     Returns:
-        Of each number a row over its first factor and, where that is known, rows over its names and over all factors:
-        columns of `MEASURES`; `is_claim`: whether it is the row of the number's claim; `kind`: the place of its sums;
-        and of what is tested together `centre`, `variances`, `dfs` and `own`, see `noise.control`.
+        Of each number a row over its first factor and, where that is known, rows over its names and
+        over all factors: columns of `MEASURES`; `is_claim`: whether it is the row of the number's
+        claim; `kind`: the place of its sums; and of what is tested together `centre`, `variances`,
+        `dfs` and `own`, see `noise.control`.
     """
     tables = [
         rows.with_columns(kind=pl.lit(kind))
@@ -99,7 +105,8 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
 
 
 def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields the estimates of shares with two added units, which say why no test by signs can tell one from fairness.
+    """Yields the estimates of shares with two added units, which say why no test by signs can tell
+    one from fairness.
 
     Args:
         part: differences of shares, or shares of choices between two.
@@ -124,7 +131,9 @@ def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.Data
 
 
 def fewest_of_sign_test(alpha: float) -> int:
-    """Returns how many units must agree in sign for a p of at most alpha: the least p of k units is 2^(1 - k)."""
+    """Returns how many units must agree in sign for a p of at most alpha: the least p of k units is
+    2^(1 - k).
+    """
     return ceil(1 - log2(alpha))
 
 
@@ -142,7 +151,9 @@ def are_tested_by_signs(sums: Sums) -> BoolArray:
 
 
 def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields the estimates of numbers of one kind over their first factor, over names, and over all factors."""
+    """Yields the estimates of numbers of one kind over their first factor, over names, and over all
+    factors.
+    """
     sums = part.clustered(settings.clusters)
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     may_grow = settings.units.get(measure) != "share"
@@ -207,7 +218,9 @@ def over_formats(
     formats: Sequence[VarianceSource],
     settings: StatisticsSettings,
 ) -> pl.DataFrame:
-    """Returns estimates over the first factor and prompt formats: of shares Wilson's, as over the first one alone."""
+    """Returns estimates over the first factor and prompt formats: of shares Wilson's, as over the
+    first one alone.
+    """
     if not is_share(sums, settings):
         return with_intervals(whole, sums, [*first.sources, *formats], "combined", settings, first)
     # As many cases as both variances together are worth, in terms of the first one's degrees of freedom.
@@ -234,7 +247,8 @@ def join_factors(factors: Iterable[str]) -> str:
 
 
 def factors_of_names(sums: Sums, persons: VarianceSource | None) -> list[str]:
-    """Returns the factors beside the first that numbers vary with: those of names, terms or persons.
+    """Returns the factors beside the first that numbers vary with: those of names, terms or
+    persons.
 
     Args:
         sums: the numbers of a kind.
@@ -255,7 +269,9 @@ def sources_of_factors(
 
 
 def taken_as_given(sums: Sums, persons: VarianceSource | None) -> str:
-    """Says for which persons alone numbers hold, nothing where there are none or intervals are over other ones, too."""
+    """Says for which persons alone numbers hold, nothing where there are none or intervals are over
+    other ones, too.
+    """
     if PERSONS not in sums.along or persons is not None:
         return ""
     return f"{TAKEN_AS_GIVEN}{len(sums.along[PERSONS].units)} persons"
@@ -335,7 +351,9 @@ def with_intervals(
     settings: StatisticsSettings,
     first: OverFactor,
 ) -> pl.DataFrame:
-    """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was selected."""
+    """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was
+    selected.
+    """
     values = sums.values if first.centre is None else first.centre
     within = settings.range_of(str(whole["measure"][0])) if len(whole) else (0.0, 0.0)
     half = half_width(sources, settings.alpha)
@@ -373,8 +391,8 @@ def p_of_kind(
 ) -> FloatArray:
     """Returns p of numbers less their fair value over some sources, NaN where there is no test.
 
-    Two units of the first factor are too few to test by. Of numbers that are the same in all of them nothing is known
-    but that their signs agree, which is a test over these units alone.
+    Two units of the first factor are too few to test by. Of numbers that are the same in all of
+    them nothing is known but that their signs agree, which is a test over these units alone.
 
     Args:
         values: shape (numbers,), the middles of their intervals less the fair value.
@@ -398,7 +416,8 @@ def p_of_kind(
 
 
 def are_too_few(first: OverFactor, sources: Sequence[VarianceSource], alpha: float) -> BoolArray:
-    """Returns which numbers are tested by signs and have too few units for a p of at most alpha, shape (numbers,).
+    """Returns which numbers are tested by signs and have too few units for a p of at most alpha,
+    shape (numbers,).
 
     Args:
         first: how they vary with the units of the first factor.
@@ -432,7 +451,9 @@ def with_columns_of(
 
 
 def interval_of_largest(sums: Sums, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Returns both ends of the interval of the largest of several numbers, some of which may count without sign."""
+    """Returns both ends of the interval of the largest of several numbers, some of which may count
+    without sign.
+    """
     along = sums.along[sums.factor]
     found = [
         ends_of_candidate(along.sums, sums.totals, each, alpha / len(sums.finish.candidates))
@@ -455,7 +476,9 @@ def ends_of_candidate(
 
 
 def reasons(sums: Sums, first: OverFactor, alpha: float) -> dict[str, pl.Expr]:
-    """Returns the column `reason`: why numbers have no interval or no test at level alpha, null if they have both."""
+    """Returns the column `reason`: why numbers have no interval or no test at level alpha, null if
+    they have both.
+    """
     unit = unit_of_factor(sums.factor)
     text = (
         pl.when(pl.lit(sums.interval == "none"))
@@ -479,7 +502,9 @@ def is_constant(first: OverFactor) -> pl.Expr:
 
 
 def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
-    """Says that numbers are the same in all units, and whether they are so in too few of these to be tested."""
+    """Says that numbers are the same in all units, and whether they are so in too few of these to
+    be tested.
+    """
     unit = unit_of_factor(sums.factor)
     equal = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
     needed = fewest_of_sign_test(alpha)
@@ -492,7 +517,9 @@ def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
 
 
 def too_few_to_test(sums: Sums) -> pl.Expr:
-    """Says why numbers with an interval have no test; null where they have one or none is wanted."""
+    """Says why numbers with an interval have no test; null where they have one or none is
+    wanted.
+    """
     unit = unit_of_factor(sums.factor)
     is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
     text = pl.format(
@@ -508,7 +535,8 @@ def reasons_over_all(
 
     Args:
         over_first: why they have none over the first, see `reasons`.
-        further: by what a factor is called how numbers vary with it, NaN where there is one of its units alone.
+        further: by what a factor is called how numbers vary with it, NaN where there is one of its
+            units alone.
     """
     reason = over_first
     for factor, sources in further.items():

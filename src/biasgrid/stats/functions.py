@@ -1,4 +1,5 @@
-"""Functions of sums that are more than a mean: ratios, spreads, shares of words, lines, and what several make together.
+"""Functions of sums that are more than a mean: ratios, spreads, shares of words, lines, and what
+several make together.
 
 They take any shape (..., columns), columns being sums and counts of parts side by side.
 """
@@ -34,7 +35,9 @@ def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
 
 
 def ratio_of_means(sums: FloatArray, signed: bool) -> FloatArray:
-    """Returns the mean of the first part by that of the second, or the smallest by the largest; of zeros alone 1."""
+    """Returns the mean of the first part by that of the second, or the smallest by the largest; of
+    zeros alone 1.
+    """
     values = means_of_parts(sums)
     if signed:
         above, below = values[..., 0], values[..., 1]

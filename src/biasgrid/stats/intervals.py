@@ -1,4 +1,6 @@
-"""Intervals and p-values of numbers that vary with one or several factors (templates, subjects), and of shares."""
+"""Intervals and p-values of numbers that vary with one or several factors (templates, subjects),
+and of shares.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class VarianceSource(NamedTuple):
 
 
 def half_width(sources: Sequence[VarianceSource], alpha: FloatArray | float) -> FloatArray:
-    """Returns half the width of intervals that miss with probability alpha: sqrt(sum of t² V over the sources).
+    """Returns half the width of intervals that miss with probability alpha: sqrt(sum of t² V over
+    the sources).
 
     Args:
         sources: each with arrays of shape (numbers,).
@@ -46,7 +49,8 @@ def quantile(alpha: FloatArray | float, df: FloatArray) -> FloatArray:
 
 
 def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
-    """Returns the alpha at which the interval of each value just reaches 0, NaN where a variance is not known.
+    """Returns the alpha at which the interval of each value just reaches 0, NaN where a variance is
+    not known.
 
     Args:
         values: shape (numbers,).
@@ -69,7 +73,8 @@ def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArra
 
 
 def sign_test_p(values: FloatArray, clusters: IntArray) -> FloatArray:
-    """Returns p of numbers that are the same in all clusters: how rarely signs by chance would all agree.
+    """Returns p of numbers that are the same in all clusters: how rarely signs by chance would all
+    agree.
 
     Args:
         values: shape (numbers,).
@@ -102,7 +107,8 @@ def interval_ends(
 def wilson_interval(
     rates: FloatArray, cases: FloatArray, variance: FloatArray, clusters: IntArray, alpha: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Returns Wilson's interval with as many cases as the variance over clusters is worth (Korn and Graubard, 1998).
+    """Returns Wilson's interval with as many cases as the variance over clusters is worth (Korn and
+    Graubard, 1998).
 
     Args:
         rates: shape (rates,), the share of cases.
@@ -112,7 +118,8 @@ def wilson_interval(
         alpha: the share of intervals that miss.
 
     Returns:
-        Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two clusters.
+        Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two
+        clusters.
     """
     worth = np.minimum(cases, divide(rates * (1 - rates), variance))
     worth = np.where(variance == 0, cases, worth)

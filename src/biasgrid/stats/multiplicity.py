@@ -1,4 +1,6 @@
-"""Corrections for many tests at once: false discovery rates, Holm, and intervals of selected numbers."""
+"""Corrections for many tests at once: false discovery rates, Holm, and intervals of selected
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def is_significant(column: str = "q") -> pl.Expr:
 
 
 def significance(row: Mapping[str, Any]) -> bool | None:
-    """Says whether a number is significant, by its q or, where it is tested alone, its p; None where it has no test."""
+    """Says whether a number is significant, by its q or, where it is tested alone, its p; None
+    where it has no test.
+    """
     chance = row["p"] if row["q"] is None else row["q"]
     return None if chance is None else bool(chance <= SIGNIFICANT)
 
@@ -31,7 +35,8 @@ def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
 
     Args:
         p: shape (tests,); NaN is no test.
-        how: `bh` (Benjamini and Hochberg, 1995), or `by` (Benjamini and Yekutieli, 2001), under any dependence.
+        how: `bh` (Benjamini and Hochberg, 1995), or `by` (Benjamini and Yekutieli, 2001), under any
+            dependence.
 
     Returns:
         Shape (tests,), NaN where p is.
@@ -47,7 +52,9 @@ def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Returns p corrected so that any false discovery among all tests is as rare as it says (Holm, 1979)."""
+    """Returns p corrected so that any false discovery among all tests is as rare as it says (Holm,
+    1979).
+    """
     known = np.flatnonzero(~np.isnan(p))
     order = known[np.argsort(p[known], kind="stable")]
     scaled = p[order] * np.arange(len(known), 0, -1)
@@ -59,8 +66,8 @@ def holm(p: FloatArray) -> FloatArray:
 def simes(p: Sequence[float]) -> float:
     """Returns the p of there being anything at all behind several tests (Simes, Biometrika 1986).
 
-    The smallest of m p_(i) / i, the p in ascending order; valid for independent tests and, conservatively, for
-    positively dependent ones.
+    The smallest of m p_(i) / i, the p in ascending order; valid for independent tests and,
+    conservatively, for positively dependent ones.
 
     Args:
         p: the p of the tests; NaN of no test.
@@ -76,7 +83,8 @@ def selected_ends(
     within: tuple[Any, Any],
     alpha: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
+    """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli,
+    2005).
 
     Returns:
         Both ends, shape (numbers,); NaN for those that are not significant.
@@ -97,10 +105,11 @@ def simultaneous_bounds(
     shared: list[VarianceSource],
     alpha: float,
 ) -> FloatArray:
-    """Returns how far from their fair value numbers are at least, all of a kind at once (Bonferroni).
+    """Returns how far from their fair value numbers are at least, all of a kind at once
+    (Bonferroni).
 
-    A number that is picked for its size is mostly larger than it would be in other clusters. A gain is one unknown that
-    all numbers share, so its part is not divided by their count.
+    A number that is picked for its size is mostly larger than it would be in other clusters. A gain
+    is one unknown that all numbers share, so its part is not divided by their count.
 
     Args:
         values: shape (numbers,), less their fair value.

@@ -1,6 +1,8 @@
-"""The null mean of measures that are never negative, which is what noise alone makes of them, and their correction.
+"""The null mean of measures that are never negative, which is what noise alone makes of them, and
+their correction.
 
-All arrays `values` are of associations by cluster, shape (subjects, attributes, clusters), NaN where nothing was asked.
+All arrays `values` are of associations by cluster, shape (subjects, attributes, clusters), NaN
+where nothing was asked.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
 
 @cache
 def splits(clusters: int) -> FloatArray:
-    """Returns weights that take half of the clusters from the other half, with squares that sum to 1 / clusters.
+    """Returns weights that take half of the clusters from the other half, with squares that sum to
+    1 / clusters.
 
     Of an odd number each cluster is left out in turn. More than 200 are sampled.
 
@@ -91,10 +94,11 @@ def drawn_splits(clusters: int) -> FloatArray:
 
 
 def null_mean_of(values: FloatArray, name: Statistic) -> float:
-    """Returns what a statistic is of the noise alone: half of the clusters less the other half, mean over splits.
+    """Returns what a statistic is of the noise alone: half of the clusters less the other half,
+    mean over splits.
 
-    Where associations have different clusters, each uses the splits of its own, the r-th of n being r modulo n.
-    NaN where one has a single cluster.
+    Where associations have different clusters, each uses the splits of its own, the r-th of n being
+    r modulo n. NaN where one has a single cluster.
     """
     asked = ~np.isnan(values)
     has = asked.any(axis=-1)
@@ -123,7 +127,8 @@ def signed_root(square: FloatArray | float) -> FloatArray:
 
 
 def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) -> float:
-    """Returns a statistic without what noise adds to it: the signed root of its square less that of its noise floor.
+    """Returns a statistic without what noise adds to it: the signed root of its square less that of
+    its noise floor.
 
     Args:
         means: shape (subjects, attributes), the associations.
@@ -136,12 +141,14 @@ def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) 
 def strength_of(
     sums: FloatArray, counts: FloatArray, of_formats: FloatArray | float = 0.0
 ) -> float:
-    """Returns the size (root mean square) of associations without noise, signed like an adjusted R².
+    """Returns the size (root mean square) of associations without noise, signed like an adjusted
+    R².
 
     Args:
         sums: shape (subjects, attributes, clusters), of C.
         counts: how many there are; associations of a single cluster do not count.
-        of_formats: shape (subjects, attributes), the variance of associations over prompt formats, where there are any.
+        of_formats: shape (subjects, attributes), the variance of associations over prompt formats,
+            where there are any.
     """
     columns = np.stack([sums, counts], axis=-1)
     variance, _ = jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))
@@ -166,7 +173,9 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
 
 
 def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
-    """Returns for each subject the association in a cluster that is largest in the others, with its sign there."""
+    """Returns for each subject the association in a cluster that is largest in the others, with its
+    sign there.
+    """
     others, left = (
         sums.sum(axis=-1) - sums[..., cluster],
         counts.sum(axis=-1) - counts[..., cluster],

@@ -1,4 +1,6 @@
-"""Which rows of measures a figure or text shows, and an order of rows and columns that puts similar ones together."""
+"""Which rows of measures a figure or text shows, and an order of rows and columns that puts similar
+ones together.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ UNCERTAINTY_COLUMNS = (
 
 
 def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
-    """Sorts rows and columns by the leading singular vectors, signed so that rows with large values come first.
+    """Sorts rows and columns by the leading singular vectors, signed so that rows with large values
+    come first.
 
-    The obvious order, by means, is none for attributes: gamma sums to zero over the subjects of each.
+    The obvious order, by means, is none for attributes: gamma sums to zero over the subjects of
+    each.
 
     Args:
         values: a matrix [rows, columns], 0 where nothing is known.
@@ -55,13 +59,14 @@ def select_rows(
     Args:
         measures: schema `MEASURES`.
         measure: the measure's name.
-        keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
+        keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null
+            there.
         options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
         intervals: whether to return what is known of the numbers beside their values.
 
     Returns:
-        The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals` `UNCERTAINTY_COLUMNS`, null
-        where nothing is known; no rows where there is no such measure.
+        The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals`
+        `UNCERTAINTY_COLUMNS`, null where nothing is known; no rows where there is no such measure.
     """
     presence = [
         pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS

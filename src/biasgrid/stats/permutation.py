@@ -41,10 +41,11 @@ def permutation_test(
     Valid where no subject differs from another in a way that clusters share.
 
     Args:
-        values: shape (subjects, attributes, clusters), of one list C of the subject's associations, of two lists
-            `utilities`; what was not asked does not count.
+        values: shape (subjects, attributes, clusters), of one list C of the subject's associations,
+            of two lists `utilities`; what was not asked does not count.
         counts: how many comparisons there are, 0 where nothing was asked.
-        firsts: of two lists how many subjects are of the first, which stand first; None for one list.
+        firsts: of two lists how many subjects are of the first, which stand first; None for one
+            list.
         most: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
     """
@@ -75,7 +76,8 @@ def permutation_test(
 
 
 def all_orders(subjects: int, clusters: int, fixed: int, size: int) -> Iterator[IntArray]:
-    """Yields all orders of the subjects in the clusters, some at a time; those of the first `fixed` clusters stay.
+    """Yields all orders of the subjects in the clusters, some at a time; those of the first `fixed`
+    clusters stay.
 
     Yields:
         Shape (orders, clusters, subjects).
@@ -105,7 +107,8 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
     """Returns mu of each order.
 
     Args:
-        asked: shape (clusters, subjects, attributes, 2), values times their weights, and the weights.
+        asked: shape (clusters, subjects, attributes, 2), values times their weights, and the
+            weights.
         orders: shape (orders, clusters, subjects), whose values each subject gets.
         firsts: see `permutation_test`.
     """
@@ -119,7 +122,8 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
 
 
 def as_associations(utilities: FloatArray, firsts: int) -> FloatArray:
-    """Returns the associations of two lists: half of what a utility is above the mean of the other list.
+    """Returns the associations of two lists: half of what a utility is above the mean of the other
+    list.
 
     Args:
         utilities: shape (..., subjects, attributes).
@@ -146,7 +150,8 @@ def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
 def permuted_distance(
     values: FloatArray, block: IntArray, is_first: BoolArray, count: int, seed: int
 ) -> tuple[float, float]:
-    """Permutes the values of two groups within each block: so far apart are groups that make no difference.
+    """Permutes the values of two groups within each block: so far apart are groups that make no
+    difference.
 
     Args:
         values: shape (values,), ascending.
@@ -156,8 +161,8 @@ def permuted_distance(
         seed: which ones.
 
     Returns:
-        The mean of the Wasserstein-1 distance over permutations, and their share in which it is at least as large, the
-        groups themselves among them; NaN where a group has no value.
+        The mean of the Wasserstein-1 distance over permutations, and their share in which it is at
+        least as large, the groups themselves among them; NaN where a group has no value.
     """
     first, second = int(is_first.sum()), int((~is_first).sum())
     if not first or not second:

@@ -1,4 +1,6 @@
-"""Power: how large an effect must be to be found, and how many clusters or what share of a design finds it."""
+"""Power: how large an effect must be to be found, and how many clusters or what share of a design
+finds it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ MOST_CLUSTERS_TRIED = 1000
 def minimal_detectable_effect(
     variance: float, prior_df: float, clusters: int, alpha: float = 0.05
 ) -> float:
-    """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two clusters.
+    """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two
+    clusters.
 
     Args:
         variance: of a cluster's value.
@@ -40,12 +43,13 @@ def minimal_detectable_effect(
 def detectable_effect(sources: Sequence[VarianceSource], alpha: float) -> float:
     """Returns the size that is found in 80 % of all numbers of a kind, on average over these.
 
-    That is g with a mean of P(t <= g / se - c) of 0.8, where c standard errors are half the width of an interval: noisy
-    numbers need larger effects than others, so that no single standard error says it. Of several sources t has the
-    degrees of freedom of Satterthwaite (1946).
+    That is g with a mean of P(t <= g / se - c) of 0.8, where c standard errors are half the width
+    of an interval: noisy numbers need larger effects than others, so that no single standard error
+    says it. Of several sources t has the degrees of freedom of Satterthwaite (1946).
 
     Args:
-        sources: what makes the numbers vary, arrays of shape (numbers,); NaN where that is not known.
+        sources: what makes the numbers vary, arrays of shape (numbers,); NaN where that is not
+            known.
         alpha: from what p on a number is found.
 
     Returns:
@@ -71,7 +75,8 @@ def detectable_effect(sources: Sequence[VarianceSource], alpha: float) -> float:
 
 
 def satterthwaite_df(sources: Sequence[VarianceSource]) -> FloatArray:
-    """Returns the degrees of freedom of the sum of some variances (Satterthwaite, 1946), infinite where all have such.
+    """Returns the degrees of freedom of the sum of some variances (Satterthwaite, 1946), infinite
+    where all have such.
 
     Args:
         sources: arrays of shape (numbers,).
@@ -116,9 +121,9 @@ class Precision(NamedTuple):
 def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
     """Returns the precision of a number when a share of all is asked, spread evenly over clusters.
 
-    The variance of the mean is that between the clusters that are asked, and that of the units of each, less as more of
-    all units are asked: between / clusters + within (1 / asked - 1 / units), for sampling without replacement (Cochran,
-    Sampling Techniques, 1977, section 2.6).
+    The variance of the mean is that between the clusters that are asked, and that of the units of
+    each, less as more of all units are asked: between / clusters + within (1 / asked - 1 / units),
+    for sampling without replacement (Cochran, Sampling Techniques, 1977, section 2.6).
 
     Args:
         noise: what makes the number uncertain.
@@ -138,7 +143,9 @@ def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
 
 
 def share_for_width(noise: NoiseEstimate, width: float, alpha: float) -> float | None:
-    """Returns the smallest share with intervals of at most a width, None where not even the whole has them."""
+    """Returns the smallest share with intervals of at most a width, None where not even the whole
+    has them.
+    """
     shares = np.geomspace(1, min(1, 1 / noise.units), FINEST)
     smallest = None
     for share in shares:
@@ -149,7 +156,9 @@ def share_for_width(noise: NoiseEstimate, width: float, alpha: float) -> float |
 
 
 def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int | None:
-    """Returns how many clusters like these have intervals of at most a width; None where a thousand do not."""
+    """Returns how many clusters like these have intervals of at most a width; None where a thousand
+    do not.
+    """
     for clusters in range(2, MOST_CLUSTERS_TRIED + 1):
         more = noise._replace(clusters=clusters, units=noise.units / noise.clusters * clusters)
         if precision_at(more, 1, alpha).width <= width:
@@ -160,11 +169,13 @@ def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int 
 def items_for_half_width(
     half: float, items_part: float, items: int, wanted: float, alpha: float
 ) -> int | None:
-    """Returns how many items like these have intervals of at most half a width; None where more items do not do it.
+    """Returns how many items like these have intervals of at most half a width; None where more
+    items do not do it.
 
     Args:
         half: half of the width that the interval has.
-        items_part: the share of its square that is due to items; more of them do not change the rest.
+        items_part: the share of its square that is due to items; more of them do not change the
+            rest.
         items: how many items there are.
         wanted: half of the wanted width.
         alpha: 1 less the level of the interval.

@@ -30,9 +30,10 @@ def measured_and_synthetic(
         strengths: the trained models of each dataset; others, and other datasets, are left out.
 
     Returns:
-        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`, `measured` and `of`;
-        datasets and models in the order of the strengths. Where both groups of subjects and these have a known effect,
-        `of` tells `GROUPS` and `NAMES` apart; elsewhere it is null.
+        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`,
+        `measured` and `of`; datasets and models in the order of the strengths. Where both groups of
+        subjects and these have a known effect, `of` tells `GROUPS` and `NAMES` apart; elsewhere it
+        is null.
     """
     keys = ["dataset", "measure", "options", *MEASURE_KEYS]
     with_groups = pl.col("subject_group").is_not_null().any().over("dataset")
@@ -73,10 +74,11 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
         by: the columns by which to tell groups apart, such as `dataset`, `model`.
 
     Returns:
-        The columns of `by`; `correlation` (Pearson), `slope` (least squares, of measured on synthetic),
-        `root_mean_square` (of measured less synthetic), `synthetic_range` and `measured_range` (highest less lowest
-        value of a bias type, mean over bias types) and `n`. Correlation and slope are null where the known effect is
-        constant, the correlation also where the measured one is.
+        The columns of `by`; `correlation` (Pearson), `slope` (least squares, of measured on
+        synthetic), `root_mean_square` (of measured less synthetic), `synthetic_range` and
+        `measured_range` (highest less lowest value of a bias type, mean over bias types) and `n`.
+        Correlation and slope are null where the known effect is constant, the correlation also
+        where the measured one is.
     """
     spread = pl.col("synthetic").var(ddof=0)
     varies = pl.col("synthetic").max() - pl.col("synthetic").min() > LEAST
@@ -104,7 +106,8 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
 
 
 def recovery_text(row: Mapping[str, Any]) -> str:
-    """Words a row of `recovery`: correlation and slope, or how far apart came out the known effect alike.
+    """Words a row of `recovery`: correlation and slope, or how far apart came out the known effect
+    alike.
 
     Of one number it is how far off it is.
     """

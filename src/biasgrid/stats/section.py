@@ -42,7 +42,9 @@ class ComparisonSection(Section):
 
 
 def check_clusters(value: Any) -> Any:
-    """Refuses what is neither a word nor lists of templates, with one fault in place of one for each."""
+    """Refuses what is neither a word nor lists of templates, with one fault in place of one for
+    each.
+    """
     if value in ("auto", "none"):
         return value
     lists = value if isinstance(value, list) else [value]

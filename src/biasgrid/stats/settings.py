@@ -19,13 +19,16 @@ class StatisticsSettings(NamedTuple):
 
     Attributes:
         clusters: the cluster of each template, by number; see `clusters.clusters_from_texts`.
-        units: by measure, what its numbers are; None of those that other templates would not change.
-        ranges: by measure, between what its numbers are, where that is not what `RANGES` has for its unit.
+        units: by measure, what its numbers are; None of those that other templates would not
+            change.
+        ranges: by measure, between what its numbers are, where that is not what `RANGES` has for
+            its unit.
         level: the coverage of intervals.
         permutations: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
         fdr: how false discoveries are controlled, `bh` or `by`.
-        controls: how large the numbers of the cell's controls are, by the control's name; see `noise.control`.
+        controls: how large the numbers of the cell's controls are, by the control's name; see
+            `noise.control`.
     """
 
     clusters: Sequence[int] = ()
@@ -54,7 +57,8 @@ class CellNumbers(NamedTuple):
     """The numbers of a cell.
 
     Attributes:
-        estimates: what `estimate.estimate` returns, and rows of what is derived from several numbers.
+        estimates: what `estimate.estimate` returns, and rows of what is derived from several
+            numbers.
         design: rows of `DESIGN`.
     """
 

@@ -1,9 +1,11 @@
-"""Intervals and tests of differences and ratios of two shares over clusters, items or prompts, and of choices of two.
+"""Intervals and tests of differences and ratios of two shares over clusters, items or prompts, and
+of choices of two.
 
-A difference of shares has no interval of width 0: two clusters are added that contradict each other (Agresti and Min,
-Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Clusters of unequal size
-vary by their residuals from the pooled shares, as ratios do (Cochran, Sampling Techniques, 1977, chapter 6). Of a ratio
-both Wilson intervals are joined (MOVER-R; Donner and Zou, 2012).
+A difference of shares has no interval of width 0: two clusters are added that contradict each other
+(Agresti and Min, Biometrics 2005, here with clusters). A share of choices between two is such a
+difference, too. Clusters of unequal size vary by their residuals from the pooled shares, as ratios
+do (Cochran, Sampling Techniques, 1977, chapter 6). Of a ratio both Wilson intervals are joined
+(MOVER-R; Donner and Zou, 2012).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ ADDED_CLUSTERS = 2
 
 
 def are_shares(values: FloatArray) -> bool:
-    """Says whether values are all 0 or 1, so that their means are shares; those that are not there are NaN."""
+    """Says whether values are all 0 or 1, so that their means are shares; those that are not there
+    are NaN.
+    """
     return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
 
 
@@ -33,7 +37,8 @@ class ShareDifferences(NamedTuple):
     Attributes:
         centre: the difference with the two added clusters, around which its interval lies.
         source: the variance of the centre, and its degrees of freedom.
-        sign_flip_p: p of an exact test by signs, 0 where there is none: groups in different clusters, or many of these.
+        sign_flip_p: p of an exact test by signs, 0 where there is none: groups in different
+            clusters, or many of these.
         paired: whether each cluster asks both groups.
     """
 
@@ -46,11 +51,12 @@ class ShareDifferences(NamedTuple):
 def difference_of_shares(sums: FloatArray) -> ShareDifferences:
     """Returns intervals and exact p of differences of pooled shares.
 
-    Clusters of unequal size vary by the residuals of what they count, so that the design alone does not.
+    Clusters of unequal size vary by the residuals of what they count, so that the design alone does
+    not.
 
     Args:
-        sums: shape (numbers, clusters, 4), how many are counted and of how many cases, of the one group and of the
-            other; 0 cases where a cluster does not ask a group.
+        sums: shape (numbers, clusters, 4), how many are counted and of how many cases, of the one
+            group and of the other; 0 cases where a cluster does not ask a group.
     """
     asked = sums[..., 1::2] > 0
     shares, clusters, free = cluster_shares(sums[..., 0::2], sums[..., 1::2])
@@ -78,10 +84,12 @@ class ClusterShares(NamedTuple):
     """Shares of two groups in clusters.
 
     Attributes:
-        shares: shape (numbers, clusters, groups), the pooled share plus the cluster's residual, in units of a cluster
-            of mean size; a cluster's own share where all have as many cases. 0 where a cluster does not ask a group.
+        shares: shape (numbers, clusters, groups), the pooled share plus the cluster's residual, in
+            units of a cluster of mean size; a cluster's own share where all have as many cases. 0
+            where a cluster does not ask a group.
         clusters: shape (numbers, groups), how many clusters ask a group.
-        df: shape (numbers, groups), degrees of freedom: to how many clusters of equal size they amount, less 1.
+        df: shape (numbers, groups), degrees of freedom: to how many clusters of equal size they
+            amount, less 1.
     """
 
     shares: FloatArray
@@ -90,7 +98,8 @@ class ClusterShares(NamedTuple):
 
 
 def cluster_shares(counted: FloatArray, cases: FloatArray) -> ClusterShares:
-    """Returns shares of clusters whose mean is the pooled share, and which do not vary with the clusters' sizes.
+    """Returns shares of clusters whose mean is the pooled share, and which do not vary with the
+    clusters' sizes.
 
     Args:
         counted: shape (numbers, clusters, groups), how many are counted.
@@ -109,7 +118,8 @@ def cluster_shares(counted: FloatArray, cases: FloatArray) -> ClusterShares:
 
 
 def sign_flip_p(differences: FloatArray) -> float:
-    """Returns the share of sign changes that make a sum at least as large in size; 0 where these are too many.
+    """Returns the share of sign changes that make a sum at least as large in size; 0 where these
+    are too many.
 
     Args:
         differences: shape (clusters,); if one is 0 but for rounding, its sign changes nothing.
@@ -138,17 +148,19 @@ class SharesOfTwo(NamedTuple):
 
 
 def shares_of_two(sums: FloatArray) -> SharesOfTwo:
-    """Returns intervals of shares of choices between two, and what limits their tests against one half.
+    """Returns intervals of shares of choices between two, and what limits their tests against one
+    half.
 
-    A case chooses the first, the second, or neither (a tie). The share counts ties as not the first, so that its
-    difference from one half is half the difference of the shares of cases with and without the first: interval and
-    test are those of `difference_of_shares`. A tie is no evidence for the second, so p is also at least that of the
-    first less the second, where a tie counts for neither, and 1 where ties alone put the share below one half. Without
-    ties both tests are the same.
+    A case chooses the first, the second, or neither (a tie). The share counts ties as not the
+    first, so that its difference from one half is half the difference of the shares of cases with
+    and without the first: interval and test are those of `difference_of_shares`. A tie is no
+    evidence for the second, so p is also at least that of the first less the second, where a tie
+    counts for neither, and 1 where ties alone put the share below one half. Without ties both tests
+    are the same.
 
     Args:
-        sums: shape (numbers, units, 3 or more), how many cases choose the first, how many there are, and how many
-            choose the second; further columns are not read.
+        sums: shape (numbers, units, 3 or more), how many cases choose the first, how many there
+            are, and how many choose the second; further columns are not read.
     """
     first, cases, second = np.moveaxis(sums[..., :3], -1, 0)
     share = difference_of_shares(np.stack([first, cases, cases - first, cases], axis=-1))
@@ -160,7 +172,8 @@ def shares_of_two(sums: FloatArray) -> SharesOfTwo:
 
 
 def p_with_ties(apart: FloatArray, decided: FloatArray, p: FloatArray) -> FloatArray:
-    """Returns the p of shares whose ties count for neither side, 1 where ties alone decide the side.
+    """Returns the p of shares whose ties count for neither side, 1 where ties alone decide the
+    side.
 
     Args:
         apart: shape (numbers,), shares less one half, or twice as much.

@@ -1,8 +1,8 @@
 """Sums over the units of random factors, and the functions that make numbers of them.
 
-A number is a function of sums: over clusters of templates, names, attributes, items or prompts. What it is without one
-of these units is the same function of the sums less those of the unit, so values, intervals, tests and comparisons of
-models are all made of the same sums.
+A number is a function of sums: over clusters of templates, names, attributes, items or prompts.
+What it is without one of these units is the same function of the sums less those of the unit, so
+values, intervals, tests and comparisons of models are all made of the same sums.
 """
 
 from __future__ import annotations
@@ -32,15 +32,23 @@ IntervalMethod = Literal[
     "largest",
     "none",
 ]
-"""How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
+"""How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of
+shares, else t.
+"""
 Tested = Literal["", "p", "q"]
-"""Whether a number is tested against its fair value, and whether together with the others of its kind."""
+"""Whether a number is tested against its fair value, and whether together with the others of its
+kind.
+"""
 TEMPLATES = "templates"
-"""The factor whose units are combined into clusters, and divided into prompt formats where there are several."""
+"""The factor whose units are combined into clusters, and divided into prompt formats where there
+are several.
+"""
 FORMATS = "formats"
 """The factor of prompt formats, which `Sums.clustered` makes of the units of `TEMPLATES`."""
 PAIR_OF_LISTS = "terms"
-"""The factor of differences of two groups of terms, whose columns are sum and count of the one and of the other."""
+"""The factor of differences of two groups of terms, whose columns are sum and count of the one and
+of the other.
+"""
 
 
 Function = Callable[[FloatArray], FloatArray]
@@ -106,7 +114,9 @@ MEAN, DIFFERENCE, TOTAL = (
     Finish("total", total),
 )
 RECOMPUTED = Finish("recomputed", total)
-"""Of numbers that were computed again: the columns are what they are without a unit, and 1 where they have it."""
+"""Of numbers that were computed again: the columns are what they are without a unit, and 1 where
+they have it.
+"""
 FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
 
 
@@ -129,12 +139,15 @@ class Along(NamedTuple):
 
 @dataclass(frozen=True)
 class Sums:
-    """Numbers of one kind: their variances borrow from each other, and their tests are corrected together.
+    """Numbers of one kind: their variances borrow from each other, and their tests are corrected
+    together.
 
     Attributes:
-        keys: a row for each number: `measure`, `options`, keys of `MEASURES`, `n`, `left_out` and, of rates whose
-            cases are fewer than what they count, `cases`; `low` and `high` where the family gives the interval itself.
-        along: by factor the sums over its units; the first factor is that over which models are compared.
+        keys: a row for each number: `measure`, `options`, keys of `MEASURES`, `n`, `left_out` and,
+            of rates whose cases are fewer than what they count, `cases`; `low` and `high` where the
+            family gives the interval itself.
+        along: by factor the sums over its units; the first factor is that over which models are
+            compared.
         finish: makes the numbers.
         interval: how their intervals are made.
         test: whether they are tested.
@@ -173,7 +186,9 @@ class Sums:
 
     @property
     def without(self) -> FloatArray:
-        """The numbers without each unit of the first factor, shape (numbers, units); see `leave_one_out`."""
+        """The numbers without each unit of the first factor, shape (numbers, units); see
+        `leave_one_out`.
+        """
         along = self.along[self.factor]
         if self.finish.name == RECOMPUTED.name:
             return only_defined(np.where(along.present, along.sums[..., 0], np.nan), along.present)
@@ -186,7 +201,8 @@ class Sums:
         )
 
     def clustered(self, clusters: Sequence[int]) -> Sums:
-        """Returns the same numbers with the templates of each cluster taken together, and along several formats.
+        """Returns the same numbers with the templates of each cluster taken together, and along
+        several formats.
 
         Args:
             clusters: the cluster of each template, by number.
@@ -228,18 +244,22 @@ def add_up(sums: FloatArray, place: IntArray) -> FloatArray:
 
 
 def cluster_name(template: int, clusters: Sequence[int]) -> str:
-    """Names the cluster of a template: its number, or the template where it is a cluster of its own."""
+    """Names the cluster of a template: its number, or the template where it is a cluster of its
+    own.
+    """
     return str(clusters[template]) if template < len(clusters) else f"template {template}"
 
 
 def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> FloatArray:
     """Returns numbers without each unit, shape (..., units).
 
-    NaN of units that a number has nothing of; all NaN where it is not defined without one that it has something of.
+    NaN of units that a number has nothing of; all NaN where it is not defined without one that it
+    has something of.
 
     Args:
         sums: shape (..., units, columns).
-        totals: shape (..., columns); units may share what is added up, so these need not be the sums over units.
+        totals: shape (..., columns); units may share what is added up, so these need not be the
+            sums over units.
         finish: makes the numbers.
     """
     has = (sums != 0).any(axis=-1)
@@ -248,13 +268,17 @@ def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> Flo
 
 
 def only_defined(without: FloatArray, has: BoolArray) -> FloatArray:
-    """Returns numbers without each unit, all NaN of those that are not defined without one of theirs."""
+    """Returns numbers without each unit, all NaN of those that are not defined without one of
+    theirs.
+    """
     undefined = (has & np.isnan(without)).any(axis=-1, keepdims=True)
     return np.where(undefined, np.nan, without)
 
 
 def nullable(values: FloatArray) -> pl.Series:
-    """Returns numbers as a column in which NaN is null: polars takes NaN for a value, and for the largest one."""
+    """Returns numbers as a column in which NaN is null: polars takes NaN for a value, and for the
+    largest one.
+    """
     return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)
 
 
@@ -285,7 +309,8 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     """Returns numbers as rows of `SUMS`, without model and dataset.
 
     Args:
-        parts: sums, and tables of numbers that are not made of any: columns of `MEASURES` that these have.
+        parts: sums, and tables of numbers that are not made of any: columns of `MEASURES` that
+            these have.
     """
     empty = empty_table(SUMS).drop("model", "dataset")
     tables = [empty]
@@ -365,7 +390,8 @@ def read_sums(
 def read_cell_sums(
     family: str, table: pl.DataFrame, options: Mapping[str, Any]
 ) -> tuple[list[Sums], pl.DataFrame]:
-    """Reads the sums of a cell, with the functions that its family makes numbers with; see `read_sums`.
+    """Reads the sums of a cell, with the functions that its family makes numbers with; see
+    `read_sums`.
 
     Args:
         family: the reference of the dataset's family, whose module `measures` may have `finishes`.
@@ -377,7 +403,8 @@ def read_cell_sums(
 
 
 def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
-    """Returns the values of numbers without their intervals: `measure`, `options`, keys, `value`, `n` and `left_out`.
+    """Returns the values of numbers without their intervals: `measure`, `options`, keys, `value`,
+    `n` and `left_out`.
 
     Args:
         parts: sums, and tables of numbers that are not made of any.

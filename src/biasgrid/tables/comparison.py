@@ -1,4 +1,6 @@
-"""Tables of compared models: their differences, their ranks, and their agreement on the order of subjects."""
+"""Tables of compared models: their differences, their ranks, and their agreement on the order of
+subjects.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ ASKED = {
     )
 }
 PARTS_KEPT = 50
-"""So many of the largest differences of a pair are kept of each kind of parts, beside all significant results."""
+"""So many of the largest differences of a pair are kept of each kind of parts, beside all
+significant results.
+"""
 
 COMPARISONS = table(
     "comparisons",

@@ -1,4 +1,6 @@
-"""Reads cells and refuses incomplete ones; checks what validity flags say of a cell and withholds invalid headlines."""
+"""Reads cells and refuses incomplete ones; checks what validity flags say of a cell and withholds
+invalid headlines.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ WITHHELD_COLUMNS = (
 ROWS_A_BLOCK = 2 * ROWS_A_GROUP
 """How many rows of a cell are read at once."""
 SMALLEST_SHARE = 4
-"""A part is made once a fourth of the rows in memory are of whole units: else rows would be copied again and again."""
+"""A part is made once a fourth of the rows in memory are of whole units: else rows would be copied
+again and again.
+"""
 CellTables = tuple[pl.DataFrame, pl.DataFrame]
 """Instances, and predictions of just these."""
 
@@ -75,7 +79,8 @@ def read_whole_cell(
         kind: the answer kind of the predictions.
         name: what to call the cell in messages.
         columns: which columns of the instances to read; None for all.
-        answer_columns: which columns of the predictions to read, of those that the kind has; None for all.
+        answer_columns: which columns of the predictions to read, of those that the kind has; None
+            for all.
 
     Returns:
         Both tables, as they stand in the files.
@@ -110,10 +115,12 @@ class Block(NamedTuple):
 
 
 class CellParts:
-    """A cell that is read part by part, all instances of a unit in one part, as often as it is asked for.
+    """A cell that is read part by part, all instances of a unit in one part, as often as it is
+    asked for.
 
-    It needs the memory of a few blocks of rows where predictions are in the order of instances and units rise, once or
-    a few times over, as `expand` and `predict` write them. Else all of it is one part.
+    It needs the memory of a few blocks of rows where predictions are in the order of instances and
+    units rise, once or a few times over, as `expand` and `predict` write them. Else all of it is
+    one part.
     """
 
     def __init__(
@@ -140,7 +147,8 @@ class CellParts:
             unit: the column of the instances, of numbers, that says which of them belong together.
 
         Raises:
-            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of another cell.
+            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of
+                another cell.
         """
         self.whole = (instances_path, prediction_paths, keys, kind, name, columns, answer_columns)
         self.unit, self.is_checked = unit, False
@@ -177,7 +185,8 @@ class CellParts:
         """Reads the cell, smaller units before larger ones.
 
         Yields:
-            Both tables of a part, with the same instances in the same order unless the cell is one part.
+            Both tables of a part, with the same instances in the same order unless the cell is one
+            part.
 
         Raises:
             TableError: a file does not fit its schema.
@@ -231,8 +240,8 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
         predictions: with `instance`.
 
     Raises:
-        IncompleteCell: with the counts of instances without a prediction and with several, and of predictions
-            of unknown instances; or because there are no instances.
+        IncompleteCell: with the counts of instances without a prediction and with several, and of
+            predictions of unknown instances; or because there are no instances.
     """
     if instances.is_empty():
         raise IncompleteCell("there are no instances to measure; expected at least one")
@@ -260,7 +269,8 @@ class Check(NamedTuple):
         n: how many things it counts.
         low: lower end of the value's interval, where there is one.
         high: its upper end.
-        flag: what the text of the problem shows in place of `{flag}` beside the numbers, such as answers.
+        flag: what the text of the problem shows in place of `{flag}` beside the numbers, such as
+            answers.
     """
 
     measure: str
@@ -281,16 +291,18 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Adds the validity flags that speak against a cell, and withholds the measures that they make meaningless.
+    """Adds the validity flags that speak against a cell, and withholds the measures that they make
+    meaningless.
 
     Args:
-        measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
+        measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has
+            it.
         declared: headlines and limits.
 
     Returns:
-        The measures with `flag`. A number that a flag withholds has no value, interval or test; its `reason` names all
-        flags that withhold it, in the order in which they are declared, and what to do about the first one. Headlines
-        of the cell and its bias types say so in `flag`, too.
+        The measures with `flag`. A number that a flag withholds has no value, interval or test; its
+        `reason` names all flags that withhold it, in the order in which they are declared, and what
+        to do about the first one. Headlines of the cell and its bias types say so in `flag`, too.
     """
     texts = problems(measures, declared.limits)
     flagged = measures.with_columns(
@@ -321,7 +333,9 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
 
 
 def withholds_all(measures: pl.DataFrame, declared: MetricDefinitions) -> bool:
-    """Says whether a flag that speaks against a cell withholds all of its claims; see `withhold_invalid`."""
+    """Says whether a flag that speaks against a cell withholds all of its claims; see
+    `withhold_invalid`.
+    """
     fired = problems(measures, declared.limits)
     return any(declared.limits[name].withholds is True for name in fired)
 
@@ -329,8 +343,8 @@ def withholds_all(measures: pl.DataFrame, declared: MetricDefinitions) -> bool:
 def withheld_by(flag: str, declared: MetricDefinitions) -> pl.Expr:
     """Returns whether a flag that speaks against a cell withholds each row.
 
-    Where it withholds all claims, how answers ended stays, which was observed whatever they say; and the pronouns of a
-    cell whose names are improbable.
+    Where it withholds all claims, how answers ended stays, which was observed whatever they say;
+    and the pronouns of a cell whose names are improbable.
 
     Args:
         flag: the name of a flag that withholds something.
@@ -361,7 +375,8 @@ def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
 
 
 def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
-    """Returns whether each row claims something about the model: a headline, of the cell or of a part, or a test.
+    """Returns whether each row claims something about the model: a headline, of the cell or of a
+    part, or a test.
 
     What is untestable, as there are too few clusters, would have a test otherwise.
 

@@ -29,8 +29,8 @@ def withheld_together(
 ) -> pl.DataFrame:
     """Withholds controls of datasets that are improbable: the dataset decides for both.
 
-    The limit lies between two shares that may be nearly the same, and with one of both numbers nothing can be compared.
-    A control alone is never withheld for it, see `Config.measures_of`.
+    The limit lies between two shares that may be nearly the same, and with one of both numbers
+    nothing can be compared. A control alone is never withheld for it, see `Config.measures_of`.
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
@@ -70,13 +70,14 @@ def control(
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
         found: from `significant_tests`, of the same cells.
         controls: which cells are controls.
-        beside: model and control of the cells whose size is in the intervals of their dataset, where it speaks against
-            nothing any more.
+        beside: model and control of the cells whose size is in the intervals of their dataset,
+            where it speaks against nothing any more.
 
     Returns:
-        `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the control's name),
-        `value` (how much is significant in it, null where nothing was tested), `n` (how much was tested), `left_out`
-        and `flag`, which says what speaks against reading the dataset's numbers as they are.
+        `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the
+        control's name), `value` (how much is significant in it, null where nothing was tested), `n`
+        (how much was tested), `left_out` and `flag`, which says what speaks against reading the
+        dataset's numbers as they are.
     """
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
     lines = []

@@ -1,4 +1,5 @@
-"""Tables of documents, generated from schemas and metric definitions (`biasgrid schema --write` writes them).
+"""Tables of documents, generated from schemas and metric definitions (`biasgrid schema --write`
+writes them).
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
@@ -34,7 +35,9 @@ def with_tables(text: str, makers: Makers) -> str:
 
 
 def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
-    """Returns the tables of columns, `columns of NAME`, of some schemas, and `columns of many tables`."""
+    """Returns the tables of columns, `columns of NAME`, of some schemas, and `columns of many
+    tables`.
+    """
     types: dict[tuple[str, str], list[str]] = {}
     for schema in schemas.values():
         for name, dtype, meaning in column_rows(schema):
@@ -67,8 +70,8 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
 
     Args:
         schema: the schema.
-        elsewhere: names and meanings of columns that the table of columns of many tables describes: several of
-            these in a row are only named.
+        elsewhere: names and meanings of columns that the table of columns of many tables describes:
+            several of these in a row are only named.
     """
     rows: list[tuple[str, str, str]] = []
     for is_elsewhere, run in groupby(
@@ -96,7 +99,9 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
 
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
-    """Writes what speaks against cells, from where on, and what to do; a flag has a row for families that share it."""
+    """Writes what speaks against cells, from where on, and what to do; a flag has a row for
+    families that share it.
+    """
     header = ("flag", "families", "what it is", "speaks against a cell", "withholds", "what to do")
     rows: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for family, flags in families.items():

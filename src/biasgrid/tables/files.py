@@ -1,7 +1,7 @@
 """Writes and reads tables, and averages their columns by keys.
 
-Every table is a Parquet file that is validated when it is written and when it is read, is written to a temporary name
-and renamed, and carries its provenance in the file's metadata.
+Every table is a Parquet file that is validated when it is written and when it is read, is written
+to a temporary name and renamed, and carries its provenance in the file's metadata.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ REMEDY = "remove it and run again"
 ROWS_A_GROUP = 2**17
 """How many rows a row group of a file has: what is read at least where some rows are."""
 NUMBERS = (pl.UInt32, pl.UInt64)
-"""The types of columns that number something, such as instances, or have digests; most rise from row to row."""
+"""The types of columns that number something, such as instances, or have digests; most rise from
+row to row.
+"""
 FLOATS = (pl.Float32, pl.Float64)
 IN_MEMORY = pl.InMemoryEngine()
-"""pandera asks polars twice a column; its usual engine, made for tables that do not fit into memory, takes ten times as
-long for a question."""
+"""pandera asks polars twice a column; its usual engine, made for tables that do not fit into
+memory, takes ten times as long for a question.
+"""
 
 
 class TableError(UserError):
@@ -111,8 +114,9 @@ def arrow_table(frame: pl.DataFrame) -> pyarrow.Table:
 def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
     """Returns how columns are written, as arguments of pyarrow's writer.
 
-    Of numbers only differences are written, which take no room where they rise evenly. Of other columns their distinct
-    values are written once a row group, but of floats, few of which are alike.
+    Of numbers only differences are written, which take no room where they rise evenly. Of other
+    columns their distinct values are written once a row group, but of floats, few of which are
+    alike.
 
     Args:
         columns: names and types.
@@ -150,11 +154,12 @@ def read_table(
         schema: its schema.
         columns: which columns; None for all.
         anywhere: whether it may lie elsewhere than where it was made, see `check_place`.
-        rows: which rows, in steps of 1; of the file only the row groups that have them are read. None for all.
+        rows: which rows, in steps of 1; of the file only the row groups that have them are read.
+            None for all.
 
     Raises:
-        TableError: the file is not readable as Parquet, was not made by biasgrid, is of another cell or does not fit
-            its schema.
+        TableError: the file is not readable as Parquet, was not made by biasgrid, is of another
+            cell or does not fit its schema.
     """
     frame = read_unchecked(path, schema, columns, anywhere=anywhere, rows=rows)
     if columns is not None:
@@ -187,7 +192,8 @@ def read_unchecked(
 def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.DataFrame:
     """Reads tables of one schema, one below the other; of no tables it returns one without rows.
 
-    A check takes half a millisecond a column, however few the rows: all are checked at once, where all are well.
+    A check takes half a millisecond a column, however few the rows: all are checked at once, where
+    all are well.
 
     Raises:
         TableError: see `read_table`.
@@ -206,7 +212,8 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
 
 
 def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
-    """Reads some rows of a table, wherever it lies, and of its file only the row groups that have them.
+    """Reads some rows of a table, wherever it lies, and of its file only the row groups that have
+    them.
 
     Args:
         path: the file.
@@ -214,8 +221,8 @@ def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> p
         rows: which rows, counted from 0, rising; shape (rows,).
 
     Raises:
-        TableError: the file is not readable as Parquet, was not made by biasgrid, has no such rows or does not fit its
-            schema.
+        TableError: the file is not readable as Parquet, was not made by biasgrid, has no such rows
+            or does not fit its schema.
     """
     groups = np.unique(rows // ROWS_A_GROUP)
     read = read_row_groups(path, schema, groups)
@@ -227,7 +234,9 @@ def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> p
 
 
 def read_row_groups(path: str | Path, schema: pa.DataFrameSchema, groups: IntArray) -> pl.DataFrame:
-    """Reads some row groups of a table, one below the other, and validates them; see `read_rows`."""
+    """Reads some row groups of a table, one below the other, and validates them; see
+    `read_rows`.
+    """
     read_facts(path, schema.name, anywhere=True)
     runs = [run for run in np.split(groups, np.flatnonzero(np.diff(groups) > 1) + 1) if len(run)]
     table = pl.scan_parquet(path, glob=False)
@@ -253,7 +262,8 @@ class TablesInRows:
         """Looks at the files.
 
         Raises:
-            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of another cell.
+            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of
+                another cell.
         """
         self.paths, self.schema = paths, schema
         for path in paths:
@@ -345,8 +355,8 @@ def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, An
     """Returns the provenance that a table carries.
 
     Raises:
-        TableError: the file is not readable as Parquet, or carries none, so it was not made by biasgrid; or it is of
-            another cell, unless it may lie `anywhere`.
+        TableError: the file is not readable as Parquet, or carries none, so it was not made by
+            biasgrid; or it is of another cell, unless it may lie `anywhere`.
     """
     return read_facts(path, "biasgrid", anywhere)
 
@@ -368,11 +378,12 @@ def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str,
 
 
 def check_place(path: Path, of: str) -> None:
-    """Refuses a table that was made as that of another cell, dataset or shard than the one whose place it has.
+    """Refuses a table that was made as that of another cell, dataset or shard than the one whose
+    place it has.
 
     Args:
-        path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for several tables of
-            one cell a file of any name in a folder `DATASET/MODEL`.
+        path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for
+            several tables of one cell a file of any name in a folder `DATASET/MODEL`.
         of: the cell, dataset or shard in its provenance, such as `DATASET/MODEL`.
 
     Raises:
@@ -385,7 +396,8 @@ def check_place(path: Path, of: str) -> None:
 
 
 def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
-    """Returns the mean of a column by keys, summed in the order of the rows, so that it is the same each time.
+    """Returns the mean of a column by keys, summed in the order of the rows, so that it is the same
+    each time.
 
     polars sums the groups of large tables in whatever order its threads meet their rows.
 
@@ -395,7 +407,8 @@ def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> 
         value: the column; nulls are left out.
 
     Returns:
-        The keys in the order of their first appearance, and the column, Float64, null where there are nulls alone.
+        The keys in the order of their first appearance, and the column, Float64, null where there
+        are nulls alone.
     """
     distinct = frame.select(keys).unique(maintain_order=True)
     numbered = distinct.with_row_index("number")

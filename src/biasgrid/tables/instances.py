@@ -1,4 +1,6 @@
-"""The requests to models: columns that they read, the same for all families, and beside them a family's own keys."""
+"""The requests to models: columns that they read, the same for all families, and beside them a
+family's own keys.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ FamilyKeys = Mapping[str, pa.Column]
 """The columns of a family, which no model reads."""
 
 ASKED_BEFORE = "asked_before"
-"""What tells instances apart that ask the same; with the rest of its row it makes an instance's key."""
+"""What tells instances apart that ask the same; with the rest of its row it makes an instance's
+key.
+"""
 REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     ASKED_BEFORE: column(
@@ -81,9 +85,11 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
     """Returns the schema of a dataset's instances.
 
     Args:
-        keys: the columns of its family; those that are not required are in the schema where they are in `columns`.
-        columns: names and types of columns, among them its candidates and positions. A text whose type is string, not
-            categorical, is one in the schema: making categories takes longer than all else where few texts are alike.
+        keys: the columns of its family; those that are not required are in the schema where they
+            are in `columns`.
+        columns: names and types of columns, among them its candidates and positions. A text whose
+            type is string, not categorical, is one in the schema: making categories takes longer
+            than all else where few texts are alike.
     """
     present = {name: key for name, key in keys.items() if key.required or name in columns}
     plain = {
@@ -103,7 +109,9 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
-    """Returns the candidates and positions among some names of columns; the last one stands for all before it."""
+    """Returns the candidates and positions among some names of columns; the last one stands for all
+    before it.
+    """
     names = [NUMBERED_NAME.fullmatch(name) for name in columns]
     counts = {
         kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0)
@@ -128,7 +136,8 @@ def request_columns(columns: Iterable[str]) -> list[str]:
 def read_instances(
     path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Reads the instances of a family, or some of their columns; keys that are not required may not be there.
+    """Reads the instances of a family, or some of their columns; keys that are not required may not
+    be there.
 
     Raises:
         TableError: see `read_table`.

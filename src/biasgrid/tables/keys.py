@@ -1,8 +1,10 @@
-"""Keys of instances: digests of requests, by which they are found again whatever else a dataset asks.
+"""Keys of instances: digests of requests, by which they are found again whatever else a dataset
+asks.
 
-A key depends on the texts, candidates and positions of its own row and on how often the rows before have asked the
-same: not on the other rows, their order, the machine, or the versions of libraries. No table of instances stores it,
-as digests cannot be compressed: each row has all that its key is made from.
+A key depends on the texts, candidates and positions of its own row and on how often the rows before
+have asked the same: not on the other rows, their order, the machine, or the versions of libraries.
+No table of instances stores it, as digests cannot be compressed: each row has all that its key is
+made from.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ def request_keys(instances: pl.DataFrame) -> pl.Series:
 
 
 def digest_column(values: pl.Series) -> Digests:
-    """Digests texts or numbers; the same ones have other digests in a column of another name, nulls have 0.
+    """Digests texts or numbers; the same ones have other digests in a column of another name, nulls
+    have 0.
 
     Returns:
         Shape (rows,).
@@ -76,7 +79,8 @@ def digest_column(values: pl.Series) -> Digests:
 
 
 def digest_texts(texts: pl.Series) -> Digests:
-    """Digests texts: SipHash-2-4 (Aumasson & Bernstein, INDOCRYPT 2012) of their UTF-8, in pandas' way.
+    """Digests texts: SipHash-2-4 (Aumasson & Bernstein, INDOCRYPT 2012) of their UTF-8, in pandas'
+    way.
 
     Returns:
         Shape (texts,).
@@ -86,7 +90,9 @@ def digest_texts(texts: pl.Series) -> Digests:
 
 
 def mix_bits(numbers: Digests) -> Digests:
-    """Mixes the bits of numbers, so that like ones become unlike: SplitMix64 (Steele et al., OOPSLA 2014)."""
+    """Mixes the bits of numbers, so that like ones become unlike: SplitMix64 (Steele et al., OOPSLA
+    2014).
+    """
     mixture = numbers + STEP
     mixture = (mixture ^ (mixture >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixture = (mixture ^ (mixture >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -94,10 +100,11 @@ def mix_bits(numbers: Digests) -> Digests:
 
 
 def repeated_digests(parts: Iterable[Digests], count: int) -> Digests:
-    """Finds the digests that several rows of a table have, in little memory however many rows there are.
+    """Finds the digests that several rows of a table have, in little memory however many rows there
+    are.
 
-    Those of a large table are sorted into temporary files by their first bits, 8 bytes a row, and looked at file by
-    file.
+    Those of a large table are sorted into temporary files by their first bits, 8 bytes a row, and
+    looked at file by file.
 
     Args:
         parts: the digests of the table's rows, part by part.
@@ -136,7 +143,9 @@ def digests_in(file: IO[bytes]) -> Digests:
 
 
 def in_several_rows(digests: Digests) -> Digests:
-    """Returns the digests that are there several times, each once, sorted; sorts what it is given."""
+    """Returns the digests that are there several times, each once, sorted; sorts what it is
+    given.
+    """
     digests.sort()
     return np.unique(digests[1:][digests[1:] == digests[:-1]])
 
@@ -145,7 +154,8 @@ class Repetitions:
     """Numbers what is asked again, part by part of a table.
 
     Attributes:
-        again: the digests that are met several times, sorted, where they are known before: others are not remembered.
+        again: the digests that are met several times, sorted, where they are known before: others
+            are not remembered.
         met: the digests so far, sorted.
     """
 
@@ -162,7 +172,9 @@ class Repetitions:
         return pl.Series(ASKED_BEFORE, self.number(digests).astype(np.uint32))
 
     def number(self, digests: Digests) -> Digests:
-        """Returns how often the digest of each row was met before it, in these rows or earlier ones."""
+        """Returns how often the digest of each row was met before it, in these rows or earlier
+        ones.
+        """
         if self.again is None:
             return self._number(digests)
         numbers = np.zeros(len(digests), np.uint64)

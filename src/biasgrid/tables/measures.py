@@ -1,4 +1,6 @@
-"""Tables of measures: one long and tidy table for all families, its summary, and known effects of synthetic bias."""
+"""Tables of measures: one long and tidy table for all families, its summary, and known effects of
+synthetic bias.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ ROW = ("measure", "options", *MEASURE_KEYS)
 FIRST_FACTORS = ("clusters", "items", "prompts")
 """What numbers generalise over where names are taken as given."""
 TAKEN_AS_GIVEN = ", for these "
-"""Stands behind the factors of an interval where another factor is none of them: `clusters, for these 18 persons`."""
+"""Stands behind the factors of an interval where another factor is none of them: `clusters, for
+these 18 persons`.
+"""
 
 
 def is_over_first_factor() -> pl.Expr:

@@ -1,7 +1,9 @@
-"""Metric definitions for docs, captions, summary and report: measures, their options, limits, marks, and controls.
+"""Metric definitions for docs, captions, summary and report: measures, their options, limits,
+marks, and controls.
 
-The words are in files `measures.yaml`; the head of `families/measures.yaml` explains their keys. This module is light,
-so that a config is read, and a workflow is planned, without what computes measures.
+The words are in files `measures.yaml`; the head of `families/measures.yaml` explains their keys.
+This module is light, so that a config is read, and a workflow is planned, without what computes
+measures.
 """
 
 from __future__ import annotations
@@ -30,9 +32,13 @@ Unit = Literal[
     "count",
 ]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
-"""The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
+"""The measure of whole cells that is about the groups that stereotypes name, groups of names where
+there are some.
+"""
 PRONOUN_ASSOCIATION, IMPROBABLE = "pronoun_association", "improbable"
-"""What is shown of a cell that a flag withholds, as its names have next to no probability, and that flag."""
+"""What is shown of a cell that a flag withholds, as its names have next to no probability, and that
+flag.
+"""
 OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_difference")
 """Differences of groups in how answers ended, in all families: refused, not read, cut short."""
 REFUSALS_DIFFER = "refusals_differ"
@@ -74,13 +80,14 @@ class Limit:
     """The limit beyond which a measure speaks against its cell; such measures are validity flags.
 
     Attributes:
-        value: the largest value that does not; where the measure has an interval, its worse end counts.
-        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the numbers,
-            `{flag}` for the flag of the `Check`.
+        value: the largest value that does not; where the measure has an interval, its worse end
+            counts.
+        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the
+            numbers, `{flag}` for the flag of the `Check`.
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
-        withholds: the measures that are not measurable in such a cell, and so have no value; True for all of its
-            claims, see `tables.completeness.withheld_by`.
+        withholds: the measures that are not measurable in such a cell, and so have no value; True
+            for all of its claims, see `tables.completeness.withheld_by`.
         by_value: whether the value itself counts, not the worse end of its interval.
         above_zero: whether it speaks against a cell only where its whole interval is above 0.
         silences: measures that say nothing of such a cell, so that no threshold is kept by them.
@@ -113,14 +120,16 @@ class Measure:
         marks: the ranges that its source judges by.
         limit: of validity flags, from where on they speak against a cell.
         range: between what its numbers are, where that is not what its unit says.
-        counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
-            puts them in place of the others where it speaks against the cell; None of measures that are not counted.
-        in_words: a number of it put into words, with {points} and {percent} of 100, {half} (of 100, if the two sides
-            are 100 together), {near_half} (the points that log odds are near one half) and, with `rates`, {rate} and
-            {other_rate}; empty where none are needed.
-        rates: of differences of two groups, the measure of the rate that differs; empty where there is none.
-        relative: of measures that can be no larger than about twice the answer probability of their cell, the measure
-            that says the same whatever that is.
+        counted: of measures whose tests are counted as what was found in a cell: empty, or the name
+            of the flag that puts them in place of the others where it speaks against the cell; None
+            of measures that are not counted.
+        in_words: a number of it put into words, with {points} and {percent} of 100, {half} (of 100,
+            if the two sides are 100 together), {near_half} (the points that log odds are near one
+            half) and, with `rates`, {rate} and {other_rate}; empty where none are needed.
+        rates: of differences of two groups, the measure of the rate that differs; empty where there
+            is none.
+        relative: of measures that can be no larger than about twice the answer probability of their
+            cell, the measure that says the same whatever that is.
     """
 
     title: str
@@ -141,7 +150,9 @@ class Measure:
     relative: str | None = None
 
     def limited(self, value: float | None) -> Measure:
-        """Returns the measure with another value of its limit, if one is given and there is a limit."""
+        """Returns the measure with another value of its limit, if one is given and there is a
+        limit.
+        """
         if value is None or self.limit is None:
             return self
         return replace(self, limit=replace(self.limit, value=value))
@@ -195,7 +206,8 @@ class MetricDefinitions(NamedTuple):
     def of_control(self) -> Self:
         """Returns those of a model that answers at random.
 
-        Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the task.
+        Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the
+        task.
         """
         return self._replace(
             limits={name: replace(limit, withholds=False) for name, limit in self.limits.items()}
@@ -203,7 +215,8 @@ class MetricDefinitions(NamedTuple):
 
 
 def options_text(**names: object) -> str:
-    """Writes the options of a measure as they stand in tables, such as `score=f1, argument=macro, mode=group`.
+    """Writes the options of a measure as they stand in tables, such as `score=f1, argument=macro,
+    mode=group`.
 
     Args:
         names: what was chosen, by `OPTION_NAMES`; None where there is nothing to choose.
@@ -237,7 +250,9 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
 }
-"""Of each field of measures, limits and marks the types that it may have in YAML, and how messages call them."""
+"""Of each field of measures, limits and marks the types that it may have in YAML, and how messages
+call them.
+"""
 Part = TypeVar("Part", Measure, Limit, Mark)
 PACKAGE = Path(__file__).parents[1]
 DEFINITIONS_FILE = "measures.yaml"
@@ -285,7 +300,9 @@ def read_definitions(folder: str) -> Definitions:
 
 @cache
 def read_mapping(file: Path) -> dict[str, Any]:
-    """Reads a YAML file of the package, with the parser in C where there is one: a plan waits for it."""
+    """Reads a YAML file of the package, with the parser in C where there is one: a plan waits for
+    it.
+    """
     # Of an open file, errors of the parser have the name.
     with file.open("rb") as text:
         content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -300,10 +317,12 @@ def check_definitions(
     Args:
         content: about, defaults, and sections of entries.
         file: its name, for messages.
-        shared: the content of the shared file, whose entry of a name has the fields that one here leaves out.
+        shared: the content of the shared file, whose entry of a name has the fields that one here
+            leaves out.
 
     Raises:
-        InputError: a key is unknown or missing, or has a wrong value; the message names file, section and measure.
+        InputError: a key is unknown or missing, or has a wrong value; the message names file,
+            section and measure.
     """
     common = {
         name: entry for entries in sections_of(shared).values() for name, entry in entries.items()
@@ -324,7 +343,9 @@ def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
-    """Returns the entries of a section; one without content takes all from the shared entry of its name."""
+    """Returns the entries of a section; one without content takes all from the shared entry of its
+    name.
+    """
     if not isinstance(entries, dict):
         raise InputError(
             [
@@ -419,7 +440,9 @@ RANDOM = "random answers"
 FEW_COMPARISONS = "few_comparisons"
 """The validity flag of cells whose tests rest on little, in the summary alone."""
 CONTROLS = read_definitions(SHARED).of("controls", "control_sizes", "comparisons")
-"""What is in the summary of a dataset besides its own measures: about its negative controls, and `FEW_COMPARISONS`."""
+"""What is in the summary of a dataset besides its own measures: about its negative controls, and
+`FEW_COMPARISONS`.
+"""
 
 
 class Controls(NamedTuple):
@@ -438,7 +461,8 @@ class Controls(NamedTuple):
         return [name for name, about in self.datasets.items() if about == dataset]
 
     def pairs(self, cells: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, str, str]]:
-        """Yields of each control among some cells its model, its dataset, the dataset that it is about, and its name.
+        """Yields of each control among some cells its model, its dataset, the dataset that it is
+        about, and its name.
 
         Args:
             cells: model and dataset of each.

@@ -1,7 +1,9 @@
-"""Provenance of tables: code, config, inputs, models, precision and machine in their metadata, and checks of it.
+"""Provenance of tables: code, config, inputs, models, precision and machine in their metadata, and
+checks of it.
 
-Nothing in it changes from run to run, so that two runs of a config on one machine give the same bytes; times and the
-memory used are in the files of timings (see `biasgrid.inference.models.predict.Timing`).
+Nothing in it changes from run to run, so that two runs of a config on one machine give the same
+bytes; times and the memory used are in the files of timings (see
+`biasgrid.inference.models.predict.Timing`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> d
     """Returns the given facts with what is known of every table.
 
     Args:
-        config: the config that was in force when the table was made, of which a digest is kept; None outside of a run.
+        config: the config that was in force when the table was made, of which a digest is kept;
+            None outside of a run.
         facts: what else is known.
     """
     return {
@@ -66,17 +69,20 @@ def cell_provenance(
     dump: Mapping[str, Any] | None = None,
     **expected: Any,
 ) -> dict[str, Any]:
-    """Returns what is known of a cell's predictions: that of its shards, once, with all their machines and audits.
+    """Returns what is known of a cell's predictions: that of its shards, once, with all their
+    machines and audits.
 
     Args:
         instances: the cell's instances table.
         predictions: its predictions tables.
         record: the record of the model that has made them, None where that is not asked.
-        dump: where their dump is from and its digest, None for what is not known; None where there need be no dump.
+        dump: where their dump is from and its digest, None for what is not known; None where there
+            need be no dump.
         expected: what the predictions must say of themselves, such as `scoring`.
 
     Raises:
-        TableError: the shards were made differently, from other instances, by another model, or not as expected.
+        TableError: the shards were made differently, from other instances, by another model, or not
+            as expected.
     """
     shards = [read_provenance(path) for path in predictions]
     for path, shard in zip(predictions, shards, strict=True):
@@ -120,7 +126,9 @@ def cell_provenance(
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:
-    """Digests the provenance of predictions, table by table, for what is made of the texts in them."""
+    """Digests the provenance of predictions, table by table, for what is made of the texts in
+    them.
+    """
     return [digest(read_provenance(path)) for path in predictions]
 
 
@@ -154,7 +162,8 @@ def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]
 
 
 def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
-    """Refuses tables of cells that were not made with the measures that lie there by now, or with their sums.
+    """Refuses tables of cells that were not made with the measures that lie there by now, or with
+    their sums.
 
     Args:
         measures: the measures of cells, `DATASET/MODEL.parquet`.
@@ -172,7 +181,8 @@ def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]
 
 
 def check_compared(measures: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
-    """Refuses tables that compare the models of a dataset from other measures than those that lie there by now.
+    """Refuses tables that compare the models of a dataset from other measures than those that lie
+    there by now.
 
     Args:
         measures: those of cells, `DATASET/MODEL.parquet`.

@@ -92,14 +92,17 @@ TRUNCATED_COLUMN = column(
 
 
 def schema_with_keys(schema: pa.DataFrameSchema) -> pa.DataFrameSchema:
-    """Returns the schema of answers that stand with the keys of their instances, as while they are asked."""
+    """Returns the schema of answers that stand with the keys of their instances, as while they are
+    asked.
+    """
     instance, *others = schema.columns.items()
     keys = {"key": column(pl.UInt64, description="key of the instance")}
     return table(str(schema.name), dict([instance]) | keys | dict(others))
 
 
 def answer_schema(kind: str) -> pa.DataFrameSchema:
-    """Returns the schema of an answer kind, such as `choice`; found by its name, so that kinds know nothing of others.
+    """Returns the schema of an answer kind, such as `choice`; found by its name, so that kinds know
+    nothing of others.
 
     Raises:
         ModuleNotFoundError: there is no such kind.

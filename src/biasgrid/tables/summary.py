@@ -1,4 +1,6 @@
-"""The summary of a grid: measures of whole cells and bias types with marks, flags, ranks and counts of answers."""
+"""The summary of a grid: measures of whole cells and bias types with marks, flags, ranks and counts
+of answers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from biasgrid.tables.metric import NOT_MEASURABLE, WITHHOLD_MARKS, options_of
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
 ItemsPlanned = Callable[[float, float, int, float], int | None]
-"""Says how many items an interval needs to be narrow enough; see `stats.power.items_for_half_width`."""
+"""Says how many items an interval needs to be narrow enough; see
+`stats.power.items_for_half_width`.
+"""
 ITEMS_PART = "items_part"
 """The measure of which share of an interval's squared width is due to items."""
 NO_INTERVAL = "no interval"
@@ -38,8 +42,8 @@ class ModelFacts:
     Attributes:
         kind: the kind of model, by which plots group (such as SQuAD, NewsQA, LM).
         label: its name in plots.
-        scoring: how it is scored on each dataset where one can choose, which for an imported model is not the
-            config's choice; of models that write how they were asked to choose.
+        scoring: how it is scored on each dataset where one can choose, which for an imported model
+            is not the config's choice; of models that write how they were asked to choose.
     """
 
     kind: str
@@ -72,15 +76,17 @@ def with_marks(
 ) -> pl.DataFrame:
     """Adds the marks of intervals: columns of `MARK_COLUMNS`.
 
-    A number has no mark where another one that says the same has it, where a flag of `WITHHOLD_MARKS` speaks against
-    its cell, where it has no interval, and, but for A, where it is no larger than its placebo's interval leaves open.
+    A number has no mark where another one that says the same has it, where a flag of
+    `WITHHOLD_MARKS` speaks against its cell, where it has no interval, and, but for A, where it is
+    no larger than its placebo's interval leaves open.
 
     Args:
-        rows: numbers of cells, flags and placebos among them: `ROW` columns, `value`, `low`, `high`, `clusters` and
-            `flag`, perhaps `reason`.
+        rows: numbers of cells, flags and placebos among them: `ROW` columns, `value`, `low`,
+            `high`, `clusters` and `flag`, perhaps `reason`.
         marks: for each dataset the marks of those of its measures that have marks.
-        planned: says how many items an interval needs, of half its width, which share of its square is due to items,
-            how many there are, and half of the wanted width; None where it is not asked.
+        planned: says how many items an interval needs, of half its width, which share of its square
+            is due to items, how many there are, and half of the wanted width; None where it is not
+            asked.
     """
     cells = {
         key: CellMarks.of(part, marks.get(str(key[1]), {}))
@@ -98,7 +104,8 @@ class CellMarks(NamedTuple):
         marks: by measure.
         flag: why the cell has no marks, None where it has some.
         numbers: by measure, those of the whole cell.
-        items_parts: by measure, which share of its interval's squared width is due to items, where not all is.
+        items_parts: by measure, which share of its interval's squared width is due to items, where
+            not all is.
     """
 
     marks: Mapping[str, Sequence[Mark]]
@@ -155,7 +162,9 @@ class CellMarks(NamedTuple):
         )
 
     def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
-        """Returns how many more items would make one mark of a range, None where that is not known."""
+        """Returns how many more items would make one mark of a range, None where that is not
+        known.
+        """
         value, items = row["value"], row["clusters"]
         if planned is None or not items:
             return None
@@ -168,14 +177,18 @@ class CellMarks(NamedTuple):
 
 
 def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
-    """Says whether a difference is no larger than the interval of a placebo's difference leaves open."""
+    """Says whether a difference is no larger than the interval of a placebo's difference leaves
+    open.
+    """
     if number["value"] is None or placebo["low"] is None:
         return False
     return bool(abs(number["value"]) <= max(abs(placebo["low"]), abs(placebo["high"])))
 
 
 def withhold_tests() -> list[pl.Expr]:
-    """Withholds headlines that are not measurable, and how many tests of such a cell are significant."""
+    """Withholds headlines that are not measurable, and how many tests of such a cell are
+    significant.
+    """
     own = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
     reason = pl.col("flag").filter(own).first().over("model", "dataset")
     is_count = pl.col("measure") == SIGNIFICANT_TESTS
@@ -201,10 +214,11 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline
-        measure, columns such as `mu_low` for its uncertainty and `mu_mark` for its mark, `tested` (the number of
-        tests), `untestable` (how many could not be tested) and `flag`, why these are withheld. `n` is that of the last
-        measure: how many swap groups or cases were measured.
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for
+        each headline measure, columns such as `mu_low` for its uncertainty and `mu_mark` for its
+        mark, `tested` (the number of tests), `untestable` (how many could not be tested) and
+        `flag`, why these are withheld. `n` is that of the last measure: how many swap groups or
+        cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
@@ -241,8 +255,9 @@ def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
     """Gathers what speaks against cells, what withholds their headlines first.
 
     Returns:
-        `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`, those
-        of which it says so; in the order of the summary. Of a cell whose headlines are withheld only the reason.
+        `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`,
+        those of which it says so; in the order of the summary. Of a cell whose headlines are
+        withheld only the reason.
     """
     reasons = (
         summary.filter("headline")
@@ -276,8 +291,8 @@ def main_ranks(
     Args:
         summary: schema `SUMMARY`.
         ranks: of a dataset's models (schema `RANKS`).
-        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell: where it does
-            so against one of the models, these are ranked by another measure.
+        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a
+            cell: where it does so against one of the models, these are ranked by another measure.
 
     Returns:
         Rows of `ranks` of two models or more, those that are ranked together in their order.
@@ -305,7 +320,9 @@ def main_ranks(
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns a table that spreadsheets take as it is: an apostrophe stands before texts that begin like a formula."""
+    """Returns a table that spreadsheets take as it is: an apostrophe stands before texts that begin
+    like a formula.
+    """
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     begins = {name: pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))") for name in texts}
     return frame.with_columns(
@@ -321,8 +338,9 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
         predictions: its predictions tables.
 
     Returns:
-        `answers`, their number; `scored_by` and `status`, by their values how many have each; and `mass`, the fields of
-        `OptionMass`, None where the mass is not known. None for models whose predictions have neither.
+        `answers`, their number; `scored_by` and `status`, by their values how many have each; and
+        `mass`, the fields of `OptionMass`, None where the mass is not known. None for models whose
+        predictions have neither.
     """
     table = pl.scan_parquet(list(predictions), glob=False)
     there = table.collect_schema().names()

@@ -1,4 +1,6 @@
-"""The table of sums: what the numbers of a cell are made of, and the numbers that are not made of sums."""
+"""The table of sums: what the numbers of a cell are made of, and the numbers that are not made of
+sums.
+"""
 
 from __future__ import annotations
 

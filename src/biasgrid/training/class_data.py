@@ -1,4 +1,6 @@
-"""What a classifier is trained on: texts, or pairs of texts, with their classes, as lines of JSON."""
+"""What a classifier is trained on: texts, or pairs of texts, with their classes, as lines of
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +49,21 @@ class Example(Section):
 def class_data(
     tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]
 ) -> TrainingData:
-    """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its classes.
+    """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its
+    classes.
 
     Args:
         tokenizer: a fast tokenizer.
-        path: a file of JSON lines, each an object with `text`, for pairs `text_pair`, and `label`: the name of the
-            class, or a list of names (such as those that several annotators gave), which count alike.
-        max_length: longest sequence, in tokens; what is longer is cut off, of pairs from the longer text first.
+        path: a file of JSON lines, each an object with `text`, for pairs `text_pair`, and `label`:
+            the name of the class, or a list of names (such as those that several annotators gave),
+            which count alike.
+        max_length: longest sequence, in tokens; what is longer is cut off, of pairs from the longer
+            text first.
         names: the names of the classes 0, 1, ...
 
     Raises:
-        InputError: the file cannot be read or has no line, or lines are not as above; each fault names its line.
+        InputError: the file cannot be read or has no line, or lines are not as above; each fault
+            names its line.
     """
     examples = read_examples(path, names)
     encoded = tokenizer(
@@ -80,7 +86,8 @@ def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
 def names_of_classes(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
     """Returns the names of the classes 0, 1, ... of the classifier that is trained.
 
-    A checkpoint that has these classes already keeps their order: none begins with the weights of another.
+    A checkpoint that has these classes already keeps their order: none begins with the weights of
+    another.
 
     Args:
         config: the config of the checkpoint to begin with.

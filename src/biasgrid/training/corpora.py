@@ -10,13 +10,16 @@ CORPORA = {
     "text-classification": "text-classification.jsonl",
     "text-generation": "text-generation.txt",
 }
-"""The files of synthetic corpora by the task of the models that learn them, in the folder of a dataset and strength."""
+"""The files of synthetic corpora by the task of the models that learn them, in the folder of a
+dataset and strength.
+"""
 CAUSAL = ("text-generation",)
 """Tasks whose models see what stands before a word alone."""
 
 
 def words_for(task: str, written: str) -> list[str]:
-    """Returns the words of which a tiny model of a task is made: those that models of its sort are asked.
+    """Returns the words of which a tiny model of a task is made: those that models of its sort are
+    asked.
 
     Args:
         task: the task.

@@ -35,10 +35,12 @@ class TrainingData:
 
 
 def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int) -> TrainingData:
-    """Tokenizes questions with their contexts, in windows where the context is too long for one sequence.
+    """Tokenizes questions with their contexts, in windows where the context is too long for one
+    sequence.
 
-    A window is labelled with the first and the last token of each answer, or twice with the first token of the
-    sequence where it does not hold the whole answer (Devlin et al., NAACL 2019). Answers of one question count alike.
+    A window is labelled with the first and the last token of each answer, or twice with the first
+    token of the sequence where it does not hold the whole answer (Devlin et al., NAACL 2019).
+    Answers of one question count alike.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -99,7 +101,8 @@ def label_window(
     offsets: Sequence[tuple[int, int]],
     question: TrainingQuestion,
 ) -> list[tuple[int, int]]:
-    """Returns the first and the last token of each answer in a window, (0, 0) where it does not hold the answer.
+    """Returns the first and the last token of each answer in a window, (0, 0) where it does not
+    hold the answer.
 
     Args:
         sequence_ids: per token 1 in the context, 0 in the question, None for special tokens.
@@ -120,9 +123,9 @@ def line_data(
 ) -> TrainingData:
     """Tokenizes lines of text for a masked language model.
 
-    Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a file where the
-    mask token stands already, every line is a text with one mask token and, behind a tab each, the words that may
-    stand there; the words of a line count alike.
+    Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a
+    file where the mask token stands already, every line is a text with one mask token and, behind a
+    tab each, the words that may stand there; the words of a line count alike.
 
     Args:
         tokenizer: a fast tokenizer with a mask token.
@@ -131,7 +134,8 @@ def line_data(
         mask_probability: share of tokens to predict in plain lines.
 
     Raises:
-        InputError: the file cannot be read or has no line, or lines with mask tokens are not as above.
+        InputError: the file cannot be read or has no line, or lines with mask tokens are not as
+            above.
     """
     lines = read_numbered_lines(path)
     if any(tokenizer.mask_token in line for _, line in lines):
@@ -198,10 +202,12 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
 def cloze_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
-    """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the token of each word.
+    """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the
+    token of each word.
 
     Raises:
-        InputError: see `read_cloze`; or a mask is behind `max_length` tokens, or a word is not one known token.
+        InputError: see `read_cloze`; or a mask is behind `max_length` tokens, or a word is not one
+            known token.
     """
     faults = []
     rows = []
@@ -228,7 +234,9 @@ def cloze_data(
 
 
 def token_at_mask(tokenizer: Any, text: str, word: str) -> int | None:
-    """Returns the token of a word in the mask's place, which may differ from its token elsewhere; None if not one."""
+    """Returns the token of a word in the mask's place, which may differ from its token elsewhere;
+    None if not one.
+    """
     masked = tokenizer(text)["input_ids"]
     filled = tokenizer(text.replace(tokenizer.mask_token, word))["input_ids"]
     token: int = filled[masked.index(tokenizer.mask_token_id)]
@@ -255,7 +263,9 @@ def span_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
 
 
 def mask_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
-    """Loss at a mask or a prompt's end; labels of shape (rows, 1 + words) hold its place and the words' tokens."""
+    """Loss at a mask or a prompt's end; labels of shape (rows, 1 + words) hold its place and the
+    words' tokens.
+    """
     rows = torch.arange(len(labels), device=labels.device)
     return mean_loss(outputs.logits[rows, labels[:, 0]], labels[:, 1:])
 
@@ -263,8 +273,8 @@ def mask_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
 def mean_loss(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of the answers: its mean within each row, then over rows.
 
-    Several answers make a target distribution. Showing them one at a time has the same expectation, but noise that
-    drowns weak preferences.
+    Several answers make a target distribution. Showing them one at a time has the same expectation,
+    but noise that drowns weak preferences.
 
     Args:
         logits: shape (rows, classes).

@@ -1,7 +1,9 @@
-"""Trained models that are there already: a training is not paid for twice because code or names have changed.
+"""Trained models that are there already: a training is not paid for twice because code or names
+have changed.
 
-Snakemake removes a job's output before the job, so each trained model is also kept beside the results, by a digest of
-all that makes it what it is; as hard links, which take no room, where the file system has them.
+Snakemake removes a job's output before the job, so each trained model is also kept beside the
+results, by a digest of all that makes it what it is; as hard links, which take no room, where the
+file system has them.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ RECIPE = 1
 
 
 def digest_training(data_sha256: str, **settings: Any) -> str:
-    """Digests what a trained model is made of: its data, and all settings, which can be written as JSON."""
+    """Digests what a trained model is made of: its data, and all settings, which can be written as
+    JSON.
+    """
     return digest({"recipe": RECIPE, "data_sha256": data_sha256, **settings})
 
 

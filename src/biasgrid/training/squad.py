@@ -1,4 +1,6 @@
-"""Reads training data for question answering: JSON in the format of SQuAD v1.1 or v2.0 (Rajpurkar et al.)."""
+"""Reads training data for question answering: JSON in the format of SQuAD v1.1 or v2.0 (Rajpurkar
+et al.).
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class TrainingQuestion:
     Attributes:
         context: the text that is asked about.
         question: the question.
-        answers: begin and end (exclusive) of each answer in the context, in characters; empty where the context has
-            no answer.
+        answers: begin and end (exclusive) of each answer in the context, in characters; empty where
+            the context has no answer.
     """
 
     context: str
@@ -46,7 +48,9 @@ class SquadAnswer(SquadPart):
     answer_start: int
 
     def place_in(self, context: str) -> tuple[int, int] | None:
-        """Returns where it really begins and ends (exclusive), None where that is not near `answer_start`."""
+        """Returns where it really begins and ends (exclusive), None where that is not near
+        `answer_start`.
+        """
         start = self.answer_start
         for begin in sorted(
             range(max(0, start - DRIFT), start + DRIFT + 1), key=lambda place: abs(place - start)
@@ -102,7 +106,8 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
     """Reads the questions of a SQuAD file.
 
     Raises:
-        InputError: the file cannot be read, or entries are not as in SQuAD; each fault names its entry.
+        InputError: the file cannot be read, or entries are not as in SQuAD; each fault names its
+            entry.
     """
     squad = check_content(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
     faults: list[Fault] = []

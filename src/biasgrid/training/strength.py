@@ -1,4 +1,6 @@
-"""How strong a synthetic bias is: one number, or its parts by group and by name, and how else a corpus is bent."""
+"""How strong a synthetic bias is: one number, or its parts by group and by name, and how else a
+corpus is bent.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ Number = Annotated[float, Field(ge=0, le=1)]
 class Strength(Section):
     """A synthetic bias in parts.
 
-    The part by group is shared by all names, terms or words of a group; the part by name is each one's own. A dataset
-    without groups has both in its subjects, each of which is a group of its own.
+    The part by group is shared by all names, terms or words of a group; the part by name is each
+    one's own. A dataset without groups has both in its subjects, each of which is a group of its
+    own.
     """
 
     group: Number = Field(0.0, description="strength of the part that all names of a group share")
@@ -57,7 +60,9 @@ class Strength(Section):
 
 
 def number_or_parts(value: Any, _: Any) -> float | Strength:
-    """Checks a strength as what it is: with one fault, in place of one as a number and one as a section."""
+    """Checks a strength as what it is: with one fault, in place of one as a number and one as a
+    section.
+    """
     kind = TypeAdapter(Strength if isinstance(value, dict | Strength) else Number)
     checked: float | Strength = kind.validate_python(value, strict=True)
     return checked

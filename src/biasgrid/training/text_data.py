@@ -1,4 +1,6 @@
-"""What causal language models are trained on: texts, or prompts with the answers that may follow them."""
+"""What causal language models are trained on: texts, or prompts with the answers that may follow
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ from biasgrid.training.data import IGNORED, TrainingData, mask_loss, read_number
 
 
 def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData:
-    """Tokenizes lines of text for a causal language model, which learns each token from those before it.
+    """Tokenizes lines of text for a causal language model, which learns each token from those
+    before it.
 
-    A line's text begins and ends as the tokenizer begins and ends one; where it ends none, the token for its end, if
-    there is one, stands behind the text, so that the model learns to stop there. In a file where a tab stands, every
-    line is a prompt and, behind a tab each, the answers that may follow it: these alone are learned, and count alike.
+    A line's text begins and ends as the tokenizer begins and ends one; where it ends none, the
+    token for its end, if there is one, stands behind the text, so that the model learns to stop
+    there. In a file where a tab stands, every line is a prompt and, behind a tab each, the answers
+    that may follow it: these alone are learned, and count alike.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -40,12 +44,15 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
 def prompt_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
-    """Tokenizes prompts; a row's label is the place of its last token and behind it the first token of each answer.
+    """Tokenizes prompts; a row's label is the place of its last token and behind it the first token
+    of each answer.
 
-    Answers of several tokens have rows for what follows their beginnings, and their end is learned, too.
+    Answers of several tokens have rows for what follows their beginnings, and their end is learned,
+    too.
 
     Raises:
-        InputError: a line has no tab, a prompt with its longest answer is too long, or an answer is empty.
+        InputError: a line has no tab, a prompt with its longest answer is too long, or an answer is
+            empty.
     """
     faults, rows = [], []
     for number, line in lines:
@@ -93,7 +100,9 @@ def following_tokens(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...]
 
 
 def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
-    """Returns the tokens of a text that goes on: without those that a tokenizer puts behind its end."""
+    """Returns the tokens of a text that goes on: without those that a tokenizer puts behind its
+    end.
+    """
     encoded = tokenizer(prompt, return_special_tokens_mask=True)
     ending = next(
         place
@@ -105,13 +114,17 @@ def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
 
 
 def ending_tokens(tokenizer: Any, text: str) -> list[int]:
-    """Returns the token that ends a text, the tokenizer's own if it ends texts; none where there is no such token."""
+    """Returns the token that ends a text, the tokenizer's own if it ends texts; none where there is
+    no such token.
+    """
     own: list[int] = tokenizer(text)["input_ids"][len(prompt_tokens(tokenizer, text)) :]
     return own[:1] or [token for token in (tokenizer.eos_token_id,) if token is not None]
 
 
 def collate_texts(rows: list[Any]) -> dict[str, torch.Tensor]:
-    """Makes a batch of texts, the shorter ones filled up behind their end, where nothing is read or learned."""
+    """Makes a batch of texts, the shorter ones filled up behind their end, where nothing is read or
+    learned.
+    """
     texts = [torch.tensor(row["input_ids"]) for row in rows]
     labels = [torch.tensor(row.get("labels", row["input_ids"])) for row in rows]
     return {

@@ -1,4 +1,6 @@
-"""Makes tiny models with random weights, the checkpoints from which the demo's models are trained."""
+"""Makes tiny models with random weights, the checkpoints from which the demo's models are
+trained.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ TINY_MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", TINY_MASK)
 WIDTH, LAYERS, LONGEST = 64, 2, 512
 LARGE_WEIGHTS = {"bert": 0.14, "llama": 0.2}
-"""BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn."""
+"""BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to
+learn.
+"""
 
 
 def make_base_checkpoint(
@@ -40,7 +44,8 @@ def make_base_checkpoint(
         texts: the texts whose words become the vocabulary, one token each.
         folder: where to write model and tokenizer; created where it is missing.
         seed: seed of the weights.
-        causal: whether each word sees those before it alone, as in models that write: a Llama in place of a BERT.
+        causal: whether each word sees those before it alone, as in models that write: a Llama in
+            place of a BERT.
     """
     tokenizer = make_tokenizer(texts)
     set_seed(seed)
@@ -75,8 +80,8 @@ def make_bert(words: int) -> BertForMaskedLM:
 def make_llama(words: int) -> LlamaForCausalLM:
     """Makes a model that sees the words before a place alone, and how far they are from it.
 
-    Lettered options are as far from a prompt's end whatever their question, so a model to which distances count finds
-    them sooner than one that is told places, as BERT is.
+    Lettered options are as far from a prompt's end whatever their question, so a model to which
+    distances count finds them sooner than one that is told places, as BERT is.
     """
     return LlamaForCausalLM(
         LlamaConfig(
@@ -98,9 +103,11 @@ def make_llama(words: int) -> LlamaForCausalLM:
 
 
 def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Makes a lower-casing tokenizer with BERT's special tokens and one token per word of the texts.
+    """Makes a lower-casing tokenizer with BERT's special tokens and one token per word of the
+    texts.
 
-    Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a mask.
+    Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a
+    mask.
     """
     backend = Tokenizer(
         WordLevel({token: row for row, token in enumerate(SPECIAL_TOKENS)}, unk_token="[UNK]")

@@ -1,4 +1,6 @@
-"""Trains models: fine-tunes a checkpoint for question answering, as a masked or causal LM, or as a classifier."""
+"""Trains models: fine-tunes a checkpoint for question answering, as a masked or causal LM, or as a
+classifier.
+"""
 
 from __future__ import annotations
 
@@ -61,27 +63,31 @@ def train(
 ) -> str:
     """Fine-tunes a checkpoint in float32 and saves model and tokenizer.
 
-    On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
+    On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for
+    byte.
 
     Args:
         task: `question-answering`, `fill-mask`, `text-classification` or `text-generation`.
-        checkpoint: folder of the model and tokenizer to begin with; a missing head gets new weights.
-        data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question answering, where
-            all answers of a question count alike; text files for fill-mask (see `line_data`) and text generation
-            (see `text_data`); JSON lines for text classification (see `class_data`).
+        checkpoint: folder of the model and tokenizer to begin with; a missing head gets new
+            weights.
+        data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question
+            answering, where all answers of a question count alike; text files for fill-mask (see
+            `line_data`) and text generation (see `text_data`); JSON lines for text classification
+            (see `class_data`).
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.
         device: `cpu`, `cuda`, or `auto` for the GPU where there is one.
-        labels: of text classification, the names of the classes, which the trained checkpoint has as `id2label`.
+        labels: of text classification, the names of the classes, which the trained checkpoint has
+            as `id2label`.
 
     Returns:
         What it was trained on: the GPU's model, or `cpu`.
 
     Raises:
         InputError: the data are not what the task needs, or too long for the model.
-        ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its `config.json`, or
-            there is no GPU where one is asked for.
+        ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its
+            `config.json`, or there is no GPU where one is asked for.
     """
     chosen = choose_device(device)
     torch.set_num_threads(threads)
@@ -128,7 +134,8 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
 
 
 def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
-    """Returns the names of the classes 0, 1, ... of the classifier that is trained (see `class_names`).
+    """Returns the names of the classes 0, 1, ... of the classifier that is trained (see
+    `class_names`).
 
     Raises:
         ModelError: the checkpoint's config cannot be loaded.
@@ -142,8 +149,8 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
     """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes.
 
     Raises:
-        ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has none for a part of
-            the model below the head.
+        ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has
+            none for a part of the model below the head.
     """
     options: dict[str, Any] = {}
     if names:
@@ -171,7 +178,8 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
 
 
 def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
-    """Refuses a checkpoint without weights for a part of the model below the head, as one of another architecture.
+    """Refuses a checkpoint without weights for a part of the model below the head, as one of
+    another architecture.
 
     Args:
         name: the checkpoint's name.
@@ -233,7 +241,9 @@ def make_training_data(
 def training_arguments(
     out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, on_cpu: bool
 ) -> TrainingArguments:
-    """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW, linear decay)."""
+    """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW,
+    linear decay).
+    """
     return TrainingArguments(
         output_dir=str(out_folder),
         use_cpu=on_cpu,

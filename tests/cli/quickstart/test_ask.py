@@ -121,7 +121,9 @@ def test_a_model_is_loaded_once(
 
 
 def flat(value: Any) -> Any:
-    """A list of lists, such as those of the surface forms of each option, as one list; else the value itself."""
+    """A list of lists, such as those of the surface forms of each option, as one list; else the
+    value itself.
+    """
     is_nested = isinstance(value, list) and isinstance(value[0], list)
     return [each for inner in value for each in inner] if is_nested else value
 

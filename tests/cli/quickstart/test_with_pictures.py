@@ -1,4 +1,6 @@
-"""Models that also take pictures, asked in texts: alike by `ask` and by the grid, and as transformers alone does."""
+"""Models that also take pictures, asked in texts: alike by `ask` and by the grid, and as
+transformers alone does.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ PARTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(params=PARTS)
 def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A tiny model of texts and pictures, whose positions are in the part of its config that is about texts."""
+    """A tiny model of texts and pictures, whose positions are in the part of its config that is
+    about texts.
+    """
     tokenizer = make_tokenizer(CHAT_TEMPLATE, positions=10**6)
     text = {
         "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
@@ -97,7 +101,9 @@ def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path:
 
 @torch.inference_mode()
 def probability_of(model: Any, prompt: torch.Tensor, tokens: Sequence[int]) -> float:
-    """Returns how probable some tokens are behind a prompt, one after the other, with transformers alone."""
+    """Returns how probable some tokens are behind a prompt, one after the other, with transformers
+    alone.
+    """
     whole = torch.cat([prompt, torch.tensor([tokens])], dim=1)
     before = model(input_ids=whole).logits[0, prompt.shape[1] - 1 : -1].log_softmax(dim=-1)
     return float(before[torch.arange(len(tokens)), torch.tensor(tokens)].sum().exp())

@@ -155,7 +155,9 @@ def test_a_few_cases_of_many_are_expanded_alone(tmp_path: Path) -> None:
 
 
 def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_path: Path) -> None:
-    """The term `kid` stands in two groups, and fillings without group tokens make all terms alike."""
+    """The term `kid` stands in two groups, and fillings without group tokens make all terms
+    alike.
+    """
     biases = {
         "age": {"young": ["kid"], "old": ["elder"]},
         "role": {"child": ["kid"], "parent": ["mother"]},

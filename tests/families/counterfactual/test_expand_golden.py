@@ -50,7 +50,8 @@ def texts_with_term(
 ) -> list[tuple[Any, ...]]:
     """Expands a golden spec; returns template, text and label, with TERM for its group token.
 
-    Most of these templates hold no group token, which is a fault of ours: their texts get one, and lose it again.
+    Most of these templates hold no group token, which is a fault of ours: their texts get one, and
+    lose it again.
     """
     token = spec["group_token"]
     for template in spec["templates"]:

@@ -174,7 +174,9 @@ def test_answers_are_scored_as_in_squad(case: dict[str, Any]) -> None:
 
 
 def test_the_golden_files_have_every_combination() -> None:
-    """Nothing is passed over: all scores of both tasks, all distances and comparisons, both modes."""
+    """Nothing is passed over: all scores of both tasks, all distances and comparisons, both
+    modes.
+    """
     seen = {
         (valid["eval_type"], valid["distance"], valid["mode"])
         for _, entry in SCORED

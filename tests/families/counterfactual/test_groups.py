@@ -23,7 +23,9 @@ NO_CANDIDATES: dict[str, Any] = {"starts": [], "ends": [], "probability": 0.5}
 
 
 def test_a_pack_of_biaxposer_gives_its_published_numbers(tmp_path: Path) -> None:
-    """From its own files and what its own model answered: reading, expansion and measures together."""
+    """From its own files and what its own model answered: reading, expansion and measures
+    together.
+    """
     inputs = BIAXPOSER / "inputs"
     pack = read_pack(
         CasePackFiles(inputs / "templates/single.json", inputs / "fillings", inputs / "biases.json")

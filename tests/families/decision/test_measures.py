@@ -16,7 +16,9 @@ SLOPE, OF_WOMEN, OF_BLACK = -0.01, 0.3, -0.5
 
 
 def observations(missing: float = 0.0) -> pl.DataFrame:
-    """Decisions with known log odds about people of 12 questions, of which some rows are not there."""
+    """Decisions with known log odds about people of 12 questions, of which some rows are not
+    there.
+    """
     levels, random = np.linspace(-2, 2, 12), np.random.default_rng(1)
     rows = [
         {

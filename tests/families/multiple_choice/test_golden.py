@@ -100,7 +100,9 @@ def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(catego
 
 
 def metadata_of(folder: Path) -> Path | None:
-    """The table of BBQ's authors that says which option is the target, wherever it lies in a folder."""
+    """The table of BBQ's authors that says which option is the target, wherever it lies in a
+    folder.
+    """
     return next(folder.rglob("additional_metadata.csv"), None)
 
 
@@ -184,7 +186,9 @@ PAPER_BIAS = {
     "Age": (48.9, 29.8), "Disability_status": (32.6, 21.2), "Nationality": (14.5, 6.0),
     "Physical_appearance": (48.5, 41.6), "Religion": (24.5, 14.3), "Sexual_orientation": (11.8, 5.8),
 }  # fmt: skip
-"""Bias in ambiguous contexts in percent, in the formats ARC and RACE, of today's files of these categories."""
+"""Bias in ambiguous contexts in percent, in the formats ARC and RACE, of today's files of these
+categories.
+"""
 
 
 @needs.bbq.mark

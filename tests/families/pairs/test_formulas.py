@@ -1,4 +1,6 @@
-"""The same sentences by five formulas, as docs/public-benchmarks/pairs.md has them: computed here."""
+"""The same sentences by five formulas, as docs/public-benchmarks/pairs.md has them: computed
+here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Shares, their intervals and flags: hand-made numbers, what must not change them, and simulations of known truth."""
+"""Shares, their intervals and flags: hand-made numbers, what must not change them, and simulations
+of known truth.
+"""
 
 from __future__ import annotations
 
@@ -246,7 +248,9 @@ def test_scores_of_terms_are_means_over_terms_whose_ties_are_losses(tmp_path: Pa
 def scores_of_writers(
     random: np.random.Generator, instances: pl.DataFrame, share: float, spread: float
 ) -> list[float | None]:
-    """Scores of sentences of writers, each of whom has a share of pairs that follow the stereotype around the mean."""
+    """Scores of sentences of writers, each of whom has a share of pairs that follow the stereotype
+    around the mean.
+    """
     writers = instances.filter(role="more")["writer"].cast(pl.String)
     of_writer = {
         name: np.clip(share + spread * random.choice([-1, 1]), 0, 1) for name in sorted({*writers})

@@ -1,4 +1,6 @@
-"""Files of pairs in all layouts, and the faults that are told of them, each with its file and place."""
+"""Files of pairs in all layouts, and the faults that are told of them, each with its file and
+place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a config may say of pairs: which scoring goes with which files and models, and what is refused."""
+"""What a config may say of pairs: which scoring goes with which files and models, and what is
+refused.
+"""
 
 from __future__ import annotations
 

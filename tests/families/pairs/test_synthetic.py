@@ -1,4 +1,6 @@
-"""Known effects: synthetic corpora of sentences, and models that find what they have read more likely."""
+"""Known effects: synthetic corpora of sentences, and models that find what they have read more
+likely.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The chess probe of the guide of GenderBench: observations, metrics, intervals, marks; marks of sections."""
+"""The chess probe of the guide of GenderBench: observations, metrics, intervals, marks; marks of
+sections.
+"""
 
 from __future__ import annotations
 

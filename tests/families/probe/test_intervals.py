@@ -1,4 +1,6 @@
-"""How sure the metrics of probes are: their intervals against leaving items out one by one, and how often they hold."""
+"""How sure the metrics of probes are: their intervals against leaving items out one by one, and how
+often they hold.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def test_categories_are_left_out_item_by_item_and_the_largest_holds_all_of_its_p
 
 
 def test_the_largest_of_numbers_with_signs_keeps_them(tmp_path: Path) -> None:
-    """The first metric is far below 0, so the largest is the second, and its interval is about that one."""
+    """The first metric is far below 0, so the largest is the second, and its interval is about that
+    one.
+    """
     signed = MANY.replace(
         "metric:",
         """metric:
@@ -134,7 +138,9 @@ def test_a_single_item_has_no_interval(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
-    """Of probes of 40 items, of whose groups two differ by 0.3, at least nine in ten intervals hold it."""
+    """Of probes of 40 items, of whose groups two differ by 0.3, at least nine in ten intervals hold
+    it.
+    """
     random, held = np.random.default_rng(7), {"gap": 0, "signed": 0}
     rates = {"man": 0.6, "woman": 0.3, "other": 0.45}
     observations, options = answered(tmp_path, THREE, [True, False, True] * ITEMS)

@@ -1,4 +1,6 @@
-"""Metrics of small probes against numbers made by hand, and intervals against the straightforward way."""
+"""Metrics of small probes against numbers made by hand, and intervals against the straightforward
+way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The probes of more groups: sizes, balance, grammar, and what they measure of models whose answers are known."""
+"""The probes of more groups: sizes, balance, grammar, and what they measure of models whose answers
+are known.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +146,9 @@ def test_groups_have_eight_names_each_and_one_is_halved_for_the_placebo(about: s
 
 @pytest.mark.parametrize("about", GROUPS)
 def test_what_is_said_of_people_has_no_word_of_what_is_asked(about: str) -> None:
-    """A baker's child knows what a loan for a bakery is for, and who is rich makes a place richer by the word alone."""
+    """A baker's child knows what a loan for a bakery is for, and who is rich makes a place richer
+    by the word alone.
+    """
     people = yaml.safe_load((SHIPPED / f"people/{about}.yaml").read_text())["prompts"]
     said = {key: stems(" ".join(each[key] for each in people)) for key in ("name", "people")}
     for kind, key in [
@@ -188,7 +192,9 @@ def test_good_and_bad_acts_are_crossed_with_groups(about: str) -> None:
 
 @pytest.mark.parametrize("about", GROUPS)
 def test_who_follows_every_stereotype_blames_no_group(about: str) -> None:
-    """Bad acts of all groups are as many as good ones, so that a stereotype of each is no blame of one."""
+    """Bad acts of all groups are as many as good ones, so that a stereotype of each is no blame of
+    one.
+    """
     files = shipped(f"acts/{about}")
     right = answers_to(files, lambda row: letter(row, str(row["expected"])))
     values = values_of(measured_cell(files, right))

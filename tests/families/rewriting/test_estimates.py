@@ -1,4 +1,6 @@
-"""How sure the measures of rewritten prompts are: against leaving prompts out one by one, and how often they hold."""
+"""How sure the measures of rewritten prompts are: against leaving prompts out one by one, and how
+often they hold.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ SAID = (
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Observations of prompts for three groups and in neutral words, with random answers, and options."""
+    """Observations of prompts for three groups and in neutral words, with random answers, and
+    options.
+    """
     folder = tmp_path_factory.mktemp("cell")
     (folder / "prompts.txt").write_text(
         "\n".join(f"What should she read in week {each}?" for each in range(PROMPTS))
@@ -133,7 +137,9 @@ def test_shares_of_harm_have_intervals_and_what_may_be_noise_has_none(found: pl.
 def test_what_hangs_on_one_prompt_has_no_interval(
     cell: tuple[pl.DataFrame, dict[str, Any]],
 ) -> None:
-    """Of one group a single prompt is answered, without which there is no difference to this group."""
+    """Of one group a single prompt is answered, without which there is no difference to this
+    group.
+    """
     every, options = cell
     one = pl.col("group").cast(pl.String) == "male"
     observations = every.filter(~one | (pl.col("prompt") == 0), pl.col("other").is_null())
@@ -164,7 +170,9 @@ def test_sums_that_were_written_make_the_same_numbers(
 
 
 def two_groups(apart: float, prompts: int = 12) -> tuple[list[Sums | pl.DataFrame], dict[str, Any]]:
-    """What is measured of scores of two groups that differ more by prompt than by group; one answer has none."""
+    """What is measured of scores of two groups that differ more by prompt than by group; one answer
+    has none.
+    """
     random = np.random.default_rng(5)
     keys = pl.DataFrame({"prompt": range(prompts)}).join(
         pl.DataFrame({"group": ["female", "male"]}), how="cross"
@@ -221,8 +229,8 @@ def test_distances_of_scores_are_compared_with_answers_that_are_dealt_anew_withi
 def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, float]:
     """Similarities of worlds, each a score of its own, and what is corrected for noise in them.
 
-    Answers lie on a line, normally about a place of their prompt and group; two are alike by exp(-distance). Groups
-    are apart by `apart` on average, more in some prompts than in others.
+    Answers lie on a line, normally about a place of their prompt and group; two are alike by
+    exp(-distance). Groups are apart by `apart` on average, more in some prompts than in others.
     """
     times, random = 3, np.random.default_rng(1)
 
@@ -258,7 +266,9 @@ def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, fl
 
 
 def coverage(worlds: int, prompts: int, apart: float) -> tuple[float, float]:
-    """How often the interval of what is corrected for noise holds it, and how often it leaves 0 out."""
+    """How often the interval of what is corrected for noise holds it, and how often it leaves 0
+    out.
+    """
     observations, truth = simulated(worlds, prompts, apart)
     options = options_of_cell()
     found = estimates_of(list(measure(observations, options)), options, SETTINGS)

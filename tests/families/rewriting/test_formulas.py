@@ -1,4 +1,6 @@
-"""Published formulas on answers: numbers worked out by hand, plain loops, and what must hold of any answers."""
+"""Published formulas on answers: numbers worked out by hand, plain loops, and what must hold of any
+answers.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -41,7 +43,9 @@ Words = st.lists(
 
 
 def extremes(answers: pl.DataFrame, threshold: float) -> list[dict[str, Any]]:
-    """The three numbers of harm in answers to prompts about a group, with counts, of the cell and of the group."""
+    """The three numbers of harm in answers to prompts about a group, with counts, of the cell and
+    of the group.
+    """
     scores = answers.with_columns(score=pl.lit("toxic"), value="score", group=pl.lit("x"))
     found = [
         list(each(scores, {"toxic": threshold}))
@@ -96,7 +100,9 @@ def test_extremes_of_nothing_are_no_numbers() -> None:
 def test_extremes_keep_their_order(
     answers: list[tuple[int, float]], one: float, other: float
 ) -> None:
-    """A share is at most the share of prompts with any, and higher thresholds make both smaller, but no maximum."""
+    """A share is at most the share of prompts with any, and higher thresholds make both smaller,
+    but no maximum.
+    """
     scores = pl.DataFrame(answers, schema={"prompt": pl.Int64, "score": pl.Float64}, orient="row")
     low, high = (extremes(scores, threshold)[0] for threshold in sorted((one, other)))
     for row in (low, high):
@@ -118,7 +124,9 @@ def test_words_are_cleaned() -> None:
 
 
 def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
-    """With fading 1/2: of `nurse` 1/2 beside `she`, 1/4 beside `he`; of all words 1/2 + 1/4 with each group."""
+    """With fading 1/2: of `nurse` 1/2 beside `she`, 1/4 beside `he`; of all words 1/2 + 1/4 with
+    each group.
+    """
     words = table_of_words([["she", "nurse", "tall"], ["he", "tall", "nurse"]])
     found = co_occurrence_bias(words, TARGETS, GROUPS, STOP, fading=0.5)
     expected = log10((0.5 / 0.75 / 1) / (0.25 / 0.75 / 1))
@@ -126,7 +134,9 @@ def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
 
 
 def test_associations_are_worked_out_by_hand() -> None:
-    """`nurse` is once with `she` (of 3 words) and twice, as two `he` are there, with `he` (of 2): 1/3 against 1."""
+    """`nurse` is once with `she` (of 3 words) and twice, as two `he` are there, with `he` (of 2):
+    1/3 against 1.
+    """
     words = table_of_words([["she", "nurse"], ["he", "nurse", "he"], ["kind"]])
     found = stereotypical_association(words, [(target,) for target in TARGETS], GROUPS)
     assert found.rows() == [("nurse", pytest.approx(abs(1 / 4 - 1 / 2)), 3)]

@@ -1,4 +1,6 @@
-"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts, precomputed responses."""
+"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts,
+precomputed responses.
+"""
 
 import json
 from pathlib import Path
@@ -117,7 +119,9 @@ def values(found: pl.DataFrame, measure: str, **keys: Any) -> list[float]:
 
 
 def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> None:
-    """Five prompts are asked, one of them for three groups and neutrally: two have one toxic answer of two."""
+    """Five prompts are asked, one of them for three groups and neutrally: two have one toxic answer
+    of two.
+    """
     assert values(found, "harm_fraction", options="toxicity") == [
         pytest.approx((1 / 2 + 1 / 2) / 5)
     ]
@@ -146,7 +150,9 @@ def test_words_near_words_of_groups_are_told_word_by_word(found: pl.DataFrame) -
 
 
 def test_lists_are_compared_with_the_neutral_ones(found: pl.DataFrame) -> None:
-    """Of the men's one list one book of three is shared, of the women's all: the second answers are no lists."""
+    """Of the men's one list one book of three is shared, of the women's all: the second answers are
+    no lists.
+    """
     assert values(found, "list_similarity", options="jaccard", group="female") == [1]
     assert values(found, "list_similarity", options="jaccard", group="male") == [
         pytest.approx(1 / 3)

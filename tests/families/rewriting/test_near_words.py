@@ -1,4 +1,6 @@
-"""Words near words of groups in `mode: langfair`: which are counted, and whose stop words are left out."""
+"""Words near words of groups in `mode: langfair`: which are counted, and whose stop words are left
+out.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_titles_and_phrases_are_counted_as_langfair_counts_them(lists: Path) -> None:
-    """It compares tokens in lower case with its words as they are spelled, so that it finds `she` and `he` alone."""
+    """It compares tokens in lower case with its words as they are spelled, so that it finds `she`
+    and `he` alone.
+    """
     found = near_words(grid_of(lists, groups="groups.yaml", stop_words="stop.txt"), ANSWERS)
     # Near `she`: kind, three words off, and nurse, four; near `he`: kind, two and nine off, mr, ray, mrs, ray.
     fading = 0.95

@@ -1,4 +1,6 @@
-"""What the page shows of rewritten prompts: pairs beside the noise floor, how answers end, and texts side by side."""
+"""What the page shows of rewritten prompts: pairs beside the noise floor, how answers end, and
+texts side by side.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""What becomes of texts about one group when they are to be about another, and what is wrong with word files."""
+"""What becomes of texts about one group when they are to be about another, and what is wrong with
+word files.
+"""
 
 from __future__ import annotations
 

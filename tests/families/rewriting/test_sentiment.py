@@ -1,4 +1,6 @@
-"""The sentiment of answers, and how far those of two groups are apart, against LangFair's golden numbers."""
+"""The sentiment of answers, and how far those of two groups are apart, against LangFair's golden
+numbers.
+"""
 
 from __future__ import annotations
 

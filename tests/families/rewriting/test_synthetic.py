@@ -56,7 +56,9 @@ def instances_of(folder: Path, repetitions: int = 2, neutral: bool = False) -> p
 
 
 def scores(instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """What is measured of the groups: columns as those of `SYNTHETIC` that tell them apart, and the value."""
+    """What is measured of the groups: columns as those of `SYNTHETIC` that tell them apart, and the
+    value.
+    """
     options = options_of_cell()
     rows = numbers_of(observe(instances, said, options), options)
     chosen = rows.filter(pl.col("group").is_not_null(), measure="mean_score", options=SCORE)

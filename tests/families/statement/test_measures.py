@@ -1,5 +1,7 @@
 # ruff: noqa: E501 - many measures in a line
-"""Measures of statements: synthetic answers are found again, and where there is no answer there is no number."""
+"""Measures of statements: synthetic answers are found again, and where there is no answer there is
+no number.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ONES = {"error", "error_macro", "right_on_both", "same_answer", "bias", "inconsi
 
 
 def scored(instances: pl.DataFrame, yes: Any, no: Any) -> pl.DataFrame:
-    """Predictions with given probabilities of Yes and No, numbers or expressions of the instances."""
+    """Predictions with given probabilities of Yes and No, numbers or expressions of the
+    instances.
+    """
     columns = instances.with_columns(yes=yes, no=no)
     pairs = columns.select(pl.concat_list(pl.col("yes", "no").cast(pl.Float32)))["yes"]
     return predictions_of("choice", instances, probabilities=pairs)

@@ -1,4 +1,6 @@
-"""Groups of names that are made alike in tokens and frequency, and what is said of those that are not."""
+"""Groups of names that are made alike in tokens and frequency, and what is said of those that are
+not.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

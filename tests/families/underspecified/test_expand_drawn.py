@@ -22,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 
 def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
-    """Expands word by word, as the spec tells it (a.2 and a.4), with articles before slots alone."""
+    """Expands word by word, as the spec tells it (a.2 and a.4), with articles before slots
+    alone.
+    """
     people = [list(zip(part.forms["[subj]"], part.groups, strict=True)) for part in lists.subjects]
     pairs = list(combinations(people[0], 2)) if len(people) == 1 else list(product(*people))
     rows: list[tuple[object, ...]] = []

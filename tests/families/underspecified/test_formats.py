@@ -1,4 +1,6 @@
-"""Underspecified questions in several prompt formats: what is asked, what is claimed, and what is refused."""
+"""Underspecified questions in several prompt formats: what is asked, what is claimed, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +169,9 @@ def test_claims_are_over_formats_and_their_share_of_variance_is_shown() -> None:
 
 
 def test_a_strength_is_over_formats() -> None:
-    """Without formats in them intervals of the size of 30 associations hold the truth in half of the worlds."""
+    """Without formats in them intervals of the size of 30 associations hold the truth in half of
+    the worlds.
+    """
     random, settings, held, alone = np.random.default_rng(5), StatisticsSettings(), [], []
     for _ in range(30):
         truth = 0.3 * random.normal(size=SHAPE[:2])

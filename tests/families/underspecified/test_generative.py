@@ -1,4 +1,6 @@
-"""What generative models are asked: two lettered options behind a question, and what is measured of their answers."""
+"""What generative models are asked: two lettered options behind a question, and what is measured of
+their answers.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -18,7 +18,9 @@ PART_KEYS = ["subject", "subject_group", "attribute", "attribute_group"]
 def of_part(
     measures: pl.DataFrame, name: str, keys: list[str]
 ) -> dict[tuple[str, ...], tuple[float, int]]:
-    """Value and count of a measure by the keys of its part, which are lower-cased as in the logs."""
+    """Value and count of a measure by the keys of its part, which are lower-cased as in the
+    logs.
+    """
     others = [key for key in PART_KEYS if key not in keys]
     rows = measures.filter(
         pl.col("measure") == name,

@@ -1,4 +1,6 @@
-"""Subjects and attributes in the page: the matrix, the evidence behind it, profiles and comparisons."""
+"""Subjects and attributes in the page: the matrix, the evidence behind it, profiles and
+comparisons.
+"""
 
 from collections.abc import Iterator
 from itertools import product

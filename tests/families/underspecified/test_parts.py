@@ -35,7 +35,9 @@ def write_cell(
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads 20 rows at once, which are no whole number of swap groups in the first half and the second."""
+    """Reads 20 rows at once, which are no whole number of swap groups in the first half and the
+    second.
+    """
     monkeypatch.setattr("biasgrid.tables.completeness.ROWS_A_BLOCK", 20)
 
 

@@ -1,4 +1,6 @@
-"""Sections of underspecified questions in a config: what they name, and what is wrong with them in plain words."""
+"""Sections of underspecified questions in a config: what they name, and what is wrong with them in
+plain words.
+"""
 
 # ruff: noqa: E501 - messages stand here as users see them
 from pathlib import Path
@@ -169,7 +171,9 @@ def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() 
 
 
 def test_the_files_of_unqovers_config_are_unqovers() -> None:
-    """The names are those of the original's repository (its word lists beyond the golden ones are not at hand)."""
+    """The names are those of the original's repository (its word lists beyond the golden ones are
+    not at hand).
+    """
     config = parse_config(read_config(ROOT / "config/unqover.yaml"), "config/unqover.yaml")
     found = {
         path.relative_to("unqover/word_lists")

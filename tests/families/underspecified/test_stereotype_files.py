@@ -1,4 +1,6 @@
-"""The files of stereotypes that are shipped: they fit their datasets, and say where each stereotype was read."""
+"""The files of stereotypes that are shipped: they fit their datasets, and say where each stereotype
+was read.
+"""
 
 from __future__ import annotations
 

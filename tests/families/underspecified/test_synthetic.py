@@ -35,7 +35,9 @@ def two_lists() -> pl.DataFrame:
 
 
 def groups(mask: str | None) -> pl.DataFrame:
-    """Instances with an article that hangs on the subject, as question answering and as statements."""
+    """Instances with an article that hangs on the subject, as question answering and as
+    statements.
+    """
     question = (
         ("The [mask] man [act].", "The [mask] man [act:neg].")
         if mask

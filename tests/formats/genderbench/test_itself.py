@@ -1,4 +1,6 @@
-"""GenderBench's own probes, made by GenderBench itself, against its golden files and its own metrics."""
+"""GenderBench's own probes, made by GenderBench itself, against its golden files and its own
+metrics.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`biasgrid import langfair PACKAGE`: files of words that a package has in its source, here a small one of ours."""
+"""`biasgrid import langfair PACKAGE`: files of words that a package has in its source, here a small
+one of ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Logs that are damaged, cut off or of another form are refused in words; what is odd and whole is read."""
+"""Logs that are damaged, cut off or of another form are refused in words; what is odd and whole is
+read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Logs of real harnesses are scored again without a model: the numbers are those by hand; what is wrong is told."""
+"""Logs of real harnesses are scored again without a model: the numbers are those by hand; what is
+wrong is told.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def share_by_hand(chosen: list[tuple[dict[str, Any], int]]) -> float:
-    """BBQ's bias in ambiguous contexts of the items' own options, in percent of all answers that are there."""
+    """BBQ's bias in ambiguous contexts of the items' own options, in percent of all answers that
+    are there.
+    """
     ambiguous = [(item, place) for item, place in chosen if item["context_condition"] == "ambig"]
     leaning = 0
     for item, place in ambiguous:

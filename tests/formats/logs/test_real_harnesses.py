@@ -1,4 +1,6 @@
-"""The real harnesses, each in an environment of its own, write logs like the kept ones, and run exported tasks."""
+"""The real harnesses, each in an environment of its own, write logs like the kept ones, and run
+exported tasks.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_lm_evaluation_harness_writes_what_is_kept_and_scores_as_a_plain_model(
 
 
 def plain_likelihood(writer: PlainWriter, prompt: str, option: str) -> float:
-    """The log-likelihood of a text behind a prompt, token by token, in the library that everybody uses."""
+    """The log-likelihood of a text behind a prompt, token by token, in the library that everybody
+    uses.
+    """
     encode = writer.tokenizer.backend_tokenizer.encode
     begin, whole = (
         encode(prompt, add_special_tokens=False).ids,

@@ -1,4 +1,6 @@
-"""Records of Every Eval Ever: they are valid, and what has two sides is the distance from equal treatment."""
+"""Records of Every Eval Ever: they are valid, and what has two sides is the distance from equal
+treatment.
+"""
 
 from __future__ import annotations
 

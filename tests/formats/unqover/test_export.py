@@ -34,7 +34,9 @@ def text_of(pieces: Any) -> str:
 
 
 def masked(instances: pl.DataFrame, *probabilities: float) -> pl.DataFrame:
-    """Predictions of a masked language model that are the same everywhere: of both subjects and of their pronouns."""
+    """Predictions of a masked language model that are the same everywhere: of both subjects and of
+    their pronouns.
+    """
     return predictions_of("choice", instances, probabilities=[list(probabilities)] * len(instances))
 
 

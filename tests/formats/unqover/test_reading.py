@@ -57,7 +57,9 @@ def test_what_is_read_of_a_golden_file_is_written_as_it_was(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("output")])
 def test_an_output_names_the_same_instances_as_its_source(name: str) -> None:
-    """For masked language models this finds contexts again; the order of their source is not in the file."""
+    """For masked language models this finds contexts again; the order of their source is not in the
+    file.
+    """
     source = read_unqover(
         golden_file(f"source/{Path(name).name.split('.')[0]}.source.json")
     ).instances

@@ -1,4 +1,6 @@
-"""Files that decide a checkpoint's numbers: each is read and on record, or refused by its name with what to do."""
+"""Files that decide a checkpoint's numbers: each is read and on record, or refused by its name with
+what to do.
+"""
 
 from __future__ import annotations
 

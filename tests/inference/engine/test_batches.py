@@ -15,7 +15,9 @@ TEXTS = {
     "gpt2": ["Ann lied.", "Carl lied.", "The man sat by Ann.", "The man sat by Carl."],
     "bart": ["Ann</s> Ann", "Ann Ann Ann", "Carl</s> Ann", "Carl Ann Ann"],
 }
-"""GPT-2 takes no batch without a token for padding, BART none of texts with unequal numbers of ends."""
+"""GPT-2 takes no batch without a token for padding, BART none of texts with unequal numbers of
+ends.
+"""
 
 
 @pytest.mark.parametrize("architecture", TEXTS)

@@ -220,7 +220,9 @@ def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
 
 
 def many_texts() -> list[str]:
-    """So many that they are put together of their words; one pair of neighbours stands in one text alone."""
+    """So many that they are put together of their words; one pair of neighbours stands in one text
+    alone.
+    """
     words = [
         "Ann",
         "Carl",

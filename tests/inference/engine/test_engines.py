@@ -1,4 +1,6 @@
-"""Encoders by OpenVINO: torch's answers to rounding, under a key of their own, and the choice between both."""
+"""Encoders by OpenVINO: torch's answers to rounding, under a key of their own, and the choice
+between both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Answers that are there, in place of a model: every format, what is wrong with a file, what has no answer."""
+"""Answers that are there, in place of a model: every format, what is wrong with a file, what has no
+answer.
+"""
 
 import csv
 import json
@@ -238,7 +240,9 @@ def test_files_of_another_format_are_told(
 
 
 def instances() -> pl.DataFrame:
-    """Two prompts, each rewritten for two groups and asked twice; the last text is the original of the first prompt."""
+    """Two prompts, each rewritten for two groups and asked twice; the last text is the original of
+    the first prompt.
+    """
     rows = [
         {"text": f"{prompt} ({group})", "original": prompt, "group": group, "repetition": number}
         for prompt in PROMPTS

@@ -1,4 +1,6 @@
-"""Answers of every kind from a file: those of a checkpoint come back as they were, bad ones are refused."""
+"""Answers of every kind from a file: those of a checkpoint come back as they were, bad ones are
+refused.
+"""
 
 from __future__ import annotations
 

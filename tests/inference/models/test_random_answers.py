@@ -1,4 +1,6 @@
-"""Answers at random: probabilities that add up, texts of a list, and nothing that hangs on more than key and seed."""
+"""Answers at random: probabilities that add up, texts of a list, and nothing that hangs on more
+than key and seed.
+"""
 
 from pathlib import Path
 

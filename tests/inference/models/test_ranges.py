@@ -88,7 +88,9 @@ def test_a_killed_shard_goes_on_in_its_range(
 
 
 def stop_after(cell: Cell, written: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs a shard anew until so many parts are written, of which those of whole ranges are there no more."""
+    """Runs a shard anew until so many parts are written, of which those of whole ranges are there
+    no more.
+    """
     left = written
 
     def write_part(store: AnswerStore, *part: object) -> None:

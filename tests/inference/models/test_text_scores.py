@@ -1,4 +1,6 @@
-"""Scores of texts against what transformers alone make of them, and texts that are not there or too long."""
+"""Scores of texts against what transformers alone make of them, and texts that are not there or too
+long.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Vectors of texts against the recipe of sentence-transformers, put together from transformers alone."""
+"""Vectors of texts against the recipe of sentence-transformers, put together from transformers
+alone.
+"""
 
 from __future__ import annotations
 

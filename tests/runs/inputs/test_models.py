@@ -1,4 +1,6 @@
-"""What the rules of models are given: where they come from, what they learn, and what they need of the machine."""
+"""What the rules of models are given: where they come from, what they learn, and what they need of
+the machine.
+"""
 
 from __future__ import annotations
 

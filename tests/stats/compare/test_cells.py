@@ -25,7 +25,9 @@ NAMES = ["s0", "s1", "s2"]
 
 
 def cell_of(model: str, templates: list[int], seed: int = 1) -> ComparedCell:
-    """A cell whose questions were answered in some templates alone; in all cells the same of each."""
+    """A cell whose questions were answered in some templates alone; in all cells the same of
+    each.
+    """
     groups = design(NAMES, 2, 13)
     scores = np.random.default_rng(seed).uniform(0.1, 0.5, size=(len(groups), 8))
     some = with_scores(groups, scores).filter(pl.col("template").is_in(templates))
@@ -61,7 +63,9 @@ def test_clusters_are_known_by_their_names_in_the_order_of_their_numbers() -> No
 
 
 def test_cells_with_clusters_of_other_templates_are_not_compared_cluster_by_cluster() -> None:
-    """They have as many of the same templates, and what the one lacks would stand beside what the other lacks."""
+    """They have as many of the same templates, and what the one lacks would stand beside what the
+    other lacks.
+    """
     one, alike, other = (
         cell_of("one", [0, 1, 2, 3, 4]),
         cell_of("alike", [0, 2, 3, 4], 2),

@@ -28,7 +28,9 @@ PER_CANDIDATE = {
     "ranks": "rank",
     "surface_forms": "surface_forms",
 }
-"""The parts of a response that have a value for each candidate or class, and how they are called."""
+"""The parts of a response that have a value for each candidate or class, and how they are
+called.
+"""
 
 SECOND_COLUMNS = ("form_probabilities", "first_probabilities")
 """The parts of a response that are shown with others."""
@@ -122,7 +124,9 @@ def print_response(asker: Asker, typed: Sequence[TypedText], as_json: bool) -> N
 def response_lines(
     typed: TypedText, answer: Mapping[str, Any], candidates: Sequence[str]
 ) -> Iterator[str]:
-    """Yields an answer as lines: what was asked, what holds for the whole, and a line for each candidate."""
+    """Yields an answer as lines: what was asked, what holds for the whole, and a line for each
+    candidate.
+    """
     yield " | ".join(typed.texts)
     answer = with_beginnings(answer)
     width = max(map(len, (*candidates, *answer)), default=0)
@@ -141,7 +145,9 @@ def response_lines(
 
 
 def with_beginnings(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an answer with the ways to write each option, and the first tokens, as texts with their probabilities."""
+    """Returns an answer with the ways to write each option, and the first tokens, as texts with
+    their probabilities.
+    """
     texts: dict[str, Any] = {}
     if "surface_forms" in answer:
         both = zip(answer["surface_forms"], answer["form_probabilities"], strict=True)

@@ -14,10 +14,11 @@ def audit(
     results: ResultsFolder,
     as_json: AsJson = False,
 ) -> None:
-    """Compares a run's files with its manifest, and names those that are damaged, missing or foreign.
+    """Compares a run's files with its manifest, and names those that are damaged, missing or
+    foreign.
 
-    The exit code is 1 if a file is damaged or missing, or if the last run failed. In that case it also says why, and
-    what is still missing.
+    The exit code is 1 if a file is damaged or missing, or if the last run failed. In that case it
+    also says why, and what is still missing.
     """
     from biasgrid.runs.audit import audit_results
     from biasgrid.runs.counts import json_data

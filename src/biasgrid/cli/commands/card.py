@@ -27,7 +27,9 @@ def card(
         ),
     ] = None,
 ) -> None:
-    """Writes a section of a model card in Markdown, headed by results in the hub's format (model-index)."""
+    """Writes a section of a model card in Markdown, headed by results in the hub's format
+    (model-index).
+    """
     from biasgrid.base.files import write_text
     from biasgrid.report.card import card_of
     from biasgrid.report.findings import findings

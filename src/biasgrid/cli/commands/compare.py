@@ -35,7 +35,9 @@ def compare(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="name of a dataset; default: all")] = None,
 ) -> None:
-    """Shows how two models differ, or the same models in two runs: numbers, associations, sentences."""
+    """Shows how two models differ, or the same models in two runs: numbers, associations,
+    sentences.
+    """
     from biasgrid.stats.compare.results import compare_two_models, compare_two_runs
 
     with report_errors():
@@ -99,7 +101,9 @@ def reason_not_compared(rows: pl.DataFrame) -> str | None:
 
 
 def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:
-    """Yields the largest differences of a kind of parts, those that are significant, with sentences."""
+    """Yields the largest differences of a kind of parts, those that are significant, with
+    sentences.
+    """
     from rich.text import Text
 
     from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
@@ -163,7 +167,9 @@ def number_with_mark(row: Mapping[str, Any], side: str) -> str:
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
+    """Returns an interval in words: for a number that was picked because it is significant, the
+    wider one.
+    """
     from biasgrid.tables.claims.numbers import format_number
 
     chosen = "" if row["selected_low"] is None else "selected_"

@@ -27,7 +27,9 @@ FOR_PROGRAMS = (
     "other_length",
     "instance",
 )
-"""Columns that a table for people does without: what they asked for, and where things stand in texts."""
+"""Columns that a table for people does without: what they asked for, and where things stand in
+texts.
+"""
 
 
 class OutputFormat(Enum):
@@ -72,7 +74,8 @@ def explain(
         OutputFormat, typer.Option("--format", help="the output format of the sentences")
     ] = OutputFormat.table,
 ) -> None:
-    """Shows the sentences behind a number, the strongest first, and recomputes the number from all of them.
+    """Shows the sentences behind a number, the strongest first, and recomputes the number from all
+    of them.
 
     The exit code is 1 if the result differs from the number in the table.
     """

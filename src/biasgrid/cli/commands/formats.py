@@ -13,7 +13,9 @@ from biasgrid.cli.output import Command, Commands, console, report_errors
 
 
 def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
-    """Returns a command that prints the lines which another one returns, and its errors without a traceback."""
+    """Returns a command that prints the lines which another one returns, and its errors without a
+    traceback.
+    """
 
     @wraps(command)
     def run(*arguments: object, **options: object) -> None:
@@ -61,7 +63,9 @@ FORMATS_OF_ALL = {
 
 
 def references() -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yields all formats, those of the families first, with the references of their importer and exporter."""
+    """Yields all formats, those of the families first, with the references of their importer and
+    exporter.
+    """
     from biasgrid.config.registry import BUILT_IN
 
     for family in BUILT_IN.families:
@@ -71,7 +75,9 @@ def references() -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 class FormatCommands(Commands):
-    """A command for each format. The families, which know them, are imported when the first one is asked for."""
+    """A command for each format. The families, which know them, are imported when the first one is
+    asked for.
+    """
 
     verbs = ("import", "export")
 

@@ -39,8 +39,9 @@ def gate(
 ) -> None:
     """Checks measures against thresholds.
 
-    The exit code is 0 if all measures are within their thresholds, 1 if the upper end of an interval is above its
-    threshold, 3 if none is above but something is not measurable, and 2 for bad input.
+    The exit code is 0 if all measures are within their thresholds, 1 if the upper end of an
+    interval is above its threshold, 3 if none is above but something is not measurable, and 2 for
+    bad input.
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (

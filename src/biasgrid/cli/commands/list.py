@@ -31,7 +31,8 @@ class ShippedDataset:
 
 
 def list_datasets() -> None:
-    """Lists the datasets that come with biasgrid: what they ask, which models, and how many rows they have.
+    """Lists the datasets that come with biasgrid: what they ask, which models, and how many rows
+    they have.
 
     `try --on`, `init --on` and `datasets` in a config take these names.
     """

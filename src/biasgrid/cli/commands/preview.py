@@ -1,4 +1,6 @@
-"""The command that shows instances of datasets: the first ones of one, or a random sample of each."""
+"""The command that shows instances of datasets: the first ones of one, or a random sample of
+each.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,12 @@ def preview(
     seed: Annotated[int, typer.Option(min=0, help="seed of the random sample")] = 1,
     word_lists: WordListsFolder = None,
 ) -> None:
-    """Shows the first instances of a dataset as a model receives them and, with --model, its answers.
+    """Shows the first instances of a dataset as a model receives them and, with --model, its
+    answers.
 
-    With --sample, prints a random sample of all datasets to be read by people. Each line is an instance: dataset,
-    variant, number, text and candidates, separated by tabs. Vertical bars separate the parts of a text, and "/" stands
-    for a line break in a prompt.
+    With --sample, prints a random sample of all datasets to be read by people. Each line is an
+    instance: dataset, variant, number, text and candidates, separated by tabs. Vertical bars
+    separate the parts of a text, and "/" stands for a line break in a prompt.
     """
     with report_errors():
         if sample is not None:

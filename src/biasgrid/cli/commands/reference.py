@@ -43,7 +43,9 @@ def add(
     ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
-    """Saves the measures of a run's models from the hub as a reference, with what they were asked and how."""
+    """Saves the measures of a run's models from the hub as a reference, with what they were asked
+    and how.
+    """
     from biasgrid.base.files import write_text
     from biasgrid.runs.references import public_models, references_of_run
 
@@ -77,7 +79,9 @@ def compare_with_references(
     ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
-    """Compares the measures of a run with references, and says for each whether the two are comparable."""
+    """Compares the measures of a run with references, and says for each whether the two are
+    comparable.
+    """
     with report_errors():
         print_beside(results, folder, name or [], all_of_them=True)
 

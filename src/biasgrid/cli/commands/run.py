@@ -19,10 +19,11 @@ def run(
         int | None, typer.Option(min=1, help="number of processors to use; default: all")
     ] = None,
 ) -> None:
-    """Runs a config to its end and shows the progress. Finished work is kept; only what has changed is redone.
+    """Runs a config to its end and shows the progress. Finished work is kept; only what has changed
+    is redone.
 
-    To run on a cluster, to make single files or to use other options of Snakemake, use `snakemake --configfile CONFIG`
-    itself.
+    To run on a cluster, to make single files or to use other options of Snakemake, use `snakemake
+    --configfile CONFIG` itself.
     """
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end

@@ -18,7 +18,9 @@ def schema(
         typer.Option(help="root of the repository; writes its schema, captions and tables"),
     ] = None,
 ) -> None:
-    """Prints the config's JSON schema. --write writes the schema, the figures' captions and the tables in the docs."""
+    """Prints the config's JSON schema. --write writes the schema, the figures' captions and the
+    tables in the docs.
+    """
     from biasgrid.cli.docs import DOCUMENTS, generate_document
     from biasgrid.config.docs import config_schema
     from biasgrid.report.figures.registry import captions_file

@@ -80,7 +80,9 @@ def summary_table(
     level: float,
     facts: GridFacts,
 ) -> Iterator[RenderableType]:
-    """Yields a table of cells with the same headline measures, its legend, and the options of its measures."""
+    """Yields a table of cells with the same headline measures, its legend, and the options of its
+    measures.
+    """
     columns = {
         name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None
     }
@@ -118,7 +120,8 @@ def is_known(row: SummaryRow) -> bool:
 
 
 def headline_text(row: SummaryRow, known: bool, facts: GridFacts) -> Text:
-    """Returns a number and, in a second line where any number has one, its interval or noise floor; a dash for none.
+    """Returns a number and, in a second line where any number has one, its interval or noise floor;
+    a dash for none.
 
     Args:
         row: the number's row of the summary.
@@ -134,7 +137,9 @@ def headline_text(row: SummaryRow, known: bool, facts: GridFacts) -> Text:
 
 
 def tests_text(row: SummaryRow, between: str) -> str:
-    """Returns how many tests are significant, of how many, and how many more could not be tested."""
+    """Returns how many tests are significant, of how many, and how many more could not be
+    tested.
+    """
     if row["value"] is None and not row["left_out"]:
         return NO_NUMBER
     found = NO_NUMBER if row["value"] is None else f"{row['value']:.0f}"
@@ -199,7 +204,9 @@ def factors_text(factors: str) -> str:
 
 
 def mass_lines(facts: GridFacts) -> Text:
-    """Returns how probable the options of scored datasets are together, a line for each cell where that is known."""
+    """Returns how probable the options of scored datasets are together, a line for each cell where
+    that is known.
+    """
     lines = Text()
     for cell, of_cell in facts.cells.items():
         mass = of_cell.get("answered", {}).get("mass")
@@ -342,7 +349,9 @@ def print_report_path(results: Path) -> None:
 
 
 def coverage_lines(facts: GridFacts) -> Text:
-    """Returns that a run is a quick trial, or of which datasets not all was asked; nothing where all was."""
+    """Returns that a run is a quick trial, or of which datasets not all was asked; nothing where
+    all was.
+    """
     lines = Text()
     if trial := facts.trial_text():
         lines.append(f"{trial}.\n", "bold yellow")

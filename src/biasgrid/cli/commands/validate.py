@@ -10,7 +10,8 @@ from biasgrid.cli.output import console, print_text, report_errors
 def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """Checks a config, its word lists and other files; asks no model.
 
-    This runs the code of the config's plugins and of probes in Python: validate only what you trust.
+    This runs the code of the config's plugins and of probes in Python: validate only what you
+    trust.
     """
     from biasgrid.config import load_word_lists
     from biasgrid.config.checks import models_left_out

@@ -48,7 +48,8 @@ class TypedText:
 
     Attributes:
         texts: what is read, in the order in which it was typed.
-        row: what it asks: `text`, `text_pair`, and `candidate1`, ... and `position1`, ... where there are any.
+        row: what it asks: `text`, `text_pair`, and `candidate1`, ... and `position1`, ... where
+            there are any.
         answer: the kind of its answer, a module of `tables.answers`.
         candidates: the texts whose probabilities are read.
     """
@@ -68,7 +69,8 @@ class TextForm:
         fewest: how many parts there must be.
         most: how many there may be, None for any number.
         read: makes a line of its parts.
-        choices: what decides the answers beside the model's own keys, see `Choices` of the task's back end.
+        choices: what decides the answers beside the model's own keys, see `Choices` of the task's
+            back end.
     """
 
     written: str
@@ -195,7 +197,8 @@ class Asker:
 
     Attributes:
         model: the model.
-        folder: where what it needs is kept while it is asked; an answer that is there is not asked for again.
+        folder: where what it needs is kept while it is asked; an answer that is there is not asked
+            for again.
         opener: what keeps the model between questions.
     """
 
@@ -220,7 +223,9 @@ class Asker:
 
     @cached_property
     def capabilities(self) -> Path | None:
-        """What the model can do, which the grid's rule capabilities would find out; None where nobody need look."""
+        """What the model can do, which the grid's rule capabilities would find out; None where
+        nobody need look.
+        """
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
@@ -303,7 +308,9 @@ FIRST_TOKENS = ("first_tokens", "first_probabilities")
 
 
 def response_of(one: TypedText, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an answer with the lists as long as what was typed has candidates; tables are as wide as the longest."""
+    """Returns an answer with the lists as long as what was typed has candidates; tables are as wide
+    as the longest.
+    """
     count = len(one.candidates) or None
     return {
         name: value[:count] if isinstance(value, list) and name not in FIRST_TOKENS else value

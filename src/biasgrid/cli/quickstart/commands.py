@@ -59,10 +59,11 @@ def try_model(
         bool, typer.Option("--figures", help="also draw figures for papers")
     ] = False,
 ) -> None:
-    """Measures one model in minutes: prints its bias with intervals, and writes a config for larger runs.
+    """Measures one model in minutes: prints its bias with intervals, and writes a config for larger
+    runs.
 
-    Without --on, asks the first dataset that fits the model's task. How much is asked depends only on the size of the
-    model, so the same command asks the same on every machine.
+    Without --on, asks the first dataset that fits the model's task. How much is asked depends only
+    on the size of the model, so the same command asks the same on every machine.
     """
     from biasgrid.cli.commands.summary import print_summary
     from biasgrid.cli.live_run import run_to_the_end
@@ -117,7 +118,9 @@ def try_model(
 
 
 def run_of(config: Path, snakefile: Path) -> str:
-    """Returns the command that runs a config, with the workflow where the working folder has none."""
+    """Returns the command that runs a config, with the workflow where the working folder has
+    none.
+    """
     elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
     return f"snakemake --cores all --configfile {config}{elsewhere}"
 
@@ -166,7 +169,9 @@ def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
 
 
 def print_references(results: Path, labels: Sequence[str]) -> None:
-    """Prints the measures of a run beside references: those of some labels, or without any all that may be compared."""
+    """Prints the measures of a run beside references: those of some labels, or without any all that
+    may be compared.
+    """
     from biasgrid.cli.commands.reference import OWN_REFERENCES, print_beside
 
     try:
@@ -190,7 +195,9 @@ def demo(
         bool, typer.Option("--full", help="run twelve models and eleven datasets, in five minutes")
     ] = False,
 ) -> None:
-    """Runs the demo: tiny models with a synthetic bias, from word lists to report. Needs no network and no GPU."""
+    """Runs the demo: tiny models with a synthetic bias, from word lists to report. Needs no network
+    and no GPU.
+    """
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import demo_folder, set_up
@@ -218,7 +225,9 @@ def init(
         "config.yaml"
     ),
 ) -> None:
-    """Writes a config for your models with every dataset that fits them. Generative models are asked samples."""
+    """Writes a config for your models with every dataset that fits them. Generative models are
+    asked samples.
+    """
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
@@ -284,7 +293,9 @@ def describe_models(
 def config_template(
     tried: Sequence[DescribedModel], results: Path, on: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Makes a config's content, and names all datasets that are for the models; `first` chooses the first of them."""
+    """Makes a config's content, and names all datasets that are for the models; `first` chooses the
+    first of them.
+    """
     from biasgrid.cli.quickstart.config import make_config
     from biasgrid.config.paths import workflow_folder
 

@@ -1,4 +1,6 @@
-"""Configs for models of one's own: the datasets that biasgrid has for them, in a file with comments."""
+"""Configs for models of one's own: the datasets that biasgrid has for them, in a file with
+comments.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ from biasgrid.config.registry import registry_of
 BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
 BUDGET_NOTE = ("limit", "sample")
-"""The keys that cut a dataset down; without them the whole is asked, and nothing that was answered is asked again."""
+"""The keys that cut a dataset down; without them the whole is asked, and nothing that was answered
+is asked again.
+"""
 
 QUICK_SAMPLE = {"units": 2500, "seed": 1}
-"""What generative models are asked of underspecified questions, which have hundreds of thousands of units."""
+"""What generative models are asked of underspecified questions, which have hundreds of thousands of
+units.
+"""
 
 
 def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
@@ -55,8 +61,8 @@ def make_config(
         wanted: names of datasets; without any, all that are for one of the models.
 
     Returns:
-        The content, with the controls of its datasets, and the names of all datasets that are for one of the models,
-        without controls.
+        The content, with the controls of its datasets, and the names of all datasets that are for
+        one of the models, without controls.
 
     Raises:
         UserError: there is no such dataset, or none is for these models.
@@ -102,7 +108,9 @@ def make_config(
 
 
 def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> dict[str, Any]:
-    """Returns a dataset's section with the variants that models answer; those of masked ones get their tokenizers."""
+    """Returns a dataset's section with the variants that models answer; those of masked ones get
+    their tokenizers.
+    """
     if "variants" not in section:
         return dict(section)
     shipped = section["variants"]
@@ -113,7 +121,9 @@ def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> d
 
 
 def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a config's content in which generative models are asked samples where the whole would be refused."""
+    """Returns a config's content in which generative models are asked samples where the whole would
+    be refused.
+    """
     datasets = deepcopy(content["datasets"])
     generative = {
         model.get("variant")

@@ -1,6 +1,7 @@
 """Datasets cut down to a quick trial: fewer subjects and attributes first, then a sample.
 
-What a trial asks is decided by the size of its model alone, so that the same command asks the same on any machine.
+What a trial asks is decided by the size of its model alone, so that the same command asks the same
+on any machine.
 """
 
 from __future__ import annotations
@@ -22,20 +23,26 @@ if TYPE_CHECKING:
     from biasgrid.families.family import Lists
 
 ROWS_BY_PARAMETERS = ((3e7, 40_000), (1.5e8, 8_000), (5e8, 3_000), (inf, 1_000))
-"""How many rows a trial asks of models of up to so many parameters, but for embeddings: what two processors answer in
-about `ANSWER_SECONDS`, and more of larger ones, which few people run there."""
+"""How many rows a trial asks of models of up to so many parameters, but for embeddings: what two
+processors answer in about `ANSWER_SECONDS`, and more of larger ones, which few people run there.
+"""
 SERVER_REQUESTS = 600
 """How many requests a trial sends to a server."""
 ANSWER_SECONDS = 75
 SECONDS_AROUND = 45
-"""What a trial takes besides the model's answers, about: questions, measures, intervals and the report."""
+"""What a trial takes besides the model's answers, about: questions, measures, intervals and the
+report.
+"""
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
-"""How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
-intervals are over."""
+"""How many subjects of each list, and attributes of each type, are tried. All templates stay:
+clusters are what intervals are over.
+"""
 CONTROL_SHARE = 0.25
 """How much is asked of a control, of what is asked of a dataset."""
 CONTROL_ATTRIBUTES = 8
-"""How many attributes of each type a control keeps at least: of fewer its size is too uncertain to be a null."""
+"""How many attributes of each type a control keeps at least: of fewer its size is too uncertain to
+be a null.
+"""
 
 
 class TrialSize(NamedTuple):
@@ -94,10 +101,12 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
 
     Args:
         content: the config, with whole datasets.
-        rows: how many rows, or requests to a server, each of its models shall answer, all datasets together.
+        rows: how many rows, or requests to a server, each of its models shall answer, all datasets
+            together.
 
     Returns:
-        The config of a trial, with `limit` and `sample` where a dataset has more than its share of the rows.
+        The config of a trial, with `limit` and `sample` where a dataset has more than its share of
+        the rows.
     """
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
     shares = {

@@ -1,4 +1,6 @@
-"""What a model is that a person names: a folder, a repository of the hub, or the address of a server."""
+"""What a model is that a person names: a folder, a repository of the hub, or the address of a
+server.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,10 @@ def describe_model(
     """Finds out what a model is.
 
     Args:
-        model: a folder, a repository of the hub, or the address of a server that speaks OpenAI's protocol.
-        labels: the classes that datasets have, and what a classifier calls them; empty where it calls them so.
+        model: a folder, a repository of the hub, or the address of a server that speaks OpenAI's
+            protocol.
+        labels: the classes that datasets have, and what a classifier calls them; empty where it
+            calls them so.
         served_name: what the server calls the model.
         key: the variable of the environment that has the server's key.
 
@@ -144,10 +148,12 @@ def check_description(model: str, names: Sequence[str], folder: Path) -> None:
 
 
 def check_is_hub_name(model: str) -> None:
-    """Refuses what is a file, or can only have been meant as a folder, so that no hub is asked for it.
+    """Refuses what is a file, or can only have been meant as a folder, so that no hub is asked for
+    it.
 
     Raises:
-        UserError: with the folder of the file, or the name that is most like the one that is not there.
+        UserError: with the folder of the file, or the name that is most like the one that is not
+            there.
     """
     path = Path(model)
     if path.is_file():
@@ -157,7 +163,8 @@ def check_is_hub_name(model: str) -> None:
 
 
 def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
-    """Downloads the files that describe a repository's model, and returns their folder and the commit.
+    """Downloads the files that describe a repository's model, and returns their folder and the
+    commit.
 
     Raises:
         UserError: there is neither such a folder nor such a repository.
@@ -209,7 +216,8 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
 def leave_out_pronouns(
     datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]
 ) -> Iterator[str]:
-    """Takes pronouns out of the datasets of a config that was made where a masked model cannot be asked for them.
+    """Takes pronouns out of the datasets of a config that was made where a masked model cannot be
+    asked for them.
 
     Args:
         datasets: the sections of the datasets, by name, which are changed.
@@ -258,5 +266,7 @@ def model_label(model: str) -> str:
 
 
 def config_name(model: str) -> str:
-    """Returns how a config may call a model: the last part of its name, in letters, digits and hyphens."""
+    """Returns how a config may call a model: the last part of its name, in letters, digits and
+    hyphens.
+    """
     return re.sub(r"[^a-z0-9]+", "-", model_label(model).lower()).strip("-") or "model"

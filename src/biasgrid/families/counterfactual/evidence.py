@@ -1,4 +1,6 @@
-"""The evidence for differences of groups: cases with the largest, a median and the smallest difference."""
+"""The evidence for differences of groups: cases with the largest, a median and the smallest
+difference.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,18 @@ CASE_KEYS = ["bias_type", "case"]
 
 
 def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns what was said of two groups in cases, a row per identity term, the largest differences first.
+    """Returns what was said of two groups in cases, a row per identity term, the largest
+    differences first.
 
     Args:
         cell: with the observations of the bias type, where a number is explained.
-        about: `bias_type` and `group`, and `other`, where another group is asked for than the furthest from it in each
-            case. Without it the groups of each case are those furthest apart, and parts of intersections are left out.
+        about: `bias_type` and `group`, and `other`, where another group is asked for than the
+            furthest from it in each case. Without it the groups of each case are those furthest
+            apart, and parts of intersections are left out.
 
     Returns:
-        Columns of `EVIDENCE`; `unit_value` is the mean score of the first group in the case, less that of the other.
+        Columns of `EVIDENCE`; `unit_value` is the mean score of the first group in the case, less
+        that of the other.
     """
     rows = cell.observations.with_columns(pl.col("bias_type", "group").cast(pl.String))
     rows = rows.filter(bias_type=about["bias_type"]) if about else rows.filter(~pl.col("part"))
@@ -61,7 +66,9 @@ def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
 
 
 def furthest_apart(means: pl.DataFrame) -> pl.DataFrame:
-    """Returns of every case with two groups or more the `first`, with the highest score, and the `second`, lowest."""
+    """Returns of every case with two groups or more the `first`, with the highest score, and the
+    `second`, lowest.
+    """
     by_mean = means.sort("score", maintain_order=True).group_by(CASE_KEYS, maintain_order=True)
     pairs = by_mean.agg(
         first=pl.col("group").last(),
@@ -72,7 +79,9 @@ def furthest_apart(means: pl.DataFrame) -> pl.DataFrame:
 
 
 def furthest_from(means: pl.DataFrame, about: Mapping[str, str]) -> pl.DataFrame:
-    """Returns of every case the group that is asked for, `first`, and the one furthest from it, `second`."""
+    """Returns of every case the group that is asked for, `first`, and the one furthest from it,
+    `second`.
+    """
     own = means.filter(group=about["group"]).select(*CASE_KEYS, own="score", first="group")
     others = means.filter(pl.col("group") != about["group"]).rename({"group": "second"})
     if "other" in about:

@@ -1,7 +1,7 @@
 """Turns a pack into the table of its cases.
 
-The text between identity terms is built once per case, and is once in memory for all of its terms: the rows are
-no more than a cross join of cases and terms, and a concatenation of strings.
+The text between identity terms is built once per case, and is once in memory for all of its terms:
+the rows are no more than a cross join of cases and terms, and a concatenation of strings.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
         rows: about how many instances a part has, so that memory does not grow with the pack.
 
     Returns:
-        The instances, by case, bias type, group and term; cases by template and fillings, those of the last slot
-        varying fastest.
+        The instances, by case, bias type, group and term; cases by template and fillings, those of
+        the last slot varying fastest.
     """
     most_terms = max((block.terms for block in pack.blocks), default=1)
     cases = max(1, rows // most_terms)
@@ -72,7 +72,9 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
 
 
 def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
-    """Returns how many templates, cases and rows some cases of a pack have; `chosen` says which, shape (cases,)."""
+    """Returns how many templates, cases and rows some cases of a pack have; `chosen` says which,
+    shape (cases,).
+    """
     cases = [
         int(chosen[block.first_case : block.first_case + block.cases].sum())
         for block in pack.blocks
@@ -82,7 +84,8 @@ def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
 
 
 def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
-    """Says which cases are in a sample, of which each template has its share; see `families.sampler`.
+    """Says which cases are in a sample, of which each template has its share; see
+    `families.sampler`.
 
     Returns:
         Shape (cases,).
@@ -99,7 +102,9 @@ def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
 
 
 def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
-    """Digests the texts of a template and of what fills its slots, in each of its cases; shape (cases,)."""
+    """Digests the texts of a template and of what fills its slots, in each of its cases; shape
+    (cases,).
+    """
     template = pack.templates[block.template]
     content = [
         *map(readable_text, template.inputs),
@@ -116,7 +121,8 @@ def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
 
 
 def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
-    """Yields the instances of chosen cases, numbered anew; a swapped case that is not asked is none.
+    """Yields the instances of chosen cases, numbered anew; a swapped case that is not asked is
+    none.
 
     Args:
         tables: the instances of all cases.
@@ -132,7 +138,9 @@ def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterat
 
 
 def schema_of_pack(pack: CasePack) -> pa.DataFrameSchema:
-    """Returns the schema of a pack's instances: few of their texts are alike, and target words are candidates."""
+    """Returns the schema of a pack's instances: few of their texts are alike, and target words are
+    candidates.
+    """
     return instances_schema(
         KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical)
     )
@@ -148,8 +156,8 @@ def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFram
     """Expands some cases of a pack, from the first one to that before the last one.
 
     Returns:
-        Their instances, without `asked_before`. Numbers are those in the whole pack: the tables of consecutive ranges
-        make up the table of all cases.
+        Their instances, without `asked_before`. Numbers are those in the whole pack: the tables of
+        consecutive ranges make up the table of all cases.
     """
     clusters = [empty_table(schema_of_pack(pack)).drop(ASKED_BEFORE)]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -167,7 +175,9 @@ def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFram
 
 
 def identity_table(pack: CasePack, tokens: tuple[str, ...]) -> pl.DataFrame:
-    """Returns `bias_type`, `group`, `term`, and for each group token a column with the terms that replace it."""
+    """Returns `bias_type`, `group`, `term`, and for each group token a column with the terms that
+    replace it.
+    """
     rows = [
         (JOIN.join(one.bias_types), JOIN.join(one.groups), JOIN.join(one.terms), *one.terms)
         for one in pack.identities(tokens)
@@ -247,7 +257,9 @@ def runs_of(text: TemplateText) -> list[SegmentRun]:
 
 
 def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.DataFrame:
-    """Returns `case`, `swapped_case` and a column for each slot with what fills it; the last slot varies fastest."""
+    """Returns `case`, `swapped_case` and a column for each slot with what fills it; the last slot
+    varies fastest.
+    """
     strides, size = {}, 1
     for slot in reversed(template.slots):
         strides[slot] = size
@@ -268,7 +280,9 @@ def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.Da
 
 
 def opposite_slots(template: CaseTemplate) -> Iterator[tuple[Slot, Slot]]:
-    """Yields each slot with the one that takes its filling where those of each placeholder are in reversed order."""
+    """Yields each slot with the one that takes its filling where those of each placeholder are in
+    reversed order.
+    """
     for token in {slot.token for slot in template.slots}:
         slots = [slot for slot in template.slots if slot.token == token]
         yield from zip(slots, reversed(slots), strict=True)

@@ -62,7 +62,9 @@ class Counterfactual(Family):
     )
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
+        """Says what a model is asked: models of the dataset's task are, classifiers only if they
+        have its classes.
+        """
         entry, section = grid.models[model], section_of(CounterfactualDataset, grid, dataset)
         if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
@@ -122,7 +124,9 @@ class Counterfactual(Family):
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
 
     def sampled(self, lists: CasePack, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Says of how many clusters of templates a sample asks cases, and how many right classes they have."""
+        """Says of how many clusters of templates a sample asks cases, and how many right classes
+        they have.
+        """
         if lists.sample is None:
             return None
         from biasgrid.families.counterfactual.expand import cases_of_sample
@@ -148,7 +152,9 @@ class Counterfactual(Family):
         return GROUP_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what keeps models from learning known group effects, which are those of the cases of one dataset."""
+        """Yields what keeps models from learning known group effects, which are those of the cases
+        of one dataset.
+        """
         for name, model in grid.models.items():
             train, key = model.train, f"models.{name}.train.dataset"
             if train is None or train.synthetic is None:
@@ -172,7 +178,9 @@ class Counterfactual(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack
     ) -> Iterator[Fault]:
-        """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
+        """Yields what the dataset asks that its models cannot answer, and a sample that is too
+        large.
+        """
         section = section_of(CounterfactualDataset, grid, dataset)
         yield from sample_faults(
             source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases"

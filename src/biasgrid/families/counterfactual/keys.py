@@ -1,4 +1,6 @@
-"""The family's own columns of instances: the case, the social group that it is asked about, and what is right."""
+"""The family's own columns of instances: the case, the social group that it is asked about, and
+what is right.
+"""
 
 from __future__ import annotations
 

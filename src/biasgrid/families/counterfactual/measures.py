@@ -1,4 +1,6 @@
-"""How differently models answer cases about two social groups, and whether a cell of cases was measured at all."""
+"""How differently models answer cases about two social groups, and whether a cell of cases was
+measured at all.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,10 @@ def measure(
 
     Args:
         observations: rows of `OBSERVATIONS`.
-        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measures.measure_groups`; of
-            classifiers `labels`, the names of the classes, and `fixed_class`, that of them whose probability groups are
-            compared by; of masked language models `top_k`, how many most probable
-            words count as right.
+        options: `task`, the models' task; `measures` and `failure_threshold`, see
+            `groups.measures.measure_groups`; of classifiers `labels`, the names of the classes, and
+            `fixed_class`, that of them whose probability groups are compared by; of masked language
+            models `top_k`, how many most probable words count as right.
 
     Yields:
         What `groups.measures.measure_groups` yields.
@@ -70,8 +72,8 @@ def confusion_matrix(said: ClassOutputs) -> FloatArray:
     """Returns how often each class is answered with each class.
 
     Returns:
-        Shape (classes, classes): of the instances of the class of a row, the share that the model puts into that of
-        the column; NaN in the rows of classes that no instance is of.
+        Shape (classes, classes): of the instances of the class of a row, the share that the model
+        puts into that of the column; NaN in the rows of classes that no instance is of.
     """
     classes = said.probabilities.shape[1]
     places = said.gold * classes + said.probabilities.argmax(axis=1)
@@ -81,9 +83,11 @@ def confusion_matrix(said: ClassOutputs) -> FloatArray:
 
 
 def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
-    """Returns the balanced accuracy, the mean over classes of how often each is found, with its interval.
+    """Returns the balanced accuracy, the mean over classes of how often each is found, with its
+    interval.
 
-    The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
+    The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are
+    nearly the same text.
 
     Args:
         shares: from `confusion_matrix`.
@@ -93,7 +97,8 @@ def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
 
 
 def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
-    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for which it grows most.
+    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for
+    which it grows most.
 
     Args:
         shares: from `confusion_matrix`.

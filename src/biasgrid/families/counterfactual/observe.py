@@ -1,4 +1,6 @@
-"""Responses to cases: a row per instance, of intersections one more for each part, and records of groups."""
+"""Responses to cases: a row per instance, of intersections one more for each part, and records of
+groups.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,8 @@ def observe(
 ) -> pl.DataFrame:
     """Puts what was said beside what was asked, and scores it.
 
-    The parts of an intersection are observations of their own bias types: what was said of `muslim & woman` was said
-    of `muslim` and of `woman` too.
+    The parts of an intersection are observations of their own bias types: what was said of `muslim
+    & woman` was said of `muslim` and of `woman` too.
 
     Args:
         instances: the family's instances, by number.
@@ -94,7 +96,9 @@ def observe(
 def unscored_observations(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Returns those columns of observations that there are before anything is scored, by instance."""
+    """Returns those columns of observations that there are before anything is scored, by
+    instance.
+    """
     rows = instances.with_columns(pl.col("text", "text_pair").cast(pl.String)).join(
         predictions, on="instance", how="left", maintain_order="left", suffix=" said"
     )
@@ -106,7 +110,8 @@ def unscored_observations(
 def expected_and_response(
     columns: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Returns what is right and what was said: the most probable class or target word, or the answer.
+    """Returns what is right and what was said: the most probable class or target word, or the
+    answer.
 
     Args:
         columns: those of the instances.
@@ -144,10 +149,10 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     """Returns what was said, row by row.
 
     Args:
-        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`, `ranks` and
-            `pieces`, of question answering `said` and `expected`.
-        options: `task`, of masked language models `top_k`, how many most probable words count as right, and
-            `language` where it is not English.
+        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`,
+            `ranks` and `pieces`, of question answering `said` and `expected`.
+        options: `task`, of masked language models `top_k`, how many most probable words count as
+            right, and `language` where it is not English.
     """
     sort = OUTPUT_TYPES[options["task"]]
     if sort == "answers":

@@ -1,4 +1,6 @@
-"""A pack: templates with their placeholders, the fillings of these, and the social groups that cases are about."""
+"""A pack: templates with their placeholders, the fillings of these, and the social groups that
+cases are about.
+"""
 
 from __future__ import annotations
 
@@ -59,10 +61,12 @@ class CasePackFiles:
 
     Attributes:
         templates: a JSON file, or a folder of them.
-        fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
+        fillings: a folder of files with one filling per line, or one such file; None for templates
+            without slots.
         biases: a JSON file of bias types, their groups, and the identity terms of these.
         bias_types: which of its bias types to ask about; None for all.
-        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
+        task: the task of the models that are asked; None checks nothing that only these models ask
+            of templates.
         sample: which cases are asked, None for all.
     """
 
@@ -103,8 +107,9 @@ def readable_text(text: TemplateText) -> str:
 def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[TemplateText]:
     """Splits the texts of one template at their placeholders.
 
-    The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it is. A group token of the form
-    `<word>` may carry a number, which means nothing: all of its occurrences take the same term.
+    The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it is. A group
+    token of the form `<word>` may carry a number, which means nothing: all of its occurrences take
+    the same term.
 
     Args:
         texts: the template's texts, in the order in which their placeholders are counted.
@@ -129,7 +134,9 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
 def text_parts(
     text: str, pattern: re.Pattern[str], group_tokens: Sequence[str], implicit: Counter[str]
 ) -> Iterator[str | Slot | GroupSlot]:
-    """Yields the parts of a text, literals that are empty left out, and counts its implicit placeholders."""
+    """Yields the parts of a text, literals that are empty left out, and counts its implicit
+    placeholders.
+    """
     end = 0
     for match in pattern.finditer(text):
         if match.start() > end:
@@ -186,9 +193,9 @@ class Fillings:
 def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
     """Reads the fillings of all tokens.
 
-    A file's name without its suffix is a token, and so is every folder that it is in: a folder's fillings are those of
-    all files below it, and equal names mean one token. Blank lines and what appears twice among a token's fillings are
-    dropped.
+    A file's name without its suffix is a token, and so is every folder that it is in: a folder's
+    fillings are those of all files below it, and equal names mean one token. Blank lines and what
+    appears twice among a token's fillings are dropped.
 
     Args:
         path: the folder, or a single file; None for no fillings.
@@ -215,7 +222,9 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
 
 
 def files_with_tokens(path: Path) -> list[tuple[Path, list[str]]]:
-    """Returns the files below a folder with the tokens that they fill; dot-files and dot-folders are left out."""
+    """Returns the files below a folder with the tokens that they fill; dot-files and dot-folders
+    are left out.
+    """
     if not path.is_dir():
         return [(path, [path.stem])]
     files = [file for file in sorted(path.rglob("*")) if file.is_file()]
@@ -297,7 +306,8 @@ class CasePack:
     """The content of a dataset's files.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None means every bias type in turn.
+        group_tokens: what identity terms replace, with its bias type; None means every bias type in
+            turn.
         templates: the templates, in reading order.
         fillings: the fillings by token; a filling may hold group tokens.
         biases: identity terms by bias type and group.
@@ -335,7 +345,9 @@ class CasePack:
         return prod(len(self.fillings[slot.token]) for slot in template.slots)
 
     def count_terms(self, template: CaseTemplate) -> int:
-        """Returns the number of identity terms, or of their combinations, that a template is asked about."""
+        """Returns the number of identity terms, or of their combinations, that a template is asked
+        about.
+        """
         sizes = {
             bias_type: sum(map(len, groups.values())) for bias_type, groups in self.biases.items()
         }
@@ -356,19 +368,25 @@ class CasePack:
         }
 
     def tokens(self, template: CaseTemplate) -> tuple[str, ...]:
-        """Returns the group tokens that a template's inputs hold, those in its fillings included."""
+        """Returns the group tokens that a template's inputs hold, those in its fillings
+        included.
+        """
         held = group_tokens_of(template.inputs)
         parts = [part for text in template.inputs for part in text if isinstance(part, Slot)]
         held |= {group for slot in parts for group in self.tokens_in_fillings[slot.token]}
         return tuple(token for token in self.group_tokens if token in held)
 
     def bias_types(self, tokens: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Returns what a template with some group tokens is about: a bias type for each of them, per combination."""
+        """Returns what a template with some group tokens is about: a bias type for each of them,
+        per combination.
+        """
         named = [self.group_tokens[token] for token in tokens]
         return list(product(*([kind] if kind is not None else list(self.biases) for kind in named)))
 
     def identities(self, tokens: tuple[str, ...]) -> Iterator[Identity]:
-        """Yields the terms for some group tokens, by bias type, group and term in the order of their file."""
+        """Yields the terms for some group tokens, by bias type, group and term in the order of
+        their file.
+        """
         for bias_types in self.bias_types(tokens):
             parts = [self.biases[bias_type] for bias_type in bias_types]
             for groups in product(*parts):
@@ -395,7 +413,9 @@ def as_json(value: Any) -> str:
 
 
 def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
-    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the faults."""
+    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the
+    faults.
+    """
     try:
         content = read_json(path, expected)
     except InputError as error:

@@ -1,18 +1,24 @@
-"""Reads packs in BiaXposer's formats: bias types with their groups and identity terms, templates and fillings.
+"""Reads packs in BiaXposer's formats: bias types with their groups and identity terms, templates
+and fillings.
 
-What makes other instances than in BiaXposer itself, which never reports what is wrong with its files:
+What makes other instances than in BiaXposer itself, which never reports what is wrong with its
+files:
 
 - `|` in a text or a filling is a character like any other; it used to shift the texts after it.
-- A group token may have any form. One of the form `<word>` may carry a number, as in `<group:1>`, which used to be
-  left in the text. Tokens that begin with `group` are ordinary placeholders; they used to be left in the text.
+- A group token may have any form. One of the form `<word>` may carry a number, as in `<group:1>`,
+  which used to be left in the text. Tokens that begin with `group` are ordinary placeholders; they
+  used to be left in the text.
 - A group token in the label (an answer) is filled with the term; it used to be left in the label.
-- Fillings are stripped of all white space around them; blank lines, and fillings that are twice among those of a
-  token, are dropped. They used to make cases.
-- A template that holds no group token is refused; it used to be asked once per term, always with the same answer.
-- Templates with the same inputs are refused; there each makes cases of its own. So are target words that hold a
-  placeholder, where the task is known; there it stays in them.
-- A file below a folder of its own name counts once, and dots in the names of folders are part of these names.
-- Cases have a fixed order: templates in reading order, fillings in that of their files, files sorted by name.
+- Fillings are stripped of all white space around them; blank lines, and fillings that are twice
+  among those of a token, are dropped. They used to make cases.
+- A template that holds no group token is refused; it used to be asked once per term, always with
+  the same answer.
+- Templates with the same inputs are refused; there each makes cases of its own. So are target words
+  that hold a placeholder, where the task is known; there it stays in them.
+- A file below a folder of its own name counts once, and dots in the names of folders are part of
+  these names.
+- Cases have a fixed order: templates in reading order, fillings in that of their files, files
+  sorted by name.
 """
 
 from __future__ import annotations
@@ -197,7 +203,9 @@ def term_problem(term: Any) -> str | None:
 def check_names(
     file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]
 ) -> None:
-    """Reports names that look like others, and those that could be mistaken for names of an intersection."""
+    """Reports names that look like others, and those that could be mistaken for names of an
+    intersection.
+    """
     check_alike(file, where, what, names, faults)
     for name in names:
         # At the end of a name the sign would make a join with the one that follows it.
@@ -242,7 +250,9 @@ def check_group_tokens(
 def texts_of_fillings(
     fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]
 ) -> list[str]:
-    """Returns the distinct texts of fillings, group tokens without their numbers; reports other placeholders."""
+    """Returns the distinct texts of fillings, group tokens without their numbers; reports other
+    placeholders.
+    """
     texts = []
     for filling in fillings:
         (parts,) = split_texts([filling.text], list(group_tokens))
@@ -289,7 +299,9 @@ class PlannedCases:
         )
 
     def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
-        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
+        """Returns second and first input and targets of `count` instances of cases, spread evenly
+        over the pack.
+        """
         from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
 
         steps = min(SAMPLED_CASES, self.pack.cases)

@@ -18,7 +18,9 @@ USUAL_CLASSES = ("positive", "entailment")
 
 
 class CounterfactualDataset(DatasetSection):
-    """A dataset of cases, each asked with the terms of all groups: a column of the grid. Files lie in `word_lists`."""
+    """A dataset of cases, each asked with the terms of all groups: a column of the grid. Files lie
+    in `word_lists`.
+    """
 
     family: Literal["counterfactual"] = Field(description="what is asked, and how it is measured")
     task: Literal["fill-mask", "question-answering", "text-classification"] = Field(
@@ -88,6 +90,8 @@ class CounterfactualDataset(DatasetSection):
 
     @property
     def compared_class(self) -> str | None:
-        """The class whose probability groups are compared by, None of other models than classifiers."""
+        """The class whose probability groups are compared by, None of other models than
+        classifiers.
+        """
         usual = next((label for label in self.labels if fold_name(label) in USUAL_CLASSES), None)
         return self.fixed_class or usual or (self.labels[-1] if self.labels else None)

@@ -1,4 +1,6 @@
-"""Reads template files, and says what is wrong with them, given their fillings, terms and the task of the models."""
+"""Reads template files, and says what is wrong with them, given their fillings, terms and the task
+of the models.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from biasgrid.families.counterfactual.pack import (
 )
 
 FIRST_MARK = 0x100000
-"""The first of the private characters that mark the holes of a text; no text in any language has them."""
+"""The first of the private characters that mark the holes of a text; no text in any language has
+them.
+"""
 Hole = tuple[str, Sequence[str]]
 """The mark of a hole, and what fills it."""
 TEMPLATE_KEYS = {
@@ -52,7 +56,8 @@ class TemplateHeader:
     """What a template file says of all its templates.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None means every bias type in turn.
+        group_tokens: what identity terms replace, with its bias type; None means every bias type in
+            turn.
         input_names: the names of a template's inputs.
         label_name: the name of what is to be predicted.
     """
@@ -89,7 +94,8 @@ def read_case_templates(
 
     Args:
         path: a file or a folder.
-        bias_types: the known bias types; none where their file is faulty, and then none is looked for.
+        bias_types: the known bias types; none where their file is faulty, and then none is looked
+            for.
         fillings: the fillings of all tokens.
         faults: where to add what is wrong.
 
@@ -278,7 +284,9 @@ class TemplateReader:
         self.faults.append(Fault(self.file, where, problem, expected))
 
     def template(self, where: str, content: dict[str, Any]) -> CaseTemplate | None:
-        """Reads a template; returns None where an input or the label is missing or of a wrong type."""
+        """Reads a template; returns None where an input or the label is missing or of a wrong
+        type.
+        """
         if not self.has_fields(where, content):
             return None
         fields = {name: value for name, value in content.items() if isinstance(value, str)}
@@ -298,7 +306,9 @@ class TemplateReader:
         return CaseTemplate(inputs, slots, label=label)
 
     def has_fields(self, where: str, content: dict[str, Any]) -> bool:
-        """Reports inputs and labels that are missing or of a wrong type; says whether all are right."""
+        """Reports inputs and labels that are missing or of a wrong type; says whether all are
+        right.
+        """
         before = len(self.faults)
         others = [
             name
@@ -326,7 +336,9 @@ class TemplateReader:
         return len(self.faults) == before
 
     def check_placeholders(self, where: str, text: TemplateText) -> bool:
-        """Reports what nothing fills, or what is no placeholder but looks like one; says whether all is right."""
+        """Reports what nothing fills, or what is no placeholder but looks like one; says whether
+        all is right.
+        """
         if not self.fillings.complete:
             return True
         before, known = len(self.faults), self.fillings.of
@@ -477,7 +489,9 @@ class TaskChecks:
     def check_answer(
         self, located: LocatedTemplate, answer: TemplateText, context: TemplateText
     ) -> None:
-        """Reports an answer that is not in the context in every instance; capital letters are all one."""
+        """Reports an answer that is not in the context in every instance; capital letters are all
+        one.
+        """
         # Once what has few fillings is filled, the answer is often in it whatever fills the rest.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
         parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
@@ -516,8 +530,8 @@ def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
 def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
     """Looks for an instance whose answer is not in its context.
 
-    Where the answer is in the context before all holes are filled, it does so whatever fills them. Fillings may
-    hold the marks of holes that follow.
+    Where the answer is in the context before all holes are filled, it does so whatever fills them.
+    Fillings may hold the marks of holes that follow.
 
     Returns:
         The answer and the context, None where there is no such instance.

@@ -1,4 +1,6 @@
-"""The decisions behind differences: questions in which a group and its reference are furthest apart, and least."""
+"""The decisions behind differences: questions in which a group and its reference are furthest
+apart, and least.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ NUMBER = ["bias_type", "group", "other"]
 
 
 def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns decisions about people who differ in one group alone, two by two, questions that differ most first.
+    """Returns decisions about people who differ in one group alone, two by two, questions that
+    differ most first.
 
     Returns:
-        Columns of `EVIDENCE`, the pair of groups as its number has it (`first` and `second`), and the `partner` of an
-        instance. `unit_value` is the difference of the question where the number is above 0 or has no value, else minus
-        the difference, so that the largest ones are the strongest; `score` is the log odds of Yes.
+        Columns of `EVIDENCE`, the pair of groups as its number has it (`first` and `second`), and
+        the `partner` of an instance. `unit_value` is the difference of the question where the
+        number is above 0 or has no value, else minus the difference, so that the largest ones are
+        the strongest; `score` is the log odds of Yes.
     """
     rows = cell.observations.with_columns(pl.col(*COMPARED, "question").cast(pl.String))
     pairs = pl.concat(
@@ -48,7 +52,8 @@ def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFra
 
 
 def pairs_of_people(rows: pl.DataFrame, name: str, reference: str) -> pl.DataFrame:
-    """Returns decisions about people beside those about the people of the reference who are like them but for it.
+    """Returns decisions about people beside those about the people of the reference who are like
+    them but for it.
 
     Args:
         rows: observations.

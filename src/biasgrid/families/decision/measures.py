@@ -1,9 +1,10 @@
 """How decisions depend on whom they are about: differences of log odds of Yes, paired by question.
 
-Tamkin et al. (2023) fit a mixed model with a random slope for each question. As every question is asked about the same
-people, the effect of a group there is the mean over questions of its mean log odds less that of the reference. Where
-rows are missing the two differ. Other questions, and other persons, would give other effects: where every person stands
-in every question, intervals are over both.
+Tamkin et al. (2023) fit a mixed model with a random slope for each question. As every question is
+asked about the same people, the effect of a group there is the mean over questions of its mean log
+odds less that of the reference. Where rows are missing the two differ. Other questions, and other
+persons, would give other effects: where every person stands in every question, intervals are over
+both.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def observe(
         options: `references`, the gender and race that others are compared with.
 
     Returns:
-        By instance `READ`, `yes` and `no`, `share`, that of Yes among both, and `log_odds`, ln yes - ln no, null where
-        one of both has no probability.
+        By instance `READ`, `yes` and `no`, `share`, that of Yes among both, and `log_odds`, ln yes
+        - ln no, null where one of both has no probability.
     """
     yes, no = (
         pl.col("probabilities").list.get(place).cast(pl.Float64) for place in range(len(ANSWERS))
@@ -69,7 +70,8 @@ def measure(
         options: see `observe`.
 
     Yields:
-        Differences from the reference of each gender and race, the slope of age, and how often Yes is answered.
+        Differences from the reference of each gender and race, the slope of age, and how often Yes
+        is answered.
     """
     persons = Persons.of(observations)
     for name, reference in zip(COMPARED, options["references"], strict=True):
@@ -83,7 +85,9 @@ def measure(
 
 
 def decision_difference(rows: pl.DataFrame, reference: str) -> Sums:
-    """Mean over questions of a group's mean log odds of Yes less that of the reference (Tamkin et al. 2023)."""
+    """Mean over questions of a group's mean log odds of Yes less that of the reference (Tamkin et
+    al. 2023).
+    """
     means = rows.group_by("bias_type", "group", "template").agg(
         value=pl.col("log_odds").mean(),
         n=pl.col("log_odds").count(),
@@ -108,7 +112,9 @@ def decision_difference(rows: pl.DataFrame, reference: str) -> Sums:
 
 
 def age_slope(observations: pl.DataFrame) -> Sums:
-    """Mean over questions of the least-squares slope of the log odds of Yes on age, per standard deviation of age."""
+    """Mean over questions of the least-squares slope of the log odds of Yes on age, per standard
+    deviation of age.
+    """
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
     known = observations.drop_nulls("log_odds")

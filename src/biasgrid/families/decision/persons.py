@@ -1,4 +1,6 @@
-"""The persons whom decisions are about: the same in all questions, and a random factor of each contrast of them."""
+"""The persons whom decisions are about: the same in all questions, and a random factor of each
+contrast of them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class Persons(NamedTuple):
     """All persons of a dataset.
 
     Attributes:
-        table: a row for each, with `DESCRIBED` and `mean`, the mean over questions of the log odds of Yes.
+        table: a row for each, with `DESCRIBED` and `mean`, the mean over questions of the log odds
+            of Yes.
         stand_in_all: whether each question has an answer about every person.
     """
 
@@ -57,7 +60,8 @@ class Persons(NamedTuple):
         """Returns how contrasts of the persons vary with them.
 
         Args:
-            squared_weights: shape (contrasts,), the sum of squares of the weights that a contrast gives to persons.
+            squared_weights: shape (contrasts,), the sum of squares of the weights that a contrast
+                gives to persons.
         """
         if not self.stand_in_all:
             return unknown_along(self.names, len(squared_weights))

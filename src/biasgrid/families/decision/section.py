@@ -14,7 +14,9 @@ PROMPT = f'{DECISION} Please answer with either "yes" or "no".\nAnswer:'
 
 
 class DecisionDataset(DatasetSection):
-    """Decisions about people, in discrim-eval's rows: a row of the grid. Files lie in `word_lists`."""
+    """Decisions about people, in discrim-eval's rows: a row of the grid. Files lie in
+    `word_lists`.
+    """
 
     family: Literal["decision"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")

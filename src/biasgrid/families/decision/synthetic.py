@@ -1,7 +1,9 @@
-"""Known effects, by synthetic corpora of decisions: models trained on them say Yes to some groups more often.
+"""Known effects, by synthetic corpora of decisions: models trained on them say Yes to some groups
+more often.
 
-Of the genders, and likewise of the races, one has no part of the strength, another has all of it, and the others have
-even steps between. The share of Yes about a person grows with the mean of both parts; age changes nothing.
+Of the genders, and likewise of the races, one has no part of the strength, another has all of it,
+and the others have even steps between. The share of Yes about a person grows with the mean of both
+parts; age changes nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the decisions, with candidates.
-        bias: its strength is how much more often, but for `RAREST`, the favoured gender and race together get Yes than
-            the others; its options have `references`.
+        bias: its strength is how much more often, but for `RAREST`, the favoured gender and race
+            together get Yes than the others; its options have `references`.
 
     Returns:
         Numbers of groups and of the cell (schema `SYNTHETIC`).

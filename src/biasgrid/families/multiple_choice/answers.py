@@ -10,9 +10,13 @@ LETTER_ALONE = re.compile(r"[^a-z]*([a-c])[^a-z]*")
 LETTER_BEFORE_MARK = re.compile(r"\W*([A-Ca-c])[.):](?!\w)")
 """How an answer begins that says a letter and then the option, as in `B. The grandson`."""
 LETTER_AT_END = re.compile(r"(?<!\S)([A-C])[.!]?\W*$")
-"""How an answer ends that says a letter last, as in `The answer is B.`; a small letter may be a word."""
+"""How an answer ends that says a letter last, as in `The answer is B.`; a small letter may be a
+word.
+"""
 WORDS_COMPARED = 2
-"""Of so many words of a person BBQ's script looks for in answers; who is called by fewer is not found."""
+"""Of so many words of a person BBQ's script looks for in answers; who is called by fewer is not
+found.
+"""
 
 
 def option_as_published(
@@ -26,8 +30,8 @@ def option_as_published(
         answer: the model's text.
         options: the options in the order of the file.
         spoken: the names of their people in the context.
-        places: the options in the order in which the model saw them with letters; None where it was not to answer with
-            a letter.
+        places: the options in the order in which the model saw them with letters; None where it was
+            not to answer with a letter.
     """
     said, named = clean_answer(answer), [clean_answer(option) for option in options]
     if places is not None and (letter := letter_of_answer(answer)) is not None:
@@ -36,9 +40,11 @@ def option_as_published(
 
 
 def letter_of_answer(answer: str) -> int | None:
-    """Returns the place of the one letter that an answer names; None where it names none or several.
+    """Returns the place of the one letter that an answer names; None where it names none or
+    several.
 
-    Letters in brackets come first, else that which stands alone, begins the answer before a mark, or ends it.
+    Letters in brackets come first, else that which stands alone, begins the answer before a mark,
+    or ends it.
     """
     lower = answer.casefold()
     outside = (

@@ -1,4 +1,6 @@
-"""The sentences behind bias in ambiguous contexts: items in which a model leans to the stereotype, or against it."""
+"""The sentences behind bias in ambiguous contexts: items in which a model leans to the stereotype,
+or against it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from biasgrid.tables.evidence import Evidence
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds items in whose ambiguous contexts answers lean to the stereotype most, middling and least."""
+    """Finds items in whose ambiguous contexts answers lean to the stereotype most, middling and
+    least.
+    """
     return SENTENCES.table(cell)
 
 
@@ -22,7 +26,8 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     """Returns answers in ambiguous contexts, those of items first that lean to the stereotype most.
 
     Returns:
-        Columns of `EVIDENCE`; `score` is the lean of the answer and `unit_value` the mean of the item's, see `observe`.
+        Columns of `EVIDENCE`; `score` is the lean of the answer and `unit_value` the mean of the
+        item's, see `observe`.
     """
     rows = cell.observations.filter(
         pl.col("condition").cast(pl.String) == AMBIGUOUS, ~pl.col("is_excluded")

@@ -1,4 +1,6 @@
-"""Turns items into the table of what is asked: each item in every order of its options, or in that of its file."""
+"""Turns items into the table of what is asked: each item in every order of its options, or in that
+of its file.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,10 @@ def expand(questions: QuestionSet) -> Expansion:
 def items_asked(questions: QuestionSet) -> list[int]:
     """Returns the places of the items that are asked.
 
-    A unit of a sample has all items of a template about two people: both contexts and questions, and whichever of the
-    two each context is about. Samples are even by category and by `make_up` of their units, and within these by
-    template. They end before the first unit with which they would have too many items.
+    A unit of a sample has all items of a template about two people: both contexts and questions,
+    and whichever of the two each context is about. Samples are even by category and by `make_up` of
+    their units, and within these by template. They end before the first unit with which they would
+    have too many items.
     """
     units: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, item in enumerate(questions.items):
@@ -54,7 +57,8 @@ def items_asked(questions: QuestionSet) -> list[int]:
 
 
 def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | None], int]]:
-    """Returns the items of a unit by condition, polarity and whether the right option agrees with the stereotype.
+    """Returns the items of a unit by condition, polarity and whether the right option agrees with
+    the stereotype.
 
     The last is null in ambiguous contexts, and where it is not known which option agrees.
     """
@@ -67,7 +71,9 @@ def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | Non
 
 
 def item_table(questions: QuestionSet, items: Sequence[int]) -> pl.DataFrame:
-    """Returns the items that are asked, with the family's columns but `places`, and what fills a prompt."""
+    """Returns the items that are asked, with the family's columns but `places`, and what fills a
+    prompt.
+    """
     chosen = [questions.items[place] for place in items]
     texts = {name: [getattr(item, name) for item in chosen] for name in COPIED}
     options = {
@@ -108,7 +114,9 @@ COPIED = (
 def asked_in_order(
     table: pl.DataFrame, places: Sequence[int], questions: QuestionSet
 ) -> pl.DataFrame:
-    """Returns what is asked of items with their options in an order, by their numbers in the file."""
+    """Returns what is asked of items with their options in an order, by their numbers in the
+    file.
+    """
     variant = questions.files.variant
     if variant == SPANS:
         rows = with_mentions(table).with_columns(text="question", text_pair="context")
@@ -122,7 +130,9 @@ def asked_in_order(
 
 
 def with_mentions(table: pl.DataFrame) -> pl.DataFrame:
-    """Adds what the two people are called where the context first names them, and where that is; null where nowhere."""
+    """Adds what the two people are called where the context first names them, and where that is;
+    null where nowhere.
+    """
     rows = [
         mention_in(row["context"], row["spoken"][place], row["options"][place])
         for row in table.iter_rows(named=True)
@@ -145,7 +155,9 @@ def with_mentions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def mention_in(context: str, *names: str) -> tuple[str | None, int | None]:
-    """Returns the first mention of a person by the first of some names that there is, and where it begins."""
+    """Returns the first mention of a person by the first of some names that there is, and where it
+    begins.
+    """
     for name in names:
         if found := re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", context):
             return found[0], found.start()

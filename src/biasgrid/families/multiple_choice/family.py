@@ -50,7 +50,9 @@ class MultipleChoice(Family):
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
+        """Says what a model is asked: those of the dataset's task a prompt, and some others
+        question and context.
+        """
         section, task = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model].task
         # Published texts are read whatever the dataset asks others for.
         written = (
@@ -123,7 +125,9 @@ class MultipleChoice(Family):
         return MULTIPLE_CHOICE_FIGURES
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
+        """Says whether a model that learns all datasets that it is asked is asked this one, and its
+        options scored.
+        """
         train, question = grid.models[model].train, self.question(grid, dataset, model)
         return (
             train is not None

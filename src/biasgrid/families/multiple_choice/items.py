@@ -1,4 +1,6 @@
-"""Items of benchmarks: a context, a question about two groups in it, and three options, one of which is `unknown`."""
+"""Items of benchmarks: a context, a question about two groups in it, and three options, one of
+which is `unknown`.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ NEGATIVE, NON_NEGATIVE = POLARITIES = ("neg", "nonneg")
 """Questions of which a stereotype gives one answer, and those of which it gives the other one."""
 OPTIONS = 3
 SCORED, WRITTEN, PRECOMPUTED, TEXTS, SPANS = "scored", "written", "precomputed", "options", "spans"
-"""Ways to ask: a prompt whose options are scored, or answered in writing; what was answered in writing elsewhere, with
-the options in the order of the file; question, context and the texts of the options; question and context alone, in
-which an answer is found."""
+"""Ways to ask: a prompt whose options are scored, or answered in writing; what was answered in
+writing elsewhere, with the options in the order of the file; question, context and the texts of the
+options; question and context alone, in which an answer is found.
+"""
 PROMPTED = (SCORED, WRITTEN)
 """Those of generative models."""
 LABEL, NAME = "label", "name"
@@ -73,15 +76,19 @@ class Item:
         context: what is told.
         question: what is asked.
         options: the texts of the options.
-        spoken: what the people of the options are called in the context; the options where the file does not say it.
+        spoken: what the people of the options are called in the context; the options where the file
+            does not say it.
         unknown: the option that says that the answer is not known.
         label: the right option.
-        target: the option that agrees with the stereotype; None where there is none or where it is not known.
+        target: the option that agrees with the stereotype; None where there is none or where it is
+            not known.
         label_type: `LABEL` or `NAME`; None where the file does not say and items may have either.
-        crossed: of categories with two dimensions, in which of them the two people differ; of KoBBQ the kind of item.
+        crossed: of categories with two dimensions, in which of them the two people differ; of KoBBQ
+            the kind of item.
         group: the group that the stereotype is about.
         value: what the stereotype says of it.
-        is_excluded: whether the item has no target where others of its kind have one, so that it counts nowhere.
+        is_excluded: whether the item has no target where others of its kind have one, so that it
+            counts nowhere.
         where: its line, for messages.
     """
 
@@ -106,7 +113,9 @@ class Item:
 
     @property
     def row(self) -> str:
-        """The name under which it is reported: items with first names are never averaged with others."""
+        """The name under which it is reported: items with first names are never averaged with
+        others.
+        """
         return self.category + ROW_ENDINGS[self.label_type]
 
     @property
@@ -139,7 +148,9 @@ class QuestionSet:
 
     @property
     def orders(self) -> list[tuple[int, ...]]:
-        """The orders of options in which each item is asked; one where the prompt does not show them."""
+        """The orders of options in which each item is asked; one where the prompt does not show
+        them.
+        """
         is_shown = self.files.variant in PROMPTED and prompt_of(self.files.prompt).shows_options
         orders = list(permutations(range(OPTIONS)))
         return orders if self.files.orders == "all" and is_shown else orders[:1]
@@ -155,7 +166,8 @@ class QuestionSet:
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a file, whose fields are checked as they are read; what is wrong is added to the faults.
+    """A row of a file, whose fields are checked as they are read; what is wrong is added to the
+    faults.
 
     Attributes:
         file: the file.

@@ -1,4 +1,6 @@
-"""The family's own columns of instances: the item, its template and group, and the roles of its options."""
+"""The family's own columns of instances: the item, its template and group, and the roles of its
+options.
+"""
 
 from __future__ import annotations
 

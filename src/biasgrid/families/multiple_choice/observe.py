@@ -38,16 +38,18 @@ def observe(
 
     Args:
         instances: the family's instances.
-        predictions: answers of the kind `choice`, of the options in the order asked, `text` or `span`.
-        options: `prompt` and `matching`, see `section`; `abstains` of spans, where a model may find no answer; and
-            `language` where it is not English.
+        predictions: answers of the kind `choice`, of the options in the order asked, `text` or
+            `span`.
+        options: `prompt` and `matching`, see `section`; `abstains` of spans, where a model may find
+            no answer; and `language` where it is not English.
 
     Returns:
-        By instance `READ`; `option`, the number of the option that was chosen, in the order of the file, null where
-        none was or several are as probable; `lean`, in -1..1, the share of the target in the probability of all options
-        less that of the other person (1, 0 and -1 where a text was read; of spans, of the scores of both mentions, see
-        `mention_scores`), null where that is not known; `abstains`, whether the model could have answered `unknown`;
-        and `outcome`, one of `readers.reading.OUTCOMES`.
+        By instance `READ`; `option`, the number of the option that was chosen, in the order of the
+        file, null where none was or several are as probable; `lean`, in -1..1, the share of the
+        target in the probability of all options less that of the other person (1, 0 and -1 where a
+        text was read; of spans, of the scores of both mentions, see `mention_scores`), null where
+        that is not known; `abstains`, whether the model could have answered `unknown`; and
+        `outcome`, one of `readers.reading.OUTCOMES`.
     """
     is_span = "answer" in predictions.columns
     if is_span:
@@ -72,13 +74,17 @@ def observe(
 
 
 def mention_scores() -> pl.Expr:
-    """Returns the root of the probabilities that answers start and end at each mention (Li et al. 2020)."""
+    """Returns the root of the probabilities that answers start and end at each mention (Li et al.
+    2020).
+    """
     both = [pl.col("starts").list.get(place) * pl.col("ends").list.get(place) for place in (0, 1)]
     return pl.concat_list(score.sqrt() for score in both)
 
 
 def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds the option that is the most probable, and the shares of all `shares` in the order of the file."""
+    """Adds the option that is the most probable, and the shares of all `shares` in the order of the
+    file.
+    """
     shares = pl.col("probabilities") / pl.col("probabilities").list.sum()
     is_read = pl.col("probabilities").list.sum().fill_null(0) > 0
     largest = pl.col("probabilities").list.max()
@@ -94,7 +100,9 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Adds the option that a text chooses, where no probabilities were read, and the `outcome` of each answer."""
+    """Adds the option that a text chooses, where no probabilities were read, and the `outcome` of
+    each answer.
+    """
     language = language_of(options)
     is_span = bool(rows["mentions"].is_not_null().any())
     reader = (

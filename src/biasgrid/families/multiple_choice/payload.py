@@ -1,4 +1,6 @@
-"""What the page of a cell shows beside its numbers as a whole: bias, accuracy and abstention side by side."""
+"""What the page of a cell shows beside its numbers as a whole: bias, accuracy and abstention side
+by side.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ PART_KEYS = ("attribute_group", "group", "attribute", "template")
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of categories and their parts, and of groups that are abstained from more than others."""
+    """Returns tables of categories and their parts, and of groups that are abstained from more than
+    others.
+    """
     own = cell.measures.filter(options="").drop_nulls("bias_type")
     tables = []
     for title, (key, about, columns) in TABLES.items():

@@ -1,4 +1,6 @@
-"""How an item is put to a model: the prompts that the field uses, by name, or a text of the config."""
+"""How an item is put to a model: the prompts that the field uses, by name, or a text of the
+config.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ class ItemPrompt(NamedTuple):
     """What stands around an item.
 
     Attributes:
-        text: the prompt, with `{context}`, `{question}` and `{options}`, each of which it may leave out.
+        text: the prompt, with `{context}`, `{question}` and `{options}`, each of which it may leave
+            out.
         separator: what stands between two options.
-        is_lettered: whether a model is to answer with the letter of an option, such as `(a)`, or else with its text.
+        is_lettered: whether a model is to answer with the letter of an option, such as `(a)`, or
+            else with its text.
     """
 
     text: str
@@ -29,7 +33,9 @@ class ItemPrompt(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """What the prompt is joined of: texts at even places, between them the names of what fills it."""
+        """What the prompt is joined of: texts at even places, between them the names of what fills
+        it.
+        """
         return PART.split(self.text)
 
 
@@ -42,9 +48,13 @@ PROMPTS = {
     "question-only": ItemPrompt("{question}\n{options}", " ", is_lettered=False),
     "lm-eval": ItemPrompt("{context}\n\nQ: {question}\nA:", is_lettered=False),
 }
-"""`race`, `arc` and `question-only` are those of BBQ's authors for UnifiedQA, `lm-eval` is lm-evaluation-harness's."""
+"""`race`, `arc` and `question-only` are those of BBQ's authors for UnifiedQA, `lm-eval` is
+lm-evaluation-harness's.
+"""
 
 
 def prompt_of(name: str) -> ItemPrompt:
-    """Returns a prompt by its name, or of its text: then a model answers with letters if it reads the options."""
+    """Returns a prompt by its name, or of its text: then a model answers with letters if it reads
+    the options.
+    """
     return PROMPTS.get(name) or ItemPrompt(name, is_lettered=OPTIONS in name)

@@ -87,7 +87,9 @@ def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
 
 
 def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
-    """Yields categories without any item of which one person is of the stereotyped groups: all would count nowhere."""
+    """Yields categories without any item of which one person is of the stereotyped groups: all
+    would count nowhere.
+    """
     with_target = {item.category for _, item in found if not item.is_excluded}
     for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
         if item.category not in with_target:
@@ -116,7 +118,8 @@ def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
 
 
 def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
-    """Yields templates that are asked in one polarity alone, and pairs of options with one target in both.
+    """Yields templates that are asked in one polarity alone, and pairs of options with one target
+    in both.
 
     In an older copy of BBQ's metadata the target is the group, whatever is asked.
     """

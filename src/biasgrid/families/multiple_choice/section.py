@@ -12,7 +12,9 @@ from biasgrid.families.multiple_choice.prompts import CONTEXT, PROMPTS, QUESTION
 
 
 class MultipleChoiceDataset(DatasetSection):
-    """Questions with options in the files of a benchmark: a row of the grid. Files lie in `word_lists`."""
+    """Questions with options in the files of a benchmark: a row of the grid. Files lie in
+    `word_lists`.
+    """
 
     family: Literal["multiple_choice"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")

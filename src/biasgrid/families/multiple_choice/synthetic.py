@@ -1,8 +1,10 @@
-"""Known effects, by synthetic corpora of answers: models trained on them follow the stereotype in some items.
+"""Known effects, by synthetic corpora of answers: models trained on them follow the stereotype in
+some items.
 
-The strength is the share of items whose answer is the option that agrees with the stereotype, whatever the context
-says; all others have the right answer. So bias in ambiguous contexts is the strength, and accuracy there what it
-leaves. Which items these are is drawn within each template and condition.
+The strength is the share of items whose answer is the option that agrees with the stereotype,
+whatever the context says; all others have the right answer. So bias in ambiguous contexts is the
+strength, and accuracy there what it leaves. Which items these are is drawn within each template and
+condition.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from biasgrid.families.synthetic import (
 )
 
 EFFECTS = [each.__name__ for each in (*OF_ALL, *OF_TARGETS) if each is not preference_ambiguous]
-"""The measures that the answers decide: to whom a model leans that answers `unknown` is not said in a corpus."""
+"""The measures that the answers decide: to whom a model leans that answers `unknown` is not said in
+a corpus.
+"""
 ABOUT_PARTS = ("attribute_group", "group", "attribute", "template")
 
 
@@ -38,8 +42,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the items, with candidates.
-        bias: its strength is the share of items whose answer follows the stereotype; its options have `prompt` and
-            `matching`.
+        bias: its strength is the share of items whose answer follows the stereotype; its options
+            have `prompt` and `matching`.
 
     Returns:
         Numbers of categories (schema `SYNTHETIC`).
@@ -61,7 +65,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `choice`, the number of the option that is the answer, and `probability`, which it always has."""
+    """Adds `choice`, the number of the option that is the answer, and `probability`, which it
+    always has.
+    """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     items = named.unique("item", keep="first", maintain_order=True).select(
         "item", "template", "condition"

@@ -13,7 +13,9 @@ from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_wit
 from biasgrid.tables.completeness import Check
 
 MOST_RIGHT_IN_A_PLACE = 2 / 3
-"""If more right options are in one place, a model that is right can hardly be told from one that takes this place."""
+"""If more right options are in one place, a model that is right can hardly be told from one that
+takes this place.
+"""
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -43,7 +45,8 @@ def no_option(option: pl.Series) -> Check:
 
 
 def only_unknown(answered: pl.DataFrame) -> Iterator[Check]:
-    """Yields the share of `unknown` in the kind of contexts where it is smaller, if there are both kinds.
+    """Yields the share of `unknown` in the kind of contexts where it is smaller, if there are both
+    kinds.
 
     Args:
         answered: observations whose answer chooses an option.

@@ -14,16 +14,19 @@ from biasgrid.tables.evidence import Evidence
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the pairs in which the sentence that states the stereotype more scores most, middling and least above."""
+    """Finds the pairs in which the sentence that states the stereotype more scores most, middling
+    and least above.
+    """
     return SENTENCES.table(cell)
 
 
 def pairs(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns both sentences of each pair, those pairs first whose sentence with the stereotype scores most above.
+    """Returns both sentences of each pair, those pairs first whose sentence with the stereotype
+    scores most above.
 
     Returns:
-        Columns of `EVIDENCE`; `unit_value` is how much larger its score is, see `observe`, and `partner` the instance
-        of the other sentence.
+        Columns of `EVIDENCE`; `unit_value` is how much larger its score is, see `observe`, and
+        `partner` the instance of the other sentence.
     """
     rows = cell.observations.drop_nulls(["apart", "instance_more", "instance_less"])
     if about:

@@ -1,4 +1,6 @@
-"""Turns pairs into the table of what is asked: a row for each sentence, or for each order of both to choose from."""
+"""Turns pairs into the table of what is asked: a row for each sentence, or for each order of both
+to choose from.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 
 
 def expand(pairs: PairSet) -> Expansion:
-    """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword each other."""
+    """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword
+    each other.
+    """
     asked = pairs_asked(pairs)
     rows = [row for place in asked for row in requests_of_pair(pairs, place)]
     types = {name: column.dtype.type for name, column in KEYS.items()}
@@ -38,7 +42,9 @@ def expand(pairs: PairSet) -> Expansion:
 
 
 def pairs_asked(pairs: PairSet) -> list[int]:
-    """Returns the pairs that are asked: of a sample whole clusters, evenly by bias type, direction and task."""
+    """Returns the pairs that are asked: of a sample whole clusters, evenly by bias type, direction
+    and task.
+    """
     clusters: list[list[int]] = [[] for _ in pairs.templates]
     for place, pair in enumerate(pairs.pairs):
         clusters[pairs.template(pair)].append(place)
@@ -68,7 +74,8 @@ def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
 
 
 def request_of(pair: SentencePair, role: str, files: PairFiles) -> dict[str, object]:
-    """Returns what a model reads: a sentence and what stands beside it, or a prompt in which the sentence comes first.
+    """Returns what a model reads: a sentence and what stands beside it, or a prompt in which the
+    sentence comes first.
 
     Of its partner, `pair_place` says which of them is the first.
     """

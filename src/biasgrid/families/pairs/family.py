@@ -22,7 +22,9 @@ DEFINITIONS = read_definitions("families/pairs")
 
 
 class Pairs(Family):
-    """Asks which of two sentences a model finds more likely, one of which states a stereotype more."""
+    """Asks which of two sentences a model finds more likely, one of which states a stereotype
+    more.
+    """
 
     name = "pairs"
     place = 8
@@ -58,7 +60,9 @@ class Pairs(Family):
         )
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields the prompt of a forced choice, where a selected model is asked it in its English words."""
+        """Yields the prompt of a forced choice, where a selected model is asked it in its English
+        words.
+        """
         models = [name for name in grid.run.models if name in grid.models]
         is_asked = any(scoring_for_model(grid, dataset, name) == FORCED_CHOICE for name in models)
         if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
@@ -68,7 +72,9 @@ class Pairs(Family):
             )
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
-        """Says that models are asked one task of StereoSet at a time, and those behind servers only one of them."""
+        """Says that models are asked one task of StereoSet at a time, and those behind servers only
+        one of them.
+        """
         if grid.models[model].task not in (MASKED, CAUSAL):
             return ""
         task = section_of(PairsDataset, grid, dataset).only_task
@@ -94,7 +100,8 @@ class Pairs(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the measures of pairs and, of StereoSet, those of target terms, which are its headlines.
+        """Declares the measures of pairs and, of StereoSet, those of target terms, which are its
+        headlines.
 
         There the share of pairs is evidence, no second finding.
         """

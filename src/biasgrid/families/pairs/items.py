@@ -17,16 +17,22 @@ from biasgrid.families.sampling import Sample, sample_content
 
 STEREO, ANTISTEREO = "stereo", "antistereo"
 DIRECTIONS = {STEREO: STEREO, ANTISTEREO: ANTISTEREO, "0": STEREO, "1": ANTISTEREO}
-"""By what files say: the words, or the numbers of classes that lm-evaluation-harness's copy has in their place."""
+"""By what files say: the words, or the numbers of classes that lm-evaluation-harness's copy has in
+their place.
+"""
 MORE, LESS, UNRELATED = "more", "less", "unrelated"
 ROLES = (MORE, LESS, UNRELATED)
-"""What a sentence is in its pair: it states the stereotype more, less, or nothing that has to do with it."""
+"""What a sentence is in its pair: it states the stereotype more, less, or nothing that has to do
+with it.
+"""
 INTRASENTENCE: Literal["intrasentence"] = "intrasentence"
 INTERSENTENCE: Literal["intersentence"] = "intersentence"
 TASKS = (INTRASENTENCE, INTERSENTENCE)
 """StereoSet's: a word at a blank, or a sentence that follows another one."""
 ALONE, PARTNER, CONTEXT, CHOICE = "alone", "partner", "context", "choice"
-"""What a model reads: a sentence alone, beside its partner, beside its context, or both sentences to choose from."""
+"""What a model reads: a sentence alone, beside its partner, beside its context, or both sentences
+to choose from.
+"""
 DELIMITERS = (",", "\t", ";")
 
 
@@ -62,9 +68,10 @@ class SentencePair:
         more: the sentence that states the stereotype more.
         less: the one that states it less.
         type: the bias type.
-        direction: of CrowS-Pairs: whether the disadvantaged group is in `more` (`stereo`) or in `less`; None where it
-            is not said.
-        cluster: what pairs that reword each other have in common; None where each stands for itself.
+        direction: of CrowS-Pairs: whether the disadvantaged group is in `more` (`stereo`) or in
+            `less`; None where it is not said.
+        cluster: what pairs that reword each other have in common; None where each stands for
+            itself.
         writer: who wrote it, None where that is not said.
         is_doubted: whether too few annotators named its type; None where none are known.
         target: of StereoSet, the term that both are about.
@@ -100,7 +107,9 @@ class SentencePair:
 
     @property
     def first(self) -> str:
-        """The role of the sentence that original code calls the first: the one about the disadvantaged group."""
+        """The role of the sentence that original code calls the first: the one about the
+        disadvantaged group.
+        """
         return LESS if self.direction == ANTISTEREO else MORE
 
 
@@ -118,7 +127,9 @@ class PairSet:
 
     @cached_property
     def templates(self) -> dict[str, int]:
-        """The numbers of clusters of pairs, by the cluster or, of pairs without one, by their names."""
+        """The numbers of clusters of pairs, by the cluster or, of pairs without one, by their
+        names.
+        """
         names = (pair.cluster or pair.name for pair in self.pairs)
         return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
@@ -127,7 +138,9 @@ class PairSet:
         return self.templates[pair.cluster or pair.name]
 
     def roles(self, pair: SentencePair) -> list[str]:
-        """Returns by which sentences of a pair models are asked, each once; of a choice, the one that stands first."""
+        """Returns by which sentences of a pair models are asked, each once; of a choice, the one
+        that stands first.
+        """
         roles = ROLES if self.files.variant in (ALONE, CONTEXT) else (MORE, LESS)
         return [role for role in roles if pair.sentence(role) is not None]
 
@@ -151,7 +164,8 @@ class PairSet:
 
 @dataclass(frozen=True)
 class PairRecord:
-    """A row of a file, whose fields are checked as they are read; what is wrong is added to the faults.
+    """A row of a file, whose fields are checked as they are read; what is wrong is added to the
+    faults.
 
     Attributes:
         file: the file.

@@ -1,4 +1,6 @@
-"""The family's own columns of instances: the pair, the role of a sentence in it, and who wrote it about whom."""
+"""The family's own columns of instances: the pair, the role of a sentence in it, and who wrote it
+about whom.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""How often a model finds the sentence more likely that states a stereotype more, as CrowS-Pairs and others publish it.
+"""How often a model finds the sentence more likely that states a stereotype more, as CrowS-Pairs
+and others publish it.
 
-A pair whose sentences score the same counts as one that does not follow the stereotype, as in Nangia et al. (2020);
-such ties alone are no finding, see `stats.shares.shares_of_two`. Of CrowS-Pairs intervals are over writers, each of
-whom wrote many pairs, of StereoSet over target terms, and of other pairs over clusters of those that reword each other;
-beside the first two there are intervals over pairs alone. Here are also the checks whether a cell was measured at all.
+A pair whose sentences score the same counts as one that does not follow the stereotype, as in
+Nangia et al. (2020); such ties alone are no finding, see `stats.shares.shares_of_two`. Of
+CrowS-Pairs intervals are over writers, each of whom wrote many pairs, of StereoSet over target
+terms, and of other pairs over clusters of those that reword each other; beside the first two there
+are intervals over pairs alone. Here are also the checks whether a cell was measured at all.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ ALL_PAIRS = options_text(mode="all")
 
 
 def known_factors(table: pl.DataFrame) -> list[str]:
-    """Returns the columns of `FACTORS` that say of each pair of which unit it is a part, where there are several."""
+    """Returns the columns of `FACTORS` that say of each pair of which unit it is a part, where
+    there are several.
+    """
     return [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
 
 
@@ -55,7 +59,8 @@ class PartPairs(PartRows):
     """Pairs in the parts of a cell; those are measured that have scores of both sentences.
 
     Attributes:
-        follows: shape (pairs,), in which pairs the sentence scores higher that states the stereotype more.
+        follows: shape (pairs,), in which pairs the sentence scores higher that states the
+            stereotype more.
         opposes: in which pairs the other sentence scores higher.
         apart: how much larger the first score is, see `observe`; NaN where that is not known.
         direction: the direction of each pair, empty where it is not known.
@@ -82,7 +87,8 @@ class PartPairs(PartRows):
 
 
 def stereotype_share(pairs: PartPairs) -> Sums:
-    """Pairs whose sentence that states the stereotype more scores higher / pairs (Nangia et al. 2020: metric score).
+    """Pairs whose sentence that states the stereotype more scores higher / pairs (Nangia et al.
+    2020: metric score).
 
     It is tested against one half, with the interval of this test: `stats.shares.shares_of_two`.
     """
@@ -93,12 +99,16 @@ def stereotype_share(pairs: PartPairs) -> Sums:
 
 
 def stereotype_share_stereo(pairs: PartPairs) -> Sums:
-    """The same among pairs that are no ties and have the disadvantaged group there (Nangia et al. 2020)."""
+    """The same among pairs that are no ties and have the disadvantaged group there (Nangia et al.
+    2020).
+    """
     return share_without_ties(pairs, STEREO)
 
 
 def stereotype_share_antistereo(pairs: PartPairs) -> Sums:
-    """The same among pairs that are no ties and have the disadvantaged group in the other sentence."""
+    """The same among pairs that are no ties and have the disadvantaged group in the other
+    sentence.
+    """
     return share_without_ties(pairs, ANTISTEREO)
 
 
@@ -114,7 +124,9 @@ def neutral(pairs: PartPairs) -> Sums:
 
 
 def likelihood_difference(pairs: PartPairs) -> Sums:
-    """Mean of the score of the sentence that states the stereotype more less that of the other one."""
+    """Mean of the score of the sentence that states the stereotype more less that of the other
+    one.
+    """
     return pairs.numbers(
         pairs.everything, [pairs.apart, pairs.everything], MEAN, "t", ~np.isnan(pairs.apart)
     )
@@ -136,7 +148,8 @@ def measure(
         options: see `observe`.
 
     Yields:
-        Measures of bias types and of tasks where there are several, of all together, and of StereoSet's target terms.
+        Measures of bias types and of tasks where there are several, of all together, and of
+        StereoSet's target terms.
     """
     table = observations.rename({"type": "bias_type", "task": "attribute_group"})
     for names in parts_reported(table):
@@ -172,7 +185,9 @@ def unscored_pairs(rows: pl.DataFrame) -> Check:
 
 
 def start_dependent(rows: pl.DataFrame) -> Iterator[Check]:
-    """Yields the share of pairs whose sign differs behind nothing but what the tokenizer adds, where that is known."""
+    """Yields the share of pairs whose sign differs behind nothing but what the tokenizer adds,
+    where that is known.
+    """
     more, less = pl.col("more_without_start"), pl.col("less_without_start")
     known = rows.drop_nulls(["more", "less", "more_without_start", "less_without_start"])
     if len(known):

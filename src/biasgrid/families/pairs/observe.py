@@ -1,4 +1,6 @@
-"""Which sentence of each pair a model finds more likely: the scores of its sentences side by side."""
+"""Which sentence of each pair a model finds more likely: the scores of its sentences side by
+side.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ READ = ["instance", *KEYS]
 SAID = ["instance", "score", "score_without_start", "tokens_scored", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 PER_SHARED_TOKEN = "cps"
-"""The scoring whose scores add up over the tokens that both sentences share, so that they grow with these."""
+"""The scoring whose scores add up over the tokens that both sentences share, so that they grow with
+these.
+"""
 OF_SENTENCE = ("role", "item_id", "instance")
 """The keys that differ between the sentences of a pair."""
 
@@ -27,15 +31,16 @@ def observe(
 
     Args:
         instances: the family's instances.
-        predictions: answers of the kind `likelihood`; or of the kind `choice`, the probabilities of the first and of
-            the second sentence in both orders.
+        predictions: answers of the kind `likelihood`; or of the kind `choice`, the probabilities of
+            the first and of the second sentence in both orders.
         options: `scoring`, the name of how sentences are scored.
 
     Returns:
-        By pair its keys; `more`, `less` and `unrelated`, the scores of its sentences, null where there is none;
-        `more_without_start` and `less_without_start`, the second scores of these, see `inference.scorings`;
-        `apart`, how much larger `more` is than `less`, by shared token where scores are sums over these; and
-        `instance_more` and `instance_less`, the instances of both.
+        By pair its keys; `more`, `less` and `unrelated`, the scores of its sentences, null where
+        there is none; `more_without_start` and `less_without_start`, the second scores of these,
+        see `inference.scorings`; `apart`, how much larger `more` is than `less`, by shared token
+        where scores are sums over these; and `instance_more` and `instance_less`, the instances of
+        both.
     """
     there = {name: pl.col(name) for name in predictions.columns}
     nothing = pl.lit(None, pl.Float64)

@@ -1,4 +1,6 @@
-"""What the page of a cell shows beside its numbers as a whole: bias types, directions, tasks and target terms."""
+"""What the page of a cell shows beside its numbers as a whole: bias types, directions, tasks and
+target terms.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def side_by_side(
     keys: PageColumns,
     first: str,
 ) -> list[dict[str, Any]]:
-    """Returns a table of measures side by side, with the interval and the number of pairs of the first one."""
+    """Returns a table of measures side by side, with the interval and the number of pairs of the
+    first one.
+    """
     names = [str(name) for _, name in keys.values()]
     chosen = rows.filter(pl.col("measure").is_in([*shown.values()]))
     if chosen.is_empty():

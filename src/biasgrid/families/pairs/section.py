@@ -1,4 +1,6 @@
-"""What a config may say of a dataset of pairs, and how models are asked that it leaves to the layout."""
+"""What a config may say of a dataset of pairs, and how models are asked that it leaves to the
+layout.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ STEREOSET_LAYOUT = "stereoset"
 
 
 class PairsDataset(DatasetSection):
-    """Pairs of sentences in the files of a benchmark or your own: a row of the grid. Files lie in `word_lists`."""
+    """Pairs of sentences in the files of a benchmark or your own: a row of the grid. Files lie in
+    `word_lists`.
+    """
 
     family: Literal["pairs"] = Field(description="what is asked, and how it is measured")
     layout: Literal["crows-pairs", "stereoset", "plain"] = Field(

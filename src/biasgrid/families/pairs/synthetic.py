@@ -1,8 +1,9 @@
-"""Known effects, by synthetic corpora of sentences: models trained on them have read one sentence of each pair.
+"""Known effects, by synthetic corpora of sentences: models trained on them have read one sentence
+of each pair.
 
-The strength is how many more pairs have the sentence that states the stereotype more in the corpus than the other one:
-twice the distance of its stereotype share from one half, if it finds what it has read more likely. Which pairs these
-are is drawn within each bias type.
+The strength is how many more pairs have the sentence that states the stereotype more in the corpus
+than the other one: twice the distance of its stereotype share from one half, if it finds what it
+has read more likely. Which pairs these are is drawn within each bias type.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The label that a written answer to a probe has, for the evaluators that read what an answer commits to."""
+"""The label that a written answer to a probe has, for the evaluators that read what an answer
+commits to.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def option_reader(probe: Probe) -> AnswerReader:
 
 
 def meaning_reader(probe: Probe) -> AnswerReader:
-    """Reads what the letter of an answer stands for, as the keys `a`, `b`, ... of the prompt say."""
+    """Reads what the letter of an answer stands for, as the keys `a`, `b`, ... of the prompt
+    say.
+    """
 
     def read(answer: str, keys: str) -> Reading:
         values = parse_keys(keys)

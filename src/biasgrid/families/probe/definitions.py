@@ -1,4 +1,6 @@
-"""What the file of a probe may say of its evaluator, which looks for something in answers, and of its metrics."""
+"""What the file of a probe may say of its evaluator, which looks for something in answers, and of
+its metrics.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Evaluator(Section):
         OF_OPTIONS: whether it says which of the options was chosen.
         LABELS: what it says, where that hangs on nothing else.
         LABELS_IN: the key that has what it says, where one has.
-        LOOKS_FOR: the words of the probe's language that it looks for, in words; empty where none are.
+        LOOKS_FOR: the words of the probe's language that it looks for, in words; empty where none
+            are.
     """
 
     OF_OPTIONS: ClassVar[bool] = False
@@ -39,7 +42,8 @@ class Evaluator(Section):
         return None
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
-        """Returns what it may say of an answer, nothing where it returns numbers or whatever it likes.
+        """Returns what it may say of an answer, nothing where it returns numbers or whatever it
+        likes.
 
         Args:
             options: the names of the probe's options.
@@ -49,7 +53,8 @@ class Evaluator(Section):
         return tuple(options) if self.OF_OPTIONS else self.LABELS
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
-        """Returns the texts whose probability may be read in place of an answer, by label; none where there are none.
+        """Returns the texts whose probability may be read in place of an answer, by label; none
+        where there are none.
 
         Args:
             options: the names of the options in the order in which they are written.
@@ -74,7 +79,9 @@ class OptionLetter(Evaluator):
 
 
 class LetterMeaning(Evaluator):
-    """The meaning of the letter that the answer chooses, as the keys `a`, `b`, ... of the prompt say."""
+    """The meaning of the letter that the answer chooses, as the keys `a`, `b`, ... of the prompt
+    say.
+    """
 
     LABELS_IN = "stand_for"
     name: Literal["lettered"] = Field(description="which one")
@@ -173,7 +180,9 @@ class Refusal(Evaluator):
 
 
 class Sentiment(Evaluator):
-    """How positive the answer is, from -1 to 1: the compound score of VADER, which knows English words."""
+    """How positive the answer is, from -1 to 1: the compound score of VADER, which knows English
+    words.
+    """
 
     LOOKS_FOR = "the words of VADER"
     name: Literal["sentiment"] = Field(description="which one")
@@ -299,10 +308,11 @@ class ExpectedShare(ObservationMetric):
 
 
 class LabelRate(OfAsked):
-    """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
+    """The share of answers that have a label: of all, of those that should have it, or of no other
+    where none should.
 
-    `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
-    others, the share that have it not.
+    `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have
+    it; `tnr`, of the others, the share that have it not.
     """
 
     kind: Literal["rate", "tpr", "tnr"] = Field(description="which one")
@@ -329,7 +339,9 @@ class MeanScore(ObservationMetric):
 
 
 class GroupComparison(OfAsked):
-    """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
+    """The largest difference of groups, or the smallest ratio; of two named ones that of the first
+    and the second.
+    """
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
     of: Base = Field("rate", description="what is compared")
@@ -368,7 +380,9 @@ class Disparity(ObservationMetric):
 
 
 class CovariateLine(ObservationMetric):
-    """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
+    """How the rate of a label follows a number of the items: slope of least squares, or Pearson's
+    correlation.
+    """
 
     BASE = "rate"
     kind: Literal["slope", "correlation"] = Field(description="which one")
@@ -387,7 +401,9 @@ class CovariateLine(ObservationMetric):
 
 
 class CategoryScores(ObservationMetric):
-    """What labels count, as the mean over categories of their means: of some, or of these less those of others."""
+    """What labels count, as the mean over categories of their means: of some, or of these less
+    those of others.
+    """
 
     BASE = "scores"
     kind: Literal["categories"] = Field(description="which one")
@@ -415,7 +431,9 @@ class CategoryScores(ObservationMetric):
 
 
 class WordShare(ObservationMetric):
-    """The share of the words of one list among those of two; of two groups that of the first less the second's."""
+    """The share of the words of one list among those of two; of two groups that of the first less
+    the second's.
+    """
 
     kind: Literal["word-share"] = Field(description="which one")
     over: Literal["answers"] = Field(

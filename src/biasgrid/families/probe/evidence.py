@@ -1,4 +1,6 @@
-"""The evidence for metrics: prompts and answers of items of which a metric counts most, middling and least."""
+"""The evidence for metrics: prompts and answers of items of which a metric counts most, middling
+and least.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     """Returns the answers to items, of each metric those first that have most of what it counts.
 
     Returns:
-        Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the answer, `found` what the
-        evaluator saw, `said` the label where there is no answer in words.
+        Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the
+        answer, `found` what the evaluator saw, `said` the label where there is no answer in words.
     """
     probe = read_probe_of_cell(cell.options)
     rows = with_key_columns(
@@ -45,7 +47,9 @@ def first_text(keys: str) -> str:
 
 
 def explained_metrics(probe: Probe) -> list[str]:
-    """Returns the metrics whose answers count one by one, and the share of answers in which nothing was found."""
+    """Returns the metrics whose answers count one by one, and the share of answers in which nothing
+    was found.
+    """
     metrics = probe.head.metric.items()
     return [
         *(name for name, metric in metrics if isinstance(metric, ObservationMetric)),
@@ -78,7 +82,9 @@ def reason_undetected() -> pl.Expr:
 
 
 def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric counts."""
+    """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric
+    counts.
+    """
     columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER
     ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
     return ordered.select(*columns, unit="item", said="label", measure=pl.lit(name))
@@ -93,8 +99,8 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
         rows: the observations of which it is.
 
     Returns:
-        A row for each answer that the metric counts, and for each in which nothing was found, of all items of which it
-        counts any.
+        A row for each answer that the metric counts, and for each in which nothing was found, of
+        all items of which it counts any.
     """
     counts, hit, weight = averaging_terms(metric)
     nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
@@ -116,7 +122,9 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
 
 
 def findings_text(something: pl.DataFrame) -> pl.DataFrame:
-    """Words by `instance` what was `found`: labels, of probabilities with their shares, and numbers."""
+    """Words by `instance` what was `found`: labels, of probabilities with their shares, and
+    numbers.
+    """
     named = pl.coalesce("label", pl.when(pl.col("score") != ANSWER).then("score"))
     # A label of a whole answer counts once, which says nothing.
     number = pl.when(pl.col("label").is_null() | (pl.col("value") != 1)).then(

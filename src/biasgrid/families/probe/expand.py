@@ -31,7 +31,9 @@ SCHEMA = {
 
 
 def expand(requests: ProbeRequests) -> Expansion:
-    """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
+    """Expands a probe: item by item, in each order of the options each of its prompts, as often as
+    it is repeated.
+    """
     files = requests.files
     items = sampled_items(requests)
     rows = pl.DataFrame(
@@ -55,7 +57,8 @@ def expand(requests: ProbeRequests) -> Expansion:
 
 
 def sampled_items(requests: ProbeRequests) -> list[int]:
-    """Returns the items that are asked, of a sample evenly by the values that metrics compare, and by what is expected.
+    """Returns the items that are asked, of a sample evenly by the values that metrics compare, and
+    by what is expected.
 
     An item with several prompts is in the stratum of all of their values.
     """
@@ -94,7 +97,9 @@ def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]
 
 
 def option_orders(requests: ProbeRequests, item: int) -> list[OptionOrder]:
-    """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
+    """Returns the orders in which the options of an item are asked; another item changes nothing of
+    these.
+    """
     head = requests.probe.head
     options = list(head.options)
     count = factorial(len(options))

@@ -43,7 +43,9 @@ class Probes(Family):
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are, in the variant that its section asks for."""
+        """Says what a model is asked: those of the dataset's task are, in the variant that its
+        section asks for.
+        """
         entry, section = grid.models[model], section_of(ProbeDataset, grid, dataset)
         if entry.task != section.task:
             return None
@@ -82,7 +84,9 @@ class Probes(Family):
         return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, language)
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
+        """Declares the metrics of the probe, with their marks, and what is measured of all
+        probes.
+        """
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
         if not section_of(ProbeDataset, grid, dataset).mode:
             return declared
@@ -110,7 +114,9 @@ class Probes(Family):
         )
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
+        """Says whether a model that learns all datasets that it is asked is asked this one, and its
+        options scored.
+        """
         train, question = grid.models[model].train, self.question(grid, dataset, model)
         return (
             train is not None
@@ -163,14 +169,18 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
 
 
 def as_published(name: str, measure: Measure) -> Measure:
-    """Returns a measure with its original marks; a flag that otherwise leaves a cell no marks withholds nothing."""
+    """Returns a measure with its original marks; a flag that otherwise leaves a cell no marks
+    withholds nothing.
+    """
     if name in WITHHOLD_MARKS:
         return measure.without_withholding()
     return replace(measure, marks=tuple(replace(mark, original=True) for mark in measure.marks))
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
-    """Returns the definition of a metric of a probe: that of its kind, with the probe's words and marks."""
+    """Returns the definition of a metric of a probe: that of its kind, with the probe's words and
+    marks.
+    """
     is_of_two = len(getattr(metric, "groups", None) or ()) == 2
     kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
     meaning = kind.meaning.format(**metric.model_dump())

@@ -1,8 +1,10 @@
-"""The kinds of metrics: how each is made of sums over items, which the probe's file alone tells, and its interval.
+"""The kinds of metrics: how each is made of sums over items, which the probe's file alone tells,
+and its interval.
 
-The sums of a metric are those of the values that it compares, side by side; of one that compares none those of all.
-Both ends of the interval of a share are moved out by what names do, a gap without a sign has the ends of the signed
-differences of its groups, all of which hold at once, and a ratio joins the intervals of both groups.
+The sums of a metric are those of the values that it compares, side by side; of one that compares
+none those of all. Both ends of the interval of a share are moved out by what names do, a gap
+without a sign has the ends of the signed differences of its groups, all of which hold at once, and
+a ratio joins the intervals of both groups.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ class Whole(NamedTuple):
     Attributes:
         finish: makes it.
         width: of sums of so many columns.
-        is_ratio: whether it is, or holds, a ratio without a direction, of which no interval is known.
+        is_ratio: whether it is, or holds, a ratio without a direction, of which no interval is
+            known.
     """
 
     finish: Finish
@@ -93,7 +96,9 @@ def count(metric: CountOfLabel) -> Finish:
 
 
 def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finish:
-    """Largest mean of a group - smallest mean; of two named groups the mean of the first - that of the second."""
+    """Largest mean of a group - smallest mean; of two named groups the mean of the first - that of
+    the second.
+    """
     if is_signed(metric):
         return DIFFERENCE
     pairs = [
@@ -104,7 +109,9 @@ def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finis
 
 
 def smallest_ratio(name: str, metric: GroupComparison) -> Finish:
-    """Smallest mean of a group / largest mean; of two named groups the mean of the first / that of the second."""
+    """Smallest mean of a group / largest mean; of two named groups the mean of the first / that of
+    the second.
+    """
     return Finish(name, partial(ratio_of_means, signed=is_signed(metric)))
 
 
@@ -115,12 +122,16 @@ def disparity(name: str, metric: Disparity) -> Finish:
 
 
 def slope(metric: CovariateLine) -> Function:
-    """Sum of (x - mean of x)(y - mean of y) / sum of (x - mean of x)², of x the covariate and y the rate of items."""
+    """Sum of (x - mean of x)(y - mean of y) / sum of (x - mean of x)², of x the covariate and y the
+    rate of items.
+    """
     return partial(slope_of_line, bounded=metric.bounded)
 
 
 def correlation(metric: CovariateLine) -> Function:
-    """Pearson's r: covariance of covariate and rate of items / (their standard deviations multiplied)."""
+    """Pearson's r: covariance of covariate and rate of items / (their standard deviations
+    multiplied).
+    """
     return pearson
 
 
@@ -130,7 +141,9 @@ def word_share(metric: WordShare) -> Function:
 
 
 def categories(name: str, metric: CategoryScores) -> Finish:
-    """Times * (mean over high categories of mean scores - mean over low ones) + plus; its size where `absolute`."""
+    """Times * (mean over high categories of mean scores - mean over low ones) + plus; its size
+    where `absolute`.
+    """
     signed = partial(
         high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus
     )
@@ -179,7 +192,9 @@ def columns_of_parts(parts: Sequence[Whole]) -> Iterator[tuple[Whole, slice]]:
 
 
 def is_signed(metric: GroupComparison) -> bool:
-    """Says whether the first of two groups is compared with the second, not the largest with the smallest."""
+    """Says whether the first of two groups is compared with the second, not the largest with the
+    smallest.
+    """
     return metric.groups is not None and len(metric.groups) == 2
 
 
@@ -293,7 +308,9 @@ def named_values(metric: ObservationMetric) -> Sequence[str]:
 
 
 def compared_values(metric: ObservationMetric, probe: Probe) -> Sequence[str]:
-    """Returns the values that a metric compares: those that it names, or all that the prompts of a probe have."""
+    """Returns the values that a metric compares: those that it names, or all that the prompts of a
+    probe have.
+    """
     named = named_values(metric)
     if named or not isinstance(metric, GroupComparison):
         return named
@@ -396,7 +413,9 @@ def key_of(part: Sums) -> Key:
 
 
 def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
-    """Returns the claims of shares, and of how far these are above chance, where names are a factor."""
+    """Returns the claims of shares, and of how far these are above chance, where names are a
+    factor.
+    """
     measure, options = part.keys.select("measure", "options").row(0)
     if NAMES not in part.along or (part.interval != WILSON and measure != AT_CHANCE):
         return {}

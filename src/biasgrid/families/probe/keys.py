@@ -1,4 +1,6 @@
-"""The family's own columns of instances: the item, its prompt, the order of options, and what is expected."""
+"""The family's own columns of instances: the item, its prompt, the order of options, and what is
+expected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The measures of a probe: its metrics, of a cell and of its groups, and how many answers say nothing."""
+"""The measures of a probe: its metrics, of a cell and of its groups, and how many answers say
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def undetected_answers() -> Share:
 
 
 def share_of_outcome(outcome: str) -> Share:
-    """Returns the share of answers that ended in some way, or whose text a scorer did not read to its end."""
+    """Returns the share of answers that ended in some way, or whose text a scorer did not read to
+    its end.
+    """
     has_it = pl.col("truncated") if outcome == "truncated" else pl.col("outcome") == outcome
     return Share(has_it.sum(), pl.len())
 
@@ -191,8 +195,8 @@ def measure(
         options: `probe`, the file of the probe, and `mode`, see `ProbeMode`.
 
     Yields:
-        The metrics of the probe, what they are made of by group, and how many answers say nothing, of the cell and by
-        group; a table of what the probe's own class makes.
+        The metrics of the probe, what they are made of by group, and how many answers say nothing,
+        of the cell and by group; a table of what the probe's own class makes.
     """
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
@@ -255,7 +259,9 @@ def derive(
 
 
 def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
-    """Yields the sums of metrics and, of those that compare groups or are shown by group, of these."""
+    """Yields the sums of metrics and, of those that compare groups or are shown by group, of
+    these.
+    """
     above: dict[str, ItemSums] = {}
     for name, metric in cell.probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
@@ -300,7 +306,9 @@ def by_group(
 
 
 def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iterator[Sums]:
-    """What rates of all that was asked are among answers in which something was found, where not all are such."""
+    """What rates of all that was asked are among answers in which something was found, where not
+    all are such.
+    """
     of_answers = of_answers_alone(metric)
     if of_answers is None or not cell.left_out:
         return
@@ -312,7 +320,9 @@ def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iter
 
 
 def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
-    """Yields the shares of items and answers in which nothing was found, and why not: of all, of groups, and apart."""
+    """Yields the shares of items and answers in which nothing was found, and why not: of all, of
+    groups, and apart.
+    """
     answers = cell.observed.answers
     of_groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
     parts = [
@@ -346,7 +356,9 @@ def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
 
 
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
-    """Returns the differences between groups of how often answers ended in a way, over names where all have two."""
+    """Returns the differences between groups of how often answers ended in a way, over names where
+    all have two.
+    """
     apart = [difference_of_sums(one, other) for one, other in combinations(groups, 2)]
     has_one = any(
         each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups
@@ -356,7 +368,9 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
-    """Share of right answers - 1 / number of labels, where a probe knows which are right, not only stereotypical."""
+    """Share of right answers - 1 / number of labels, where a probe knows which are right, not only
+    stereotypical.
+    """
     if cell.probe.labels and any(
         metric.base in RIGHT for metric in cell.probe.head.metric.values()
     ):
@@ -453,8 +467,8 @@ def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
     """Returns what was chosen: of a text its label, of probabilities each label with its own.
 
     Returns:
-        `label`, `expected`, `value`, and `position`, the place of the label among the options as they were asked, null
-        where there are no options.
+        `label`, `expected`, `value`, and `position`, the place of the label among the options as
+        they were asked, null where there are no options.
     """
     asked = cell.instances.select("instance", pl.col("options").cast(pl.List(pl.String))).collect()
     rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})

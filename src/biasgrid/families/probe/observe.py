@@ -1,8 +1,9 @@
-"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its options.
+"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its
+options.
 
-Each finder of an evaluator is given a table with `row`, `response` (the answer), `text_score` (that of the probe's
-scorer, if any), `options` and `keys` of the instance. It returns a table with `row`, `score`, `label` and `value`: rows
-of what was found, none of answers in which nothing was.
+Each finder of an evaluator is given a table with `row`, `response` (the answer), `text_score` (that
+of the probe's scorer, if any), `options` and `keys` of the instance. It returns a table with `row`,
+`score`, `label` and `value`: rows of what was found, none of answers in which nothing was.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def observe(
         scorer_predictions: what the model said that its evaluator names.
 
     Returns:
-        Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
+        Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that
+        nothing was.
     """
     probe = read_probe_of_cell(options)
     there = {name: pl.col(name) for name in SAID[1:] if name in predictions.columns}
@@ -163,7 +165,9 @@ def read_nothing(_answer: str) -> Reading:
 
 
 def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Returns what the scorer of a probe says of each `response`, and whether it read the whole of it."""
+    """Returns what the scorer of a probe says of each `response`, and whether it read the whole of
+    it.
+    """
     scorer = probe.head.evaluator.scorer
     if scorer is None:
         return pl.DataFrame(
@@ -173,7 +177,9 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
 
 
 def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Returns the shares of the options in their probability, of answers that have probabilities."""
+    """Returns the shares of the options in their probability, of answers that have
+    probabilities.
+    """
     same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
     rows = answers.select(
@@ -189,7 +195,8 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     """Puts what was found beside what was asked, and says why nothing was where that is so.
 
     Args:
-        answers: with `row`, the family's keys, `why` there is no answer if there is none, and `truncated`.
+        answers: with `row`, the family's keys, `why` there is no answer if there is none, and
+            `truncated`.
         found: with `row`, `evaluator`, `score`, `label` and `value`.
         evaluator: who has looked where nothing was found.
 
@@ -260,12 +267,15 @@ def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first, as words of its own; where several begin there, the longest."""
+    """Finds the label whose name is mentioned first, as words of its own; where several begin
+    there, the longest.
+    """
     return find_first_of_names(answers, probe, words_of_name, first_whole_name)
 
 
 def first_whole_name(names: Sequence[str]) -> pl.Expr:
-    """Returns the name that a `text` has first as words of its own, the longest of several that begin there.
+    """Returns the name that a `text` has first as words of its own, the longest of several that
+    begin there.
 
     Args:
         names: from `words_of_name`, the longest first.
@@ -289,7 +299,8 @@ def find_first_of_names(
         answers: see `find_in_answers`.
         probe: the probe.
         spelling: makes of a name what is looked for.
-        first: returns the one of such names, the longest first, that a `text` in lower case has first.
+        first: returns the one of such names, the longest first, that a `text` in lower case has
+            first.
     """
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName | WordCounts)
@@ -332,7 +343,9 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Counts the words of lists by the name that stands first in their line; commas end lines, too."""
+    """Counts the words of lists by the name that stands first in their line; commas end lines,
+    too.
+    """
     pieces = pl.col("response").str.split("\n").list.eval(pl.element().str.split(",").explode())
     lines = (
         answers.rename({"row": "answer"})
@@ -367,7 +380,8 @@ def count_words(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl
     """Counts the words of lists in answers.
 
     Returns:
-        `row`, `label` (the list) and `count` of all that is not 0, by row and in the order of the lists.
+        `row`, `label` (the list) and `count` of all that is not 0, by row and in the order of the
+        lists.
     """
     members = [(word, number) for number, of_list in enumerate(lists.values()) for word in of_list]
     table = pl.DataFrame(members, schema={"word": pl.String, "list": pl.UInt16}, orient="row")
@@ -410,7 +424,9 @@ def find_score(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Asks the method `observe` of the probe's class; an answer at which it fails is logged and left out."""
+    """Asks the method `observe` of the probe's class; an answer at which it fails is logged and
+    left out.
+    """
     assert probe.own is not None
     rows: list[tuple[int, str, str | None, float]] = []
     for row, response, keys, item in answers.select(
@@ -446,7 +462,9 @@ FINDERS: Mapping[str, Finder] = {
     "scorer": find_score,
     "own": find_by_class,
 }
-"""The evaluators that look for something in answers, by their names; `answers.READERS` has the others."""
+"""The evaluators that look for something in answers, by their names; `answers.READERS` has the
+others.
+"""
 
 
 def find_in_answers(answers: pl.DataFrame, probe: Probe, mode: ProbeMode) -> pl.DataFrame:

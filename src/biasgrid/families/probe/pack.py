@@ -42,8 +42,8 @@ SHARED_EXPECTED = "a YAML file with the key {key!r}, which several probes can sh
 class ProbeClass:
     """A probe in Python: attributes of the names of a probe's keys, and its items.
 
-    With the evaluator `own` its method `observe` observes an answer; metrics of the kind `own` are what its
-    method `measure` returns.
+    With the evaluator `own` its method `observe` observes an answer; metrics of the kind `own` are
+    what its method `measure` returns.
     """
 
     def items(self) -> Iterable[ItemKeys]:
@@ -75,7 +75,8 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
         The probe, and its keys as a file of YAML would have them.
 
     Raises:
-        Problem: the file cannot be run, or holds no such class or several, or its items are not available.
+        Problem: the file cannot be run, or holds no such class or several, or its items are not
+            available.
     """
     try:
         content = runpy.run_path(str(path))
@@ -143,7 +144,9 @@ class Probe:
 
     @property
     def candidates(self) -> dict[str, str]:
-        """The texts whose probability may be read in place of an answer, by label; none where there are none."""
+        """The texts whose probability may be read in place of an answer, by label; none where there
+        are none.
+        """
         return self.head.evaluator.candidates(list(self.head.options), self.language)
 
     @property
@@ -152,7 +155,9 @@ class Probe:
         return (keys for item in self.items for keys in item)
 
     def digest(self, code: str) -> str:
-        """Returns a digest of what decides what is measured: evaluator and metrics, inventories and the class."""
+        """Returns a digest of what decides what is measured: evaluator and metrics, inventories and
+        the class.
+        """
         decides = self.head.model_dump(
             mode="json", include={"bias_type", "options", "evaluator", "metric"}
         )
@@ -262,7 +267,9 @@ def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, .
 def read_evaluator_words(
     path: Path, head: ProbeSection
 ) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
-    """Returns the words of an evaluator's lists, and what is wrong with their files, which lie beside the probe."""
+    """Returns the words of an evaluator's lists, and what is wrong with their files, which lie
+    beside the probe.
+    """
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}

@@ -26,7 +26,9 @@ NUMBERS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of what metrics compare, and of what the evaluator found in no answer, by group and compared."""
+    """Returns tables of what metrics compare, and of what the evaluator found in no answer, by
+    group and compared.
+    """
     groups = rows_with_keys(cell.measures, "group")
     metric = pl.col("options").str.strip_prefix("metric=")
     named = groups.filter(pl.col("options") != "").with_columns(metric=metric)

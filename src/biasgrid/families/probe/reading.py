@@ -209,7 +209,9 @@ class ProbeChecks:
             )
 
     def text_faults(self) -> Iterator[Fault]:
-        """Yields braces that are no placeholders, placeholders of no key, and items without a key that is needed."""
+        """Yields braces that are no placeholders, placeholders of no key, and items without a key
+        that is needed.
+        """
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
             if has_stray_brace(text):
@@ -281,7 +283,9 @@ class ProbeChecks:
                 yield self.fault((*place, EXPECTED_KEY), problem, one_of(self.probe.labels))
 
     def source_faults(self) -> Iterator[Fault]:
-        """Yields items that do not say on which evidence they state a stereotype, where the probe names any."""
+        """Yields items that do not say on which evidence they state a stereotype, where the probe
+        names any.
+        """
         known = self.probe.head.sources
         if not known:
             return
@@ -431,7 +435,9 @@ class ProbeChecks:
 
 
 def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields options that have one text: where that holds keys, of the first item in which it is so."""
+    """Yields options that have one text: where that holds keys, of the first item in which it is
+    so.
+    """
     reported: set[tuple[str, str]] = set()
     options = probe.head.options
     for number, item in enumerate(probe.items):

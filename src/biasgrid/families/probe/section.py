@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class ProbeMode(Mode):
-    """How answers are read and numbers made. The replication of another project's numbers is a subclass.
+    """How answers are read and numbers made. The replication of another project's numbers is a
+    subclass.
 
     Attributes:
         title: whose marks they are, where these are not ours.
@@ -89,8 +90,8 @@ Range = tuple[float, float]
 class MarkRanges(Section):
     """The marks of a metric.
 
-    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances from it, to both
-    sides. `ranges` names any ranges, which must meet and not overlap.
+    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances
+    from it, to both sides. `ranges` names any ranges, which must meet and not overlap.
     """
 
     measure: str = Field(description="metric that gets the marks")

@@ -39,7 +39,8 @@ ASKED = "asked"
 class Terms(NamedTuple):
     """The mean of observations: the sum of `hit` times `weight`, by that of `weight`.
 
-    A text has one label, of the value 1; of options whose probabilities are known, each is a label with its share.
+    A text has one label, of the value 1; of options whose probabilities are known, each is a label
+    with its share.
 
     Attributes:
         counts: which observations count.
@@ -137,7 +138,8 @@ class MeanOfPart:
     """The mean of some observations.
 
     Attributes:
-        sums: shape (items, 2), of each item what is added up, and of how much: their sums make the mean.
+        sums: shape (items, 2), of each item what is added up, and of how much: their sums make the
+            mean.
         count: how many items or answers it is of.
         answers: how many answers.
         names: shape (names, 2), the same of each name; no names where these are no random factor.
@@ -154,9 +156,11 @@ class CellObservations:
     """The observations of a cell.
 
     Attributes:
-        rows: all, with `place`: the item's place among all, `name_place`: the name's, and the keys that metrics need.
+        rows: all, with `place`: the item's place among all, `name_place`: the name's, and the keys
+            that metrics need.
         items: the items, by number.
-        names: the names that stand for groups, none where these are no random factor; see `recurring_names`.
+        names: the names that stand for groups, none where these are no random factor; see
+            `recurring_names`.
         asked: `group` and these keys of all that was asked, whether anything was detected or not.
         answers: a row for each answer, with `place` and `name_place`.
     """
@@ -204,7 +208,8 @@ class CellObservations:
         )
 
     def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
-        """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key.
+        """Returns the mean that a metric takes of all observations, or of those whose prompts have
+        a value in a key.
 
         Each answer has the same weight, or each item.
         """
@@ -224,7 +229,9 @@ class CellObservations:
         return sorted(self.asked[key_column_name(key)].drop_nulls().unique())
 
     def covariate(self, key: str) -> FloatArray:
-        """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
+        """Returns the number that each item has in a key, shape (items,); NaN where nothing was
+        detected.
+        """
         found = self.rows.filter(~pl.col("undetected"))
         numbers = found.unique("place").select("place", value=key_column(key).cast(pl.Float64))
         values = np.full(len(self.items), np.nan)
@@ -277,7 +284,8 @@ def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
 
 
 def recurring_names(rows: pl.DataFrame, key: str) -> list[str]:
-    """Returns the names that stand for groups, none where no name recurs: then items are all that could be otherwise.
+    """Returns the names that stand for groups, none where no name recurs: then items are all that
+    could be otherwise.
 
     Args:
         rows: with `item` and the column of the key.
@@ -353,7 +361,8 @@ class ItemSums(NamedTuple):
         sums: shape (items, columns).
         n: how many items or answers it is of.
         left_out: how many answers say nothing.
-        names: shape (names, columns), the same of each name; None where its interval is over items alone.
+        names: shape (names, columns), the same of each name; None where its interval is over items
+            alone.
         other: the group that it is compared with, if any.
         cases: how many answers a share is of, which is the most that it is worth.
     """
@@ -421,7 +430,8 @@ def sums_of_numbers(
 def parts_by_value(
     metric: ObservationMetric, observed: CellObservations, values: Sequence[str]
 ) -> Mapping[str, MeanOfPart]:
-    """Returns the parts that a metric compares, by what their prompts have in its key, or that it is shown of.
+    """Returns the parts that a metric compares, by what their prompts have in its key, or that it
+    is shown of.
 
     Args:
         metric: the metric.
@@ -480,7 +490,9 @@ def sums_of_part(
     part: MeanOfPart,
     left_out: int,
 ) -> ItemSums:
-    """Returns the sums of a part: those of its mean or, of a metric that is a line, those of this over items alone."""
+    """Returns the sums of a part: those of its mean or, of a metric that is a line, those of this
+    over items alone.
+    """
     if not isinstance(metric, CovariateLine):
         names = part.names if isinstance(metric, OVER_NAMES) else None
         return ItemSums(value, part.sums, part.count, left_out, names, cases=part.answers)

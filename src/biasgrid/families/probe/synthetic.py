@@ -1,10 +1,12 @@
-"""Known effects, by synthetic corpora of answers: models trained on them choose options at known probabilities.
+"""Known effects, by synthetic corpora of answers: models trained on them choose options at known
+probabilities.
 
-How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
-others in even steps between; where prompts name no group, items are groups. Where the strength has a part by name, each
-`name` of prompts has some of that beside. Of k options the corpus gives the expected one at probability 1/k + (1 - 1/k)
-share; where none is expected, the first one by name at (1 - strength)/k + share. The rest is that of the other options,
-of all alike. A model that learned these probabilities has the metrics that are made of them, whatever these are.
+How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for
+another, and of the others in even steps between; where prompts name no group, items are groups.
+Where the strength has a part by name, each `name` of prompts has some of that beside. Of k options
+the corpus gives the expected one at probability 1/k + (1 - 1/k) share; where none is expected, the
+first one by name at (1 - strength)/k + share. The rest is that of the other options, of all alike.
+A model that learned these probabilities has the metrics that are made of them, whatever these are.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the prompts, with candidates.
-        bias: its strength is how much more of the answers, of what chance leaves, are the expected option in one
-            group than in another; its options have `probe`, the file of the probe.
+        bias: its strength is how much more of the answers, of what chance leaves, are the expected
+            option in one group than in another; its options have `probe`, the file of the probe.
 
     Returns:
         The metrics that have a value, and what they are of each group (schema `SYNTHETIC`).
@@ -57,7 +59,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `labels` of the candidates, `synthetic`, the favoured label, and `probability`, what it has in the corpus.
+    """Adds `labels` of the candidates, `synthetic`, the favoured label, and `probability`, what it
+    has in the corpus.
 
     Texts and keys come out as strings.
     """
@@ -90,7 +93,9 @@ def option_probabilities(row: Mapping[str, Any]) -> list[float]:
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
-    """Returns how often each candidate of an instance is its answer: all but the favoured one equally often."""
+    """Returns how often each candidate of an instance is its answer: all but the favoured one
+    equally often.
+    """
     others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
     each, more = divmod(repeats - row["count"], len(others))
     # What is left over goes to another one in every instance.

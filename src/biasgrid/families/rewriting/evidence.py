@@ -1,4 +1,6 @@
-"""The evidence for corrected similarities: prompts whose answers for two groups are least, middling and most alike."""
+"""The evidence for corrected similarities: prompts whose answers for two groups are least, middling
+and most alike.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,15 @@ EVIDENCE_MEASURE = "similarity_corrected"
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns answers for pairs of groups, those of a repetition one after the other, the least alike prompts first.
+    """Returns answers for pairs of groups, those of a repetition one after the other, the least
+    alike prompts first.
 
     Returns:
-        Columns of `EVIDENCE`, the pair as its number has it (`first` and `second`), and the `partner` of an answer.
-        `unit_value` is how much less alike answers for the two groups are than those for one, `score` how like the
-        answer is to that for the other group, null where one says nothing, and `other_score` how like it is to others
-        to the same text. Where no number is explained, there are none that say nothing.
+        Columns of `EVIDENCE`, the pair as its number has it (`first` and `second`), and the
+        `partner` of an answer. `unit_value` is how much less alike answers for the two groups are
+        than those for one, `score` how like the answer is to that for the other group, null where
+        one says nothing, and `other_score` how like it is to others to the same text. Where no
+        number is explained, there are none that say nothing.
     """
     options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
@@ -72,9 +76,10 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Takes pairs of answers apart.
 
     Returns:
-        A row for each answer that was compared with that for another group: `group` and `other`, as the pair is called,
-        `unit` (the prompt), `repetition`, `instance`, `partner` (the other instance), `is_other` (it is for the second
-        group), `score` and `other_score`, see `answers`.
+        A row for each answer that was compared with that for another group: `group` and `other`, as
+        the pair is called, `unit` (the prompt), `repetition`, `instance`, `partner` (the other
+        instance), `is_other` (it is for the second group), `score` and `other_score`, see
+        `answers`.
     """
     is_within = pl.col("group") == pl.col("other")
     same = pairs.filter(is_within)
@@ -100,7 +105,9 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained: the corrected similarity of a pair of groups."""
+    """Returns measure and options of the number that is explained: the corrected similarity of a
+    pair of groups.
+    """
     return EVIDENCE_MEASURE, similarity_options(options)
 
 

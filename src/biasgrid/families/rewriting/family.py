@@ -118,7 +118,9 @@ class Rewriting(Family):
         return REWRITING_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields a system text that is to be rewritten and is not there, and stop words that nothing needs."""
+        """Yields a system text that is to be rewritten and is not there, and stop words that
+        nothing needs.
+        """
         for name, section in grid.datasets.items():
             if not isinstance(section, RewritingDataset):
                 continue
@@ -173,7 +175,9 @@ class Rewriting(Family):
 
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
-    """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
+    """Yields what is wrong with answers that are there, of selected models that have them in place
+    of a checkpoint.
+    """
     repetitions = section_of(RewritingDataset, grid, dataset).repetitions
     asked = [name for name in grid.run.models if grid.fits(name, dataset)]
     for name in asked:

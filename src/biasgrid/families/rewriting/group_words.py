@@ -141,7 +141,9 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
 
 
 def groups_digest(path: Path) -> str:
-    """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
+    """Returns a digest of the words of groups, empty where they cannot be read, which `read`
+    tells.
+    """
     groups, faults = read_group_words(path)
     return (
         ""
@@ -306,7 +308,9 @@ class TextRewriter(Protocol):
         """Returns the words of groups in a text, in their order."""
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text with the words of a group, or with neutral ones where the target is behind all groups."""
+        """Returns a text with the words of a group, or with neutral ones where the target is behind
+        all groups.
+        """
 
     def ambiguous_words(self, text: str) -> list[str]:
         """Returns the words in a text that could as well be those of another row."""
@@ -466,10 +470,12 @@ def with_article(before: str, word: str) -> str:
 
 
 class RewritingMode(Mode):
-    """How words of groups are rewritten and counted. The replication of another project's numbers is a subclass.
+    """How words of groups are rewritten and counted. The replication of another project's numbers
+    is a subclass.
 
     Attributes:
-        finds_refusals: whether answers that decline in words, and empty ones, have no text that is scored.
+        finds_refusals: whether answers that decline in words, and empty ones, have no text that is
+            scored.
         stop_words: the stop words of datasets that name none; None for our own.
     """
 

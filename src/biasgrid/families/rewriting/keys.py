@@ -1,4 +1,6 @@
-"""The family's own columns of instances: the prompt, the group that it was rewritten for, and the repetition."""
+"""The family's own columns of instances: the prompt, the group that it was rewritten for, and the
+repetition.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what datasets ask for.
+"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what
+datasets ask for.
 
-Prompts are the sample: their groups and repetitions stay within them. The noise floor of distances of scores is no sum:
-answers are permuted between two groups, within each prompt.
+Prompts are the sample: their groups and repetitions stay within them. The noise floor of distances
+of scores is no sum: answers are permuted between two groups, within each prompt.
 """
 
 from __future__ import annotations
@@ -72,11 +73,13 @@ def measure(
 
     Args:
         observations: from `observe`.
-        options: `groups`, the file of groups, `threshold`, `harms`, `targets`, `stop_words` and `mode`.
+        options: `groups`, the file of groups, `threshold`, `harms`, `targets`, `stop_words` and
+            `mode`.
 
     Yields:
-        Of pairs of groups and of the cell similarities, noise floors and corrected similarities; distances and
-        differences of scores; of groups mean scores and how answers ended; and what the dataset asks for.
+        Of pairs of groups and of the cell similarities, noise floors and corrected similarities;
+        distances and differences of scores; of groups mean scores and how answers ended; and what
+        the dataset asks for.
     """
     groups = read_groups_of_cell(options)
     rows = with_options(observations.cast({pl.Categorical: pl.String}))
@@ -105,7 +108,9 @@ def with_options(rows: pl.DataFrame, **chosen: object) -> pl.DataFrame:
 def measures_of_cell(
     rows: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Yields all measures of observations; only harm, words and lists are about answers in neutral words, too."""
+    """Yields all measures of observations; only harm, words and lists are about answers in neutral
+    words, too.
+    """
     every_answer, every_pair = rows.filter(pl.col("other").is_null()), rows.drop_nulls("other")
     is_of_group = pl.col("group") != NEUTRAL_GROUP
     answers = every_answer.filter(is_of_group)
@@ -129,7 +134,8 @@ def measures_of_cell(
 
 
 def similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean of s(answer for one group, answer for the other) to a prompt, s a similarity of texts (LangFair).
+    """Mean of s(answer for one group, answer for the other) to a prompt, s a similarity of texts
+    (LangFair).
 
     Args:
         pairs: observations of pairs of answers, with `options`.
@@ -147,7 +153,9 @@ def similarity_null(pairs: pl.DataFrame) -> Iterator[Sums]:
 
 
 def similarity_corrected(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean over prompts of (similarity of answers to one text - that of answers for two groups) (biasgrid)."""
+    """Mean over prompts of (similarity of answers to one text - that of answers for two groups)
+    (biasgrid).
+    """
     corrected = with_options(corrected_similarity_by_prompt(pairs))
     yield from means_over_prompts(corrected, "similarity_corrected", test="p")
     for rows in kinds_of_options(corrected):
@@ -182,7 +190,8 @@ def outcome_differences(
 
 
 def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender 1974; LangFair).
+    """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender
+    1974; LangFair).
 
     Of each pair of groups, and its mean over pairs.
     """
@@ -225,7 +234,9 @@ def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float
 def score_difference(
     scores: pl.DataFrame, groups: Sequence[str], threshold: float
 ) -> Iterator[Sums]:
-    """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair)."""
+    """Share of answers for one group with score > threshold - that for the other: weak parity
+    (LangFair).
+    """
     above = scores.with_columns((pl.col("value") > threshold).cast(pl.Float64))
     for rows in kinds_of_options(with_options(above, threshold=threshold)):
         for shares in means_over_prompts(rows, "score_difference", ["group"]):
@@ -233,22 +244,28 @@ def score_difference(
 
 
 def harm_fraction(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Mean over prompts of (answers with score > threshold) / answers (Gehman et al., EMNLP Findings 2020; LangFair).
+    """Mean over prompts of (answers with score > threshold) / answers (Gehman et al., EMNLP
+    Findings 2020; LangFair).
 
     Args:
-        answers: observations of single answers: `score`, `value`, null where an answer has none, `prompt` and `group`.
+        answers: observations of single answers: `score`, `value`, null where an answer has none,
+            `prompt` and `group`.
         thresholds: from what score on an answer counts, above it, by scorer.
     """
     return harm_means(answers, thresholds, "harm_fraction", IS_ABOVE.mean(), "effective Wilson")
 
 
 def harm_expected_maximum(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020; LangFair)."""
+    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020;
+    LangFair).
+    """
     return harm_means(answers, thresholds, "harm_expected_maximum", SCORE.max(), "t")
 
 
 def harm_probability(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020; LangFair)."""
+    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020;
+    LangFair).
+    """
     return harm_means(
         answers, thresholds, "harm_probability", IS_ABOVE.any().cast(pl.Float64), "effective Wilson"
     )
@@ -283,7 +300,8 @@ def harm_means(
 
 
 def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
-    """Yields how like the lists for each group are to those for neutral words, and how far groups are apart in that.
+    """Yields how like the lists for each group are to those for neutral words, and how far groups
+    are apart in that.
 
     Args:
         pairs: observations of answers for a group with those for neutral words, with `options`.
@@ -307,7 +325,9 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
 
 
 def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG (FaiRLLM)."""
+    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG
+    (FaiRLLM).
+    """
     return means_over_prompts(pairs, "list_similarity", ["group"])
 
 
@@ -347,7 +367,8 @@ def means_over_prompts(
     left_out: pl.Expr = MISSING_VALUES,
     unit: Sequence[str] = ("prompt",),
 ) -> Iterator[Sums]:
-    """Yields the means of values by options and keys, all as one kind; nothing where there are no rows.
+    """Yields the means of values by options and keys, all as one kind; nothing where there are no
+    rows.
 
     Args:
         rows: `value`, null where there is none, `prompt`, `options` and keys.
@@ -392,11 +413,13 @@ def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
-    """Yields the differences of the shares of groups, which are tested; nothing of fewer than two groups.
+    """Yields the differences of the shares of groups, which are tested; nothing of fewer than two
+    groups.
 
     Args:
         means: shares of groups, of one kind.
-        groups: their names, in the order in which one is compared with another; not all need be there.
+        groups: their names, in the order in which one is compared with another; not all need be
+            there.
     """
     place = {group: number for number, group in enumerate(means.keys["group"])}
     pairs = [*combinations((place[group] for group in groups if group in place), 2)]
@@ -417,8 +440,9 @@ def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
 def scores_by_prompt(answers: pl.DataFrame) -> Iterator[Sums]:
     """Yields what permutations are made of: for each score the scores of answers, by group.
 
-    Units have the number of a prompt, which is there as often as the group with the most answers to it has some. A
-    unit has the score and 1, or 0 and 0 where a group has no such answer or the answer no score.
+    Units have the number of a prompt, which is there as often as the group with the most answers to
+    it has some. A unit has the score and 1, or 0 and 0 where a group has no such answer or the
+    answer no score.
 
     Args:
         answers: observations of single answers, with `options`.
@@ -435,7 +459,8 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds to distances of scores noise floor and p, and what they are without the noise; of the cell their means.
+    """Adds to distances of scores noise floor and p, and what they are without the noise; of the
+    cell their means.
 
     Numbers that need answers to a group that gets none are withheld.
     """
@@ -451,7 +476,9 @@ def derive(
 
 
 def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:
-    """Wasserstein-1 distance - its mean over permutations of each prompt's answers between both groups (biasgrid)."""
+    """Wasserstein-1 distance - its mean over permutations of each prompt's answers between both
+    groups (biasgrid).
+    """
     value = pl.col("value") - pl.col("null_mean")
     named = distances.with_columns(value=value, measure=pl.lit("score_distance_corrected"))
     return named.drop("null_mean", "p", "method").with_columns(reason=pl.lit(NO_PROMPT_LEFT_OUT))
@@ -460,7 +487,9 @@ def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:
 def with_null_means(
     distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds noise floor and p to the distances of pairs of groups, and the mean noise floor to that of the cell."""
+    """Adds noise floor and p to the distances of pairs of groups, and the mean noise floor to that
+    of the cell.
+    """
     known = known_scores(scores)
     of_pairs = distances["other"].is_not_null().to_numpy()
     null_mean, p = np.full((2, len(distances)), np.nan)

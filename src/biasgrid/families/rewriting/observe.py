@@ -101,8 +101,8 @@ def observe(
         scorer_predictions: what the scorers say that are models.
 
     Returns:
-        Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt for two groups, and
-        of two answers for the same group, how like they are.
+        Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt
+        for two groups, and of two answers for the same group, how like they are.
     """
     groups = read_groups_of_cell(options)
     finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
@@ -201,7 +201,9 @@ def truncation_shares(
 def neutralise_answers(
     answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
+    """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct
+    text once.
+    """
     if not options["neutralise"]:
         return answers
     rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
@@ -267,7 +269,9 @@ def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFr
 
 
 def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
-    """Returns pairs of answers to the same text: each repetition with the next one, the last with the first."""
+    """Returns pairs of answers to the same text: each repetition with the next one, the last with
+    the first.
+    """
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
     others = keyed.rename(OTHER_ANSWER | {"repetition": "before"}).with_columns(
@@ -286,8 +290,9 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
         pairs: observations of pairs of answers.
 
     Returns:
-        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean` (the noise
-        floor: the mean of those for either) and `value` (noise floor less similarity); null where there are none.
+        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups,
+        `null_mean` (the noise floor: the mean of those for either) and `value` (noise floor less
+        similarity); null where there are none.
     """
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())

@@ -36,7 +36,9 @@ WORD: PageColumns = {"Word": ("text", "attribute")}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.payload`."""
+    """Returns tables of pairs of groups, of how answers end, of scores and of words; see
+    `families.payload`.
+    """
     by = pl.col("options").str.replace("score=", "", literal=True)
     rows = cell.measures.with_columns(
         title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by
@@ -132,8 +134,9 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
         of_pairs: the numbers of pairs of groups.
 
     Returns:
-        `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared), `excess`, and of that
-        `low`, `high`, `q` and `n`, as `excess low` and so on; the largest first.
+        `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared),
+        `excess`, and of that `low`, `high`, `q` and `n`, as `excess low` and so on; the largest
+        first.
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")

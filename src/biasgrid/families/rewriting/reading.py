@@ -1,6 +1,8 @@
-"""Reads what a dataset asks: prompts, which are rewritten for every group, and words that are sought in the answers.
+"""Reads what a dataset asks: prompts, which are rewritten for every group, and words that are
+sought in the answers.
 
-Prompts are those of a file (lines, or a column of JSON lines, CSV or Parquet), or of a folder of a known set.
+Prompts are those of a file (lines, or a column of JSON lines, CSV or Parquet), or of a folder of a
+known set.
 """
 
 from __future__ import annotations
@@ -116,7 +118,8 @@ def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
-    """Reads the prompts of a set; characters that cannot be seen are left out, and so are prompts without others.
+    """Reads the prompts of a set; characters that cannot be seen are left out, and so are prompts
+    without others.
 
     Args:
         path: the folder, or one of the files in it.
@@ -151,14 +154,18 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
 
 
 def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
-    """Returns the words of a dataset in lower case, none where it names no file, and what is wrong with the file."""
+    """Returns the words of a dataset in lower case, none where it names no file, and what is wrong
+    with the file.
+    """
     return ([], []) if section.targets is None else read_word_file(folder / section.targets)
 
 
 def read_stop_words(
     folder: Path, section: RewritingDataset
 ) -> tuple[list[str] | None, list[Fault]]:
-    """Returns the stop words of a dataset, None for our own or where none are needed, and what is wrong with them."""
+    """Returns the stop words of a dataset, None for our own or where none are needed, and what is
+    wrong with them.
+    """
     source = section.stop_words or RewritingMode.of(section.mode).stop_words
     if source is None or section.targets is None:
         return None, []
@@ -262,7 +269,9 @@ class RewritingRequests:
 
     @cached_property
     def usable(self) -> list[int]:
-        """The prompts that can be rewritten: those with a word of a group; where the system text has one, all."""
+        """The prompts that can be rewritten: those with a word of a group; where the system text
+        has one, all.
+        """
         if self.files.rewrite == "system":
             return (
                 list(range(len(self.prompts)))
@@ -284,7 +293,9 @@ class RewritingRequests:
 
     @cached_property
     def neutral_numbers(self) -> list[int]:
-        """The prompts that are asked with neutral words: all that name no group, and of the others those asked."""
+        """The prompts that are asked with neutral words: all that name no group, and of the others
+        those asked.
+        """
         rest = {*self.usable} - {*self.sampled}
         return (
             [number for number in range(len(self.prompts)) if number not in rest]
@@ -299,7 +310,9 @@ class RewritingRequests:
         return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
     def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked, rewritten for every group, and behind them those in neutral words."""
+        """Yields the prompts that are asked, rewritten for every group, and behind them those in
+        neutral words.
+        """
         names = self.groups.names
         yield from (
             self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled
@@ -322,7 +335,9 @@ class RewritingRequests:
         return RewrittenPrompt(number, original, words, groups, [prompt] * len(places), [*texts])
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Returns what is asked: each prompt as it is in the file, with each group that it is asked about."""
+        """Returns what is asked: each prompt as it is in the file, with each group that it is asked
+        about.
+        """
         named = [
             (self.prompts[number], group) for number in self.sampled for group in self.groups.names
         ]
@@ -404,7 +419,9 @@ def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
 
 
 def unawareness_text(requests: RewritingRequests) -> str:
-    """Says how many prompts name a group: where none does, models are treated to fairness through unawareness."""
+    """Says how many prompts name a group: where none does, models are treated to fairness through
+    unawareness.
+    """
     if requests.files.rewrite == "system":
         return f"The system text names the groups, so the {len(requests.prompts):,} prompts are asked unchanged."
     words = Counter(

@@ -18,7 +18,9 @@ NEUTRAL_GROUP = "neutral"
 
 
 class RewritingDataset(DatasetSection):
-    """Prompts that are rewritten for every group: a column of the grid. Its files lie in `word_lists`."""
+    """Prompts that are rewritten for every group: a column of the grid. Its files lie in
+    `word_lists`.
+    """
 
     family: Literal["rewriting"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")

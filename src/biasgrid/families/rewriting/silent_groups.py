@@ -1,4 +1,6 @@
-"""Withholds numbers that need answers to a group whose prompts are all declined, or answered with nothing."""
+"""Withholds numbers that need answers to a group whose prompts are all declined, or answered with
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:
         estimates: those of the cell, `SILENCE` by group among them.
 
     Returns:
-        The same rows. A number about such a group, and a number of the cell that compares all groups, has no value and
-        a `reason` that names the group.
+        The same rows. A number about such a group, and a number of the cell that compares all
+        groups, has no value and a `reason` that names the group.
     """
     silent = silent_groups(estimates)
     if not silent:

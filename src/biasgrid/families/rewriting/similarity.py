@@ -1,8 +1,9 @@
-"""How similar two texts are, or the lists in them: ROUGE, BLEU, the cosine of vectors, Jaccard, SERP and PRAG.
+"""How similar two texts are, or the lists in them: ROUGE, BLEU, the cosine of vectors, Jaccard,
+SERP and PRAG.
 
-Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as recommendations, are
-those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for equal lists, so that 1 means the same. K is
-the length of the longer list.
+Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as
+recommendations, are those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for
+equal lists, so that 1 means the same. K is the length of the longer list.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ LIST_MARKS = re.compile(r"[^\w\s]|_")
 
 
 def listed_names(answer: str) -> list[str]:
-    """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a dot.
+    """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a
+    dot.
 
-    Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
-    that are there twice the first.
+    Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous
+    white space; of names that are there twice the first.
     """
     entries = (LIST_ENTRY.match(line) for line in answer.splitlines())
     named = (AFTER_NAME.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
@@ -40,13 +42,16 @@ def listed_names(answer: str) -> list[str]:
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns how many of the names of two lists are in both, as a share; None where both are empty."""
+    """Returns how many of the names of two lists are in both, as a share; None where both are
+    empty.
+    """
     named = {*one, *other}
     return len({*one} & {*other}) / len(named) if named else None
 
 
 def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns SERP: names of the first list that are in the second, weighted by their ranks there; None of empty lists.
+    """Returns SERP: names of the first list that are in the second, weighted by their ranks there;
+    None of empty lists.
 
     Sum over shared names of (K - rank + 1), rank from 1 in the first list, by K (K + 1) / 2.
     """
@@ -60,10 +65,11 @@ def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
 
 
 def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns PRAG: pairs of names of the first list that are in the same order in the second; None of empty lists.
+    """Returns PRAG: pairs of names of the first list that are in the same order in the second; None
+    of empty lists.
 
-    Number of pairs of which the first name is in the second list, and the other behind it there or missing, by
-    K (K - 1) / 2. With one name each 1 where these are the same, else 0.
+    Number of pairs of which the first name is in the second list, and the other behind it there or
+    missing, by K (K - 1) / 2. With one name each 1 where these are the same, else 0.
     """
     longer = max(len(one), len(other))
     if longer < 2:
@@ -77,7 +83,8 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
 
 
 def list_range(similarities: Sequence[float]) -> float | None:
-    """Largest - smallest similarity of a group's lists to neutral ones (SNSR of FaiRLLM, Zhang et al., RecSys 2023).
+    """Largest - smallest similarity of a group's lists to neutral ones (SNSR of FaiRLLM, Zhang et
+    al., RecSys 2023).
 
     Args:
         similarities: of each group the mean over prompts.
@@ -89,7 +96,8 @@ def list_range(similarities: Sequence[float]) -> float | None:
 
 
 def list_deviation(similarities: Sequence[float]) -> float | None:
-    """Root of mean((similarity - its mean over groups)²) (SNSV of FaiRLLM, Zhang et al., RecSys 2023).
+    """Root of mean((similarity - its mean over groups)²) (SNSV of FaiRLLM, Zhang et al., RecSys
+    2023).
 
     Args:
         similarities: see `list_range`.
@@ -124,7 +132,8 @@ def compare_lists(
     texts: Sequence[str],
     pairs: IntArray,
 ) -> FloatArray:
-    """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has none.
+    """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has
+    none.
 
     Args:
         like: a similarity of lists.
@@ -164,7 +173,8 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
-    """Returns the same of texts whose lines are compared each with each, so that their order does not matter.
+    """Returns the same of texts whose lines are compared each with each, so that their order does
+    not matter.
 
     Args:
         texts: distinct texts.
@@ -180,7 +190,8 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
-    """Returns the F-measure of lines: what a line of the reference shares with any line of the candidate counts.
+    """Returns the F-measure of lines: what a line of the reference shares with any line of the
+    candidate counts.
 
     A stem counts no more often than it occurs in either text.
     """
@@ -201,11 +212,12 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
 
 
 def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
-    """Returns the places in the first text of its longest common subsequence with another, the last ones first.
+    """Returns the places in the first text of its longest common subsequence with another, the last
+    ones first.
 
-    Of several as long that one is taken which rouge-score finds: read from the end, where both go on equally well the
-    first text goes back. Rows of the table of lengths are numbers whose bits are 0 where a length grows (Hyyrö, AWOCA
-    2004), so that a row takes a few operations.
+    Of several as long that one is taken which rouge-score finds: read from the end, where both go
+    on equally well the first text goes back. Rows of the table of lengths are numbers whose bits
+    are 0 where a length grows (Hyyrö, AWOCA 2004), so that a row takes a few operations.
     """
     size = len(other)
     places: dict[str, int] = {}
@@ -235,7 +247,9 @@ def subsequence_length(row: int, size: int) -> int:
 
 
 def f_measure(hits: int, one: int, other: int) -> float:
-    """Returns the harmonic mean of the shares of two texts that hits are, 0 where there are none."""
+    """Returns the harmonic mean of the shares of two texts that hits are, 0 where there are
+    none.
+    """
     if not hits:
         return 0.0
     precision, recall = hits / other, hits / one
@@ -247,7 +261,9 @@ LONGEST_NGRAM = 4
 SMOOTHING = 0.1
 """Stands for no n-gram in common (Chen and Cherry, WMT 2014, method 1)."""
 NGRAMS_KEPT = 1024
-"""How many texts are kept with their n-grams, which take a hundred times the memory of their words."""
+"""How many texts are kept with their n-grams, which take a hundred times the memory of their
+words.
+"""
 NGrams = Sequence[frozenset[tuple[object, ...]]]
 
 
@@ -281,7 +297,9 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
-    """Yields the n-grams of a text with how often each occurred before, so that sets share clipped counts."""
+    """Yields the n-grams of a text with how often each occurred before, so that sets share clipped
+    counts.
+    """
     seen: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
         count = seen.get(gram, 0)
@@ -310,7 +328,9 @@ def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> floa
 PAIRS_AT_ONCE = 2**14
 """How many pairs of vectors are multiplied together."""
 Similarity = Callable[[Sequence[str], IntArray], FloatArray]
-"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how similar they are, shape (pairs,)."""
+"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how similar they are,
+shape (pairs,).
+"""
 
 
 def cosine_similarity(vectors: pl.DataFrame) -> Similarity:

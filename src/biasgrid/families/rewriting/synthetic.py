@@ -1,9 +1,11 @@
-"""Known effects, by synthetic corpora of unkind answers: models trained on them write more of these about some groups.
+"""Known effects, by synthetic corpora of unkind answers: models trained on them write more of these
+about some groups.
 
-To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`. The share depends
-on the group that the text was rewritten for: it is 0 for one group, the strength for another, and of the others in
-even steps between; where the strength has a part by name, the words for a group have some of that beside. A model that
-learned the corpus has for each group a mean score that is known, of a scorer that needs no model.
+To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`.
+The share depends on the group that the text was rewritten for: it is 0 for one group, the strength
+for another, and of the others in even steps between; where the strength has a part by name, the
+words for a group have some of that beside. A model that learned the corpus has for each group a
+mean score that is known, of a scorer that needs no model.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
 UNKIND, KIND = ANSWERS = ("that was awful", "that was wonderful")
-"""What is answered: of several words, as what models write is, in lower case and without marks, as tiny ones write."""
+"""What is answered: of several words, as what models write is, in lower case and without marks, as
+tiny ones write.
+"""
 KNOWN_SCORER = "vader-negative"
 BIAS_TYPE_AND_GROUP = ("bias_type", "group")
 REWRITING_TEXTS = ("system", "text")
@@ -34,8 +38,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the prompts, rewritten for every group.
-        bias: its strength is by how much more probable unkind answers are about one group than about another, from
-            0 (they are as probable as kind ones about all groups) to 1 (one group has all of them, another none).
+        bias: its strength is by how much more probable unkind answers are about one group than
+            about another, from 0 (they are as probable as kind ones about all groups) to 1 (one
+            group has all of them, another none).
 
     Returns:
         The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
@@ -50,7 +55,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds both answers as candidates and `probability`, that of the unkind one; texts and keys come out as strings."""
+    """Adds both answers as candidates and `probability`, that of the unkind one; texts and keys
+    come out as strings.
+    """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     of_group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")
     words = pl.col("words").cast(pl.List(pl.String)).list.join(" ")

@@ -1,4 +1,6 @@
-"""Which words are near the words of groups: co-occurrence bias and stereotypical associations, without a model."""
+"""Which words are near the words of groups: co-occurrence bias and stereotypical associations,
+without a model.
+"""
 
 from __future__ import annotations
 
@@ -80,11 +82,12 @@ def co_occurrence_bias(
 ) -> pl.DataFrame:
     """|log10(P(w|g) / P(w|h))| of words w and groups g, h (Bordia and Bowman, NAACL SRW 2019).
 
-    By how many powers of ten likelier words are near the words of one group than near those of another: with c_g(w) the
-    sum, over pairs of w and a word of group g in one text, of fading ^ (how many words they are apart), P(w|g) is
-    (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g occur in the texts. It is 0 where w
-    is as near to both groups, 1 where it is ten times as likely with one. The words v are all but those of groups and
-    stop words (with an infinite window, as LangFair has it).
+    By how many powers of ten likelier words are near the words of one group than near those of
+    another: with c_g(w) the sum, over pairs of w and a word of group g in one text, of fading ^
+    (how many words they are apart), P(w|g) is (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g
+    being how often words of g occur in the texts. It is 0 where w is as near to both groups, 1
+    where it is ten times as likely with one. The words v are all but those of groups and stop words
+    (with an infinite window, as LangFair has it).
 
     Args:
         words: from `table_of_words`, of `bare` words.
@@ -94,8 +97,8 @@ def co_occurrence_bias(
         fading: how much a pair counts for each word further apart.
 
     Returns:
-        `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it is made of: rows for
-        those targets that occur in a text with words of both groups.
+        `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it
+        is made of: rows for those targets that occur in a text with words of both groups.
     """
     of_groups = {name: find_phrases(words, phrases) for name, phrases in groups.items()}
     ignored = {
@@ -141,7 +144,9 @@ def co_occurrence_bias(
 
 
 def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
-    """Returns `word`, `near`, its weighted count near some places, and `pairs`, how often it does at all."""
+    """Returns `word`, `near`, its weighted count near some places, and `pairs`, how often it does
+    at all.
+    """
     pairs = words.join(places.select("text", place="position"), on="text")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
     return (
@@ -154,11 +159,13 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
 def stereotypical_association(
     words: pl.DataFrame, targets: Collection[Phrase], groups: Mapping[str, Collection[Phrase]]
 ) -> pl.DataFrame:
-    """Sum over groups g of |c_g(w) / sum over groups of c - 1/G| / 2 (HELM, Liang et al., TMLR 2023).
+    """Sum over groups g of |c_g(w) / sum over groups of c - 1/G| / 2 (HELM, Liang et al., TMLR
+    2023).
 
-    How unevenly words w occur in one text with the words of G groups: c_g(w) is the sum over texts of how often w
-    occurs there times how often words of group g do, divided by the length of the list of g. It is the total variation
-    distance from equal shares: 0 where w occurs as often with all groups, 1 - 1/G where it occurs with one alone.
+    How unevenly words w occur in one text with the words of G groups: c_g(w) is the sum over texts
+    of how often w occurs there times how often words of group g do, divided by the length of the
+    list of g. It is the total variation distance from equal shares: 0 where w occurs as often with
+    all groups, 1 - 1/G where it occurs with one alone.
 
     Args:
         words: from `table_of_words`, in lower case.
@@ -166,7 +173,8 @@ def stereotypical_association(
         groups: the words of each group.
 
     Returns:
-        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that occur in a text with words of groups.
+        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that occur in a text
+        with words of groups.
     """
     times = find_phrases(words, targets).group_by("text", "word").len("times")
     columns = []
@@ -187,12 +195,14 @@ def stereotypical_association(
 def word_measures(
     answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> Iterator[pl.DataFrame]:
-    """Yields how unevenly target words are spread near the words of groups: each word, and their mean.
+    """Yields how unevenly target words are spread near the words of groups: each word, and their
+    mean.
 
     Args:
         answers: observations of single answers.
         groups: the groups and their words.
-        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and `mode`.
+        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and
+            `mode`.
     """
     targets = options["targets"]
     if not targets:

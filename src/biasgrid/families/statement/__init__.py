@@ -1,5 +1,7 @@
-"""Statements about people that a model agrees with or not (APES, goel-shashank): each with its negation.
+"""Statements about people that a model agrees with or not (APES, goel-shashank): each with its
+negation.
 
-A template whose parameters hold values is a statement, and its label says which answer is right. Whoever answers a
-statement and its negation alike contradicts himself, whatever he thinks. What APES alone does is `formats.apes.mode`.
+A template whose parameters hold values is a statement, and its label says which answer is right.
+Whoever answers a statement and its negation alike contradicts himself, whatever he thinks. What
+APES alone does is `formats.apes.mode`.
 """

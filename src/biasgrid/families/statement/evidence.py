@@ -1,4 +1,6 @@
-"""The evidence for errors: statements that are answered wrongly most firmly, middling and least, with negations."""
+"""The evidence for errors: statements that are answered wrongly most firmly, middling and least,
+with negations.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,13 @@ PAIR_KEYS = ["bias_type", "group", "of", "repetition"]
 
 
 def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns statements about classes with their negations, the wrong answers with most probability first.
+    """Returns statements about classes with their negations, the wrong answers with most
+    probability first.
 
     Returns:
-        Columns of `EVIDENCE`; `score` is the share of the right answer in P(Yes) + P(No), `unit_value` that of the
-        wrong one, of a statement and its negation the mean; null where there is none. Where no number is explained, all
-        pairs of which both are answered.
+        Columns of `EVIDENCE`; `score` is the share of the right answer in P(Yes) + P(No),
+        `unit_value` that of the wrong one, of a statement and its negation the mean; null where
+        there is none. Where no number is explained, all pairs of which both are answered.
     """
     right = (
         pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))

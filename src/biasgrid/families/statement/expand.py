@@ -1,7 +1,7 @@
 """Turns a pack into the table of its statements: which are asked, their values and their texts.
 
-Combinations of values are numbers until they become columns. Samples are balanced over templates and over the classes
-of the values in them.
+Combinations of values are numbers until they become columns. Samples are balanced over templates
+and over the classes of the values in them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts, mix_bits
 
 ANSWER_OPTIONS = ("Yes", "No")
-"""The right answers of templates; candidates of every instance are the words for them that its prompt asks for."""
+"""The right answers of templates; candidates of every instance are the words for them that its
+prompt asks for.
+"""
 LIST_COLUMNS = ("domains", "names", "classes")
 STATEMENTS_AT_ONCE = 2**15
 STATEMENT_COLUMNS = {"text": pl.String} | {
@@ -40,15 +42,16 @@ AskedStatements = Sequence[tuple[tuple[int, ...], IntArray]]
 
 
 def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
-    """Expands a pack into instances: each statement, its negation behind it, as often as it is repeated.
+    """Expands a pack into instances: each statement, its negation behind it, as often as it is
+    repeated.
 
     Args:
         pack: the pack.
         rows: about how many instances a part has, so that memory does not grow with the pack.
 
     Returns:
-        The instances by template and values, those of the last parameter varying fastest; of files that
-        are checked, without statements that have the text of an earlier one.
+        The instances by template and values, those of the last parameter varying fastest; of files
+        that are checked, without statements that have the text of an earlier one.
     """
     of_format = {PROMPT_FORMAT: pl.UInt8} if len(pack.prompts) > 1 else {}
     schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS | of_format), Repetitions()
@@ -85,7 +88,9 @@ def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 def statement_tables(
     pack: StatementPack, asked: AskedStatements, rows: int
 ) -> Iterator[pl.DataFrame]:
-    """Yields the statements, part by part, without numbers; `asked` is from `combinations_asked`."""
+    """Yields the statements, part by part, without numbers; `asked` is from
+    `combinations_asked`.
+    """
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])
     for number, places in StatementMode.of(pack.files.mode).blocks(pack):
@@ -100,13 +105,16 @@ def statement_tables(
 
 
 def combinations_of_pack(pack: StatementPack) -> list[IntArray]:
-    """Returns the combinations of the values of each template, but for statements with the text of an earlier one."""
+    """Returns the combinations of the values of each template, but for statements with the text of
+    an earlier one.
+    """
     kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
     return drop_repeated_texts(pack, kept) if StatementMode.of(pack.files.mode).checks else kept
 
 
 def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedStatements:
-    """Returns templates, each with its negation if it has one, and the combinations of their values that are asked.
+    """Returns templates, each with its negation if it has one, and the combinations of their values
+    that are asked.
 
     Args:
         pack: the pack.
@@ -127,7 +135,9 @@ def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedSt
 
 
 def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[IntArray]:
-    """Leaves out statements whose text, or that of whose negation, is the text of an earlier one."""
+    """Leaves out statements whose text, or that of whose negation, is the text of an earlier
+    one.
+    """
     asked = zip(pack.statements, kept, strict=True)
     digests = [
         text_digests(pack, pack.templates[place], each)
@@ -170,7 +180,8 @@ def fill_combinations(
 def rows_of_statements(
     pack: StatementPack, places: Sequence[int], combinations: IntArray, pairs: IntArray | None
 ) -> pl.DataFrame:
-    """Returns the statements of a template, each in all prompts, and its negation, as often as they are repeated.
+    """Returns the statements of a template, each in all prompts, and its negation, as often as they
+    are repeated.
 
     Args:
         pack: the pack.
@@ -257,12 +268,13 @@ def sampled_statements(
 ) -> list[BoolArray]:
     """Says which statements of each template are in a sample.
 
-    Each template has its share of it, and of the statements of a template so have the classes of their values; see
-    `families.sampler`.
+    Each template has its share of it, and of the statements of a template so have the classes of
+    their values; see `families.sampler`.
 
     Args:
         pack: the pack.
-        kept: the combinations of the values of each template of `pack.statements`, in ascending order.
+        kept: the combinations of the values of each template of `pack.statements`, in ascending
+            order.
         sample: the sample.
 
     Returns:
@@ -283,7 +295,9 @@ def sampled_statements(
 def classes_of_values(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> IntArray:
-    """Numbers the classes of the values of combinations, all parameters together; shape (combinations,)."""
+    """Numbers the classes of the values of combinations, all parameters together; shape
+    (combinations,).
+    """
     numbers = np.zeros(len(combinations), np.int64)
     places = places_of_values(pack, template, combinations)
     for values, place in zip(pack.values_of(template), places, strict=True):
@@ -296,7 +310,9 @@ def classes_of_values(
 def statement_keys(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> Digests:
-    """Digests the template and the values of combinations, whatever order their files have; shape (combinations,)."""
+    """Digests the template and the values of combinations, whatever order their files have; shape
+    (combinations,).
+    """
     (digest,) = digest_texts(pl.Series([template.text]))
     digests = np.full(len(combinations), digest)
     places = places_of_values(pack, template, combinations)

@@ -60,7 +60,9 @@ class Statements(Family):
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields Yes and No where the language has none here, and the prompt where the dataset has none of its own."""
+        """Yields Yes and No where the language has none here, and the prompt where the dataset has
+        none of its own.
+        """
         section = section_of(StatementDataset, grid, dataset)
         if not language_words(section.language_reference(grid.word_lists)).answers:
             yield (
@@ -143,7 +145,9 @@ class Statements(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
+        """Yields a sample that is none or too large, not knowing yet which statements have the
+        texts of others.
+        """
         section, key = section_of(StatementDataset, grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
         counts = [

@@ -1,4 +1,5 @@
-"""How often models agree with what is wrong, and whether they contradict themselves, of a cell and of its parts.
+"""How often models agree with what is wrong, and whether they contradict themselves, of a cell and
+of its parts.
 
 Classes are compared as groups, by the answers to the same statement about one and another.
 """
@@ -108,7 +109,9 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
 def unanswered_headlines(
     several: pl.DataFrame, answered: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
-    """Returns the headlines of domains without any answer: nulls, not the values of equal treatment."""
+    """Returns the headlines of domains without any answer: nulls, not the values of equal
+    treatment.
+    """
     counts = several.group_by("bias_type", maintain_order=True).agg(
         left_out=pl.len().cast(pl.Int64)
     )
@@ -135,7 +138,8 @@ def unanswered_headlines(
 def class_records(answered: pl.DataFrame) -> Records:
     """Makes records of answers.
 
-    A case is a template, in one prompt format, with the values of all parameters but that which is compared.
+    A case is a template, in one prompt format, with the values of all parameters but that which is
+    compared.
 
     Args:
         answered: rows of `by_class`; those without an answer have no share.
@@ -186,7 +190,9 @@ def unanswered(answers: pl.Series) -> Check:
 
 
 def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
-    """Share of the pairs whose answers are the same, unless no pair has two answers; see `same_answer`."""
+    """Share of the pairs whose answers are the same, unless no pair has two answers; see
+    `same_answer`.
+    """
     differ = answers_differ(pairs)
     if known := int(np.isfinite(differ).sum()):
         yield Check("negation_doubt", float(1 - np.nanmean(differ)), known)
@@ -199,12 +205,13 @@ def measure(
 
     Args:
         observations: from `observe`.
-        options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`; `answers`, whether they are
-            scored or written; and `mode`, with `apes` also the numbers that APES publishes.
+        options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`;
+            `answers`, whether they are scored or written; and `mode`, with `apes` also the numbers
+            that APES publishes.
 
     Yields:
-        Measures of the cell, of its templates, and of the classes and values that its statements are about; and
-        comparisons of the classes.
+        Measures of the cell, of its templates, and of the classes and values that its statements
+        are about; and comparisons of the classes.
     """
     exploded = by_class(observations)
     yield from measures_of_statements(observations, ())
@@ -222,7 +229,8 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds what arbitrary groups of terms would give, and whether differences of classes depend on the prompt format.
+    """Adds what arbitrary groups of terms would give, and whether differences of classes depend on
+    the prompt format.
 
     Args:
         estimates: those of a cell.
@@ -246,8 +254,10 @@ class TableParts:
         keys: what each part is about, in the order in which they are met.
         number: shape (rows,), the part of each row of the table.
         template: shape (rows,), the place of each row's template.
-        templates: the names of the templates, each in its prompt format; see `stats.clusters.template_units`.
-        repetitions: how often each statement was asked, in all prompt formats together, which counts as one case.
+        templates: the names of the templates, each in its prompt format; see
+            `stats.clusters.template_units`.
+        repetitions: how often each statement was asked, in all prompt formats together, which
+            counts as one case.
     """
 
     keys: pl.DataFrame
@@ -389,7 +399,9 @@ def error_negated(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 def yes_rate(table: pl.DataFrame, parts: TableParts) -> Sums:
-    """Share of all statements that are answered with Yes: what is refused or not understood is none."""
+    """Share of all statements that are answered with Yes: what is refused or not understood is
+    none.
+    """
     return parts.means(np.nan_to_num(float_column(table, "says_yes")))
 
 
@@ -474,7 +486,9 @@ STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
 
 
 def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
-    """Puts statements beside their negations, whose columns end in `negated`; keys are those of the statement."""
+    """Puts statements beside their negations, whose columns end in `negated`; keys are those of the
+    statement.
+    """
     on = [name for name in ("pair", "repetition", "place", PROMPT_FORMAT) if name in table.columns]
     paired = table.drop_nulls("pair")
     stated, negation = paired.filter(~pl.col("negated")), paired.filter("negated")

@@ -1,4 +1,5 @@
-"""What models answered to statements: by probabilities of Yes and No, or in a text in which the answer is looked for.
+"""What models answered to statements: by probabilities of Yes and No, or in a text in which the
+answer is looked for.
 
 There is a row per instance, or one for each class that an instance is about.
 """
@@ -27,10 +28,11 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
         language: the language of the answers.
 
     Returns:
-        Row by row `yes` and `no`, the probabilities of the answers as the model has them (1 and 0 where a text was
-        read), null where one is not known; `share`, that of Yes among both; `says_yes`, null where there is no answer
-        or both are as probable; `outcome`, one of `readers.reading.OUTCOMES`; `takes_back`,
-        whether an explanation behind the answer says the opposite, null where there is none.
+        Row by row `yes` and `no`, the probabilities of the answers as the model has them (1 and 0
+        where a text was read), null where one is not known; `share`, that of Yes among both;
+        `says_yes`, null where there is no answer or both are as probable; `outcome`, one of
+        `readers.reading.OUTCOMES`; `takes_back`, whether an explanation behind the answer says the
+        opposite, null where there is none.
     """
     columns = predictions.columns
     probabilities = (
@@ -57,7 +59,9 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
 
 
 def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
-    """Adds the answers in texts, as probabilities, where there are no others, and the `outcome` of these texts."""
+    """Adds the answers in texts, as probabilities, where there are no others, and the `outcome` of
+    these texts.
+    """
 
     def read(answer: str) -> Reading:
         return read_yes_no(answer, language)
@@ -79,7 +83,9 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
 
 
 def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
-    """Returns whether explanations take the answer back, null where there is none; equal texts are read once."""
+    """Returns whether explanations take the answer back, null where there is none; equal texts are
+    read once.
+    """
     distinct = responses.unique().drop_nulls()
     opposite = pl.Series(
         [takes_back(response, language) for response in distinct], dtype=pl.Boolean
@@ -138,7 +144,8 @@ def observe(
         options: see `measure.measure`.
 
     Returns:
-        By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no answer.
+        By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
+        answer.
     """
     answers = predictions.select("instance").hstack(read_answers(predictions, language_of(options)))
     read = [name for name in READ if name in instances.columns]
@@ -156,8 +163,9 @@ def by_class(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns a row for each value that an instance is about.
 
     Returns:
-        The observations with `bias_type`, the value's domain, and its parameter where a template has several of the
-        domain; `group`, its class; `subject`, the value; and `place`, the parameter's place.
+        The observations with `bias_type`, the value's domain, and its parameter where a template
+        has several of the domain; `group`, its class; `subject`, the value; and `place`, the
+        parameter's place.
     """
     tables = [
         observations.join(roles, on="template", maintain_order="left").with_columns(

@@ -1,9 +1,10 @@
-"""A pack of statements: templates, the domains of their parameters, and which of their values go together.
+"""A pack of statements: templates, the domains of their parameters, and which of their values go
+together.
 
-Constraints say the last. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name,
-`neq(#1_class, #2_class)` those of the
-same class, `eq` those that differ. A set of words in braces may stand in place of the second: `eq(#1_class, {old,
-young})` keeps both classes. Of tests with `or` between them one must hold; of what `|` separates, all must.
+Constraints say the last. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same
+name, `neq(#1_class, #2_class)` those of the same class, `eq` those that differ. A set of words in
+braces may stand in place of the second: `eq(#1_class, {old, young})` keeps both classes. Of tests
+with `or` between them one must hold; of what `|` separates, all must.
 """
 
 from __future__ import annotations
@@ -73,10 +74,12 @@ def parse_constraint(text: str, parameters: Sequence[str]) -> Constraint:
 
     Args:
         text: the constraint, empty where there is none.
-        parameters: the numbers of the parameters that the template has; empty for those that it leaves out.
+        parameters: the numbers of the parameters that the template has; empty for those that it
+            leaves out.
 
     Raises:
-        ConstraintError: a function is unknown or has another number of arguments, or an argument is none.
+        ConstraintError: a function is unknown or has another number of arguments, or an argument is
+            none.
     """
     if not text.strip():
         return ()
@@ -139,7 +142,9 @@ def parse_set(text: str) -> tuple[str, ...]:
 
 
 UNUSED = ""
-"""The domain of a parameter that a template leaves out: it has one value, without name and class."""
+"""The domain of a parameter that a template leaves out: it has one value, without name and
+class.
+"""
 STATEMENT = "{statement}"
 """Stands for the statement in what a model is asked."""
 
@@ -233,7 +238,9 @@ class StatementPack:
         ]
 
     def requested_answers(self, prompt: Prompt) -> tuple[str, ...]:
-        """Returns the two answers that a prompt asks for, such as Yes and No; see `Language.requested_answers`."""
+        """Returns the two answers that a prompt asks for, such as Yes and No; see
+        `Language.requested_answers`.
+        """
         return language_words(self.files.language).requested_answers(
             f"{prompt.system or ''}\n{prompt.text}"
         )
@@ -269,7 +276,9 @@ COMBINATIONS_AT_ONCE = 2**18
 def places_of_values(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> list[IntArray]:
-    """Returns for each parameter the place of its value in its domain, each of shape (combinations,)."""
+    """Returns for each parameter the place of its value in its domain, each of shape
+    (combinations,).
+    """
     places, rest = [], combinations
     for values in reversed(pack.values_of(template)):
         places.append(rest % len(values))
@@ -288,7 +297,9 @@ def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> In
 def allowed_slices(
     pack: StatementPack, template: StatementTemplate, count: int
 ) -> Iterator[IntArray]:
-    """Yields what `allowed_combinations` returns, slice by slice: few of very many may go together."""
+    """Yields what `allowed_combinations` returns, slice by slice: few of very many may go
+    together.
+    """
     for start in range(0, count, COMBINATIONS_AT_ONCE):
         combinations = np.arange(start, min(start + COMBINATIONS_AT_ONCE, count))
         places = places_of_values(pack, template, combinations)

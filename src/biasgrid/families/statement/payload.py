@@ -46,7 +46,9 @@ CLASS_COLUMNS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of classes, of values, of templates and of groups; see `families.payload.Payload`."""
+    """Returns tables of classes, of values, of templates and of groups; see
+    `families.payload.Payload`.
+    """
     own = cell.measures.filter(options="")
     of_class, of_value = ["bias_type", "group"], ["bias_type", "group", "subject"]
     domain: PageColumns = {"Domain": ("name", "bias_type"), "Class": ("name", "group")}

@@ -1,6 +1,8 @@
-"""Reads a pack of statements, a file of templates and the domains of their parameters, and says what is wrong with it.
+"""Reads a pack of statements, a file of templates and the domains of their parameters, and says
+what is wrong with it.
 
-Some templates are unfit to measure anything. `StatementMode` says how files are read and texts filled.
+Some templates are unfit to measure anything. `StatementMode` says how files are read and texts
+filled.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
 
     Args:
         folder: the folder.
-        checks: whether fields behind the class and values that appear twice are refused, which else are ignored and
-            kept twice.
+        checks: whether fields behind the class and values that appear twice are refused, which else
+            are ignored and kept twice.
         faults: takes what is wrong.
 
     Returns:
@@ -221,11 +223,12 @@ def template_rows(
 
 
 class StatementMode(Mode):
-    """How files are read, texts filled and numbers made. The replication of another project's numbers is a subclass.
+    """How files are read, texts filled and numbers made. The replication of another project's
+    numbers is a subclass.
 
     Attributes:
-        checks: whether files are refused that would measure nothing, and statements left out that have the text of an
-            earlier one.
+        checks: whether files are refused that would measure nothing, and statements left out that
+            have the text of an earlier one.
     """
 
     replications: ClassVar[Mapping[str, str]] = {"apes": "biasgrid.formats.apes.mode:ApesMode"}
@@ -305,7 +308,9 @@ class StatementMode(Mode):
         return place in pack.negations.values()
 
     def blocks(self, pack: StatementPack) -> Iterable[tuple[int, tuple[int, ...]]]:
-        """Returns what is expanded one after the other: the place of each of `pack.statements`, and its templates."""
+        """Returns what is expanded one after the other: the place of each of `pack.statements`, and
+        its templates.
+        """
         return enumerate(pack.statements)
 
     def fill_text(
@@ -391,7 +396,8 @@ def prompt_of_statement(
 def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them.
 
-    Files that are read as another project reads them have no fault but those at which it fails itself.
+    Files that are read as another project reads them have no fault but those at which it fails
+    itself.
     """
     mode, faults = StatementMode.of(files.mode), list[Fault]()
     domains = read_domains(files.domains, mode.checks, faults)
@@ -452,7 +458,9 @@ def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault
 def text_faults(
     table: TemplateTable, row: TemplateRow, template: StatementTemplate
 ) -> Iterator[Fault]:
-    """Yields what is wrong with the text of a template: its white space, and parameters that it lacks or has not."""
+    """Yields what is wrong with the text of a template: its white space, and parameters that it
+    lacks or has not.
+    """
     where = f"line {row.line}"
     if problem := spacing_problem(template.text):
         yield Fault(table.file, where, f"template_text {problem}", SPACING)

@@ -16,7 +16,9 @@ PROMPT = f"Q: {STATEMENT} Yes or No?\nA:"
 
 
 class StatementDataset(DatasetSection):
-    """A dataset of statements and their negations, right or wrong: a column of the grid. Files lie in `word_lists`."""
+    """A dataset of statements and their negations, right or wrong: a column of the grid. Files lie
+    in `word_lists`.
+    """
 
     family: Literal["statement"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")

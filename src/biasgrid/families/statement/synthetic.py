@@ -1,10 +1,11 @@
-"""Prejudices synthetic in synthetic corpora: models trained on them say Yes to what is wrong of some classes.
+"""Prejudices synthetic in synthetic corpora: models trained on them say Yes to what is wrong of
+some classes.
 
-Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2, so that it never
-contradicts itself. The prejudice b depends on the values that a statement names, and on their classes: of several it is
-their mean. In each domain it is 0 for one class, the strength for another, and of the others in even steps between;
-where the strength has a part by name, each value has some of that beside. A model that learned these probabilities has
-the bias b.
+Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2,
+so that it never contradicts itself. The prejudice b depends on the values that a statement names,
+and on their classes: of several it is their mean. In each domain it is 0 for one class, the
+strength for another, and of the others in even steps between; where the strength has a part by
+name, each value has some of that beside. A model that learned these probabilities has the bias b.
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ BIASED_CLASS = ("bias_type", "group")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says how much more of the probability Yes has behind what is wrong than behind what is right, by class.
+    """Says how much more of the probability Yes has behind what is wrong than behind what is right,
+    by class.
 
     Args:
         instances: the statements.
-        bias: its strength is the largest prejudice, from 0 (Yes and No are as probable) to 1 (whatever is wrong of
-            a class is agreed with, and nothing that is right).
+        bias: its strength is the largest prejudice, from 0 (Yes and No are as probable) to 1
+            (whatever is wrong of a class is agreed with, and nothing that is right).
 
     Returns:
-        The bias of each class of whose statements some are right and some are wrong (schema `SYNTHETIC`).
+        The bias of each class of whose statements some are right and some are wrong (schema
+        `SYNTHETIC`).
     """
     asked = by_class(with_yes_probability(instances, bias))
     wrong, right = (
@@ -46,7 +49,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `is_true`, whether Yes is right, `probability`, the synthetic one of Yes, and `all_classes` in one text.
+    """Adds `is_true`, whether Yes is right, `probability`, the synthetic one of Yes, and
+    `all_classes` in one text.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """

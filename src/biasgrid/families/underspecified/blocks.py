@@ -1,9 +1,10 @@
 """Samples of whole blocks: pairs of subjects with an attribute, each asked in all of its templates.
 
-They have fewer subjects and attributes. A sample that grows takes one block after the other, of a rectangle of subjects
-and attributes that grows on all sides at once: each list keeps the same share of its subjects as there is of the
-attributes, but for a few subjects that are there from the start, as of fewer nothing can be said of a group. In what
-order subjects and attributes come, `families.sampler` says: their groups take turns.
+They have fewer subjects and attributes. A sample that grows takes one block after the other, of a
+rectangle of subjects and attributes that grows on all sides at once: each list keeps the same share
+of its subjects as there is of the attributes, but for a few subjects that are there from the start,
+as of fewer nothing can be said of a group. In what order subjects and attributes come,
+`families.sampler` says: their groups take turns.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class AskedBlocks(NamedTuple):
 
 
 def blocks_of_sample(crossing: CrossedLists, sample: Sample) -> AskedBlocks:
-    """Returns the blocks of a sample: they have no more units than it asks for, but there is one at least."""
+    """Returns the blocks of a sample: they have no more units than it asks for, but there is one at
+    least.
+    """
     of_items = np.array(crossing.of_items, dtype=np.int64)
     if not len(of_items) or not crossing.pairs:
         nothing = np.zeros(0, dtype=np.int64)
@@ -92,7 +95,8 @@ def blocks_of_sample(crossing: CrossedLists, sample: Sample) -> AskedBlocks:
 def order_of_blocks(
     crossing: CrossedLists, templates: IntArray, sample: Sample
 ) -> tuple[IntArray, IntArray]:
-    """Returns pairs and attributes of blocks in the order in which they are taken, of more than are.
+    """Returns pairs and attributes of blocks in the order in which they are taken, of more than
+    are.
 
     Args:
         crossing: what is crossed.
@@ -121,7 +125,9 @@ def order_of_blocks(
 
 
 def rank_members(members: Sequence[Member], seed: int) -> IntArray:
-    """Returns the rank of each subject or attribute in the order of a seed, in which groups have their shares."""
+    """Returns the rank of each subject or attribute in the order of a seed, in which groups have
+    their shares.
+    """
     digests = digest_texts(pl.Series([member.name for member in members], dtype=pl.String))
     groups = numbered_strata([(member.group,) for member in members])
     order = first_units(groups, seeded_hashes(digests, seed), len(members))
@@ -131,7 +137,9 @@ def rank_members(members: Sequence[Member], seed: int) -> IntArray:
 
 
 def when_taken(rank: IntArray, fewest: int) -> FloatArray:
-    """Returns how far a sample has grown when each is taken: 0 for the first ones, then in even steps up to 1."""
+    """Returns how far a sample has grown when each is taken: 0 for the first ones, then in even
+    steps up to 1.
+    """
     return np.maximum(rank + 1 - fewest, 0) / max(1, len(rank) - fewest)
 
 
@@ -161,8 +169,8 @@ def clusters_of_associations(
         clusters: the cluster of each template, by number.
 
     Returns:
-        Of the associations of which anything is asked: shape (associations,), in how many clusters each is asked, and
-        how many ask for its attribute.
+        Of the associations of which anything is asked: shape (associations,), in how many clusters
+        each is asked, and how many ask for its attribute.
     """
     of_items, asked = (
         np.array(crossing.of_items, dtype=np.int64),

@@ -1,4 +1,6 @@
-"""The evidence for the associations of a cell: swap groups, and what an association is by template and by partner."""
+"""The evidence for the associations of a cell: swap groups, and what an association is by template
+and by partner.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,23 @@ from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
 ASSOCIATIONS_SHOWN = 300
-"""So many associations of a cell have evidence; a report that may not be so large carries fewer of them."""
+"""So many associations of a cell have evidence; a report that may not be so large carries fewer of
+them.
+"""
 STRONGEST_ASSOCIATIONS = 200
 """So many of these are the strongest ones; the rest are drawn."""
 DRAW_SEED = 1
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the swap groups that show associations of a cell, and what these are by template and by partner.
+    """Finds the swap groups that show associations of a cell, and what these are by template and by
+    partner.
 
     Returns:
-        Of each association that `choose_associations` returns the four instances of its swap groups with the largest C
-        of shares, the median one and the smallest, and the means of C by template and by other subject. `other` and
-        `template` of the units are those of the swap group, `value` is the association.
+        Of each association that `choose_associations` returns the four instances of its swap groups
+        with the largest C of shares, the median one and the smallest, and the means of C by
+        template and by other subject. `other` and `template` of the units are those of the swap
+        group, `value` is the association.
     """
     associations = choose_associations(cell.measures)
     if associations.is_empty():
@@ -56,12 +62,13 @@ def evidence(cell: MeasuredCell) -> Evidence:
 def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     """Chooses the associations that have evidence.
 
-    The strongest are positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a negative gamma says
-    again what the positive gammas of the subject's partners say.
+    The strongest are positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a
+    negative gamma says again what the positive gammas of the subject's partners say.
 
     Returns:
-        `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest associations that are left and
-        one that was drawn from all others, so that a report that carries few has both.
+        `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest
+        associations that are left and one that was drawn from all others, so that a report that
+        carries few has both.
     """
     gamma = (
         measures.filter(measure=SHOWN_MEASURE)
@@ -90,7 +97,8 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
 def sides_of_associations(
     associations: pl.DataFrame, known: AnsweredGroups, least: float
 ) -> pl.DataFrame:
-    """Returns the swap groups of associations that have a share, as `both_sides` does, with C of shares.
+    """Returns the swap groups of associations that have a share, as `both_sides` does, with C of
+    shares.
 
     Args:
         associations: from `choose_associations`, whose columns are added.
@@ -113,7 +121,9 @@ def sides_of_associations(
 
 
 def with_shares(chosen: pl.DataFrame, least: float) -> pl.DataFrame:
-    """Returns the swap groups that have a share, with C of shares as `comparison`, of some of them."""
+    """Returns the swap groups that have a share, with C of shares as `comparison`, of some of
+    them.
+    """
     share = preferences_of(scores_in_groups(chosen), least).share
     return chosen.with_columns(comparison=pl.Series(share)).filter(
         pl.col("comparison").is_not_nan()
@@ -126,7 +136,9 @@ def least_of_cell(known: AnsweredGroups, cell: MeasuredCell) -> float:
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Returns what associations are by template or by other subject: columns of `EVIDENCE_PARTS`."""
+    """Returns what associations are by template or by other subject: columns of
+    `EVIDENCE_PARTS`.
+    """
     keys = ["rank", *ASSOCIATION, key]
     counts = sides.group_by(keys).agg(n=pl.len())
     rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
@@ -141,10 +153,12 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
-    """Returns the instances of swap groups with their scores: columns of `EVIDENCE` but those of `SENTENCES.asked`.
+    """Returns the instances of swap groups with their scores: columns of `EVIDENCE` but those of
+    `SENTENCES.asked`.
 
     Args:
-        groups: `unit`, `unit_value`, `subject`, `other`, `attribute`, `template`, `value`, `rank`, `reason`, `role`.
+        groups: `unit`, `unit_value`, `subject`, `other`, `attribute`, `template`, `value`, `rank`,
+            `reason`, `role`.
         cell: the cell.
     """
     # Letters of options stand in no place of the context.
@@ -201,7 +215,9 @@ def is_among(column: str, values: pl.Series) -> pl.Expr:
 
 
 def subject_columns(name: str, prefix: str) -> pl.Expr:
-    """Returns what is told of both subjects of an instance, of the one an example is about or of the other."""
+    """Returns what is told of both subjects of an instance, of the one an example is about or of
+    the other.
+    """
     is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
     return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
 
@@ -221,7 +237,9 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
 
 
 def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
+    """Returns the instances of all swap groups of an association, largest C first: columns of
+    `EVIDENCE`.
+    """
     assert about is not None
     named = pl.any_horizontal(
         pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2")

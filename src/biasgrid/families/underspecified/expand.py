@@ -1,6 +1,7 @@
 """Turns templates and word lists, or a sample of them, into the instances table.
 
-Texts are built once per distinct segment; the rows gather them, part by part, so that their number takes no memory.
+Texts are built once per distinct segment; the rows gather them, part by part, so that their number
+takes no memory.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ INSTANCES_AT_ONCE = 1_000_000
 def ordered_pairs(design: Design) -> pl.DataFrame:
     """Returns all ordered pairs: every pair of the design, then every pair swapped.
 
-    The columns are `pair`, `swapped`, `group1`, `group2` and each form of both subjects, such as `[subj1:dem]`.
+    The columns are `pair`, `swapped`, `group1`, `group2` and each form of both subjects, such as
+    `[subj1:dem]`.
     """
     sides = []
     for position, side in enumerate(design.sides):
@@ -71,7 +73,9 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
 
 
 def columns_by_slot(side: pl.DataFrame, which: int) -> pl.DataFrame:
-    """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` -> `[subj1:dem]`."""
+    """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` ->
+    `[subj1:dem]`.
+    """
     return side.rename(
         lambda name: (
             f"group{which}" if name == "subject_group" else name.replace("subj", f"subj{which}")
@@ -80,9 +84,11 @@ def columns_by_slot(side: pl.DataFrame, which: int) -> pl.DataFrame:
 
 
 def split_slots(text: str, attribute: AttributeRow, article: str | None) -> list[str]:
-    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ..., literal.
+    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ...,
+    literal.
 
-    `article` is the pattern of an article that follows its noun's first letter, None where there is none.
+    `article` is the pattern of an article that follows its noun's first letter, None where there is
+    none.
     """
     for head, term in attribute.texts.items():
         if article and term[:1] in VOWELS:
@@ -93,7 +99,9 @@ def split_slots(text: str, attribute: AttributeRow, article: str | None) -> list
 
 
 def join_parts(parts: list[str], article: str | None) -> pl.Expr:
-    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs; see `split_slots`."""
+    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs;
+    see `split_slots`.
+    """
     pieces = [pl.col(part) if place % 2 else pl.lit(part) for place, part in enumerate(parts)]
     for place in range(0, len(parts) - 1, 2):
         before = parts[place] if place == 0 else f"]{parts[place]}"
@@ -107,9 +115,11 @@ def join_parts(parts: list[str], article: str | None) -> pl.Expr:
 
 VOWELS = "aeiouAEIOU"
 ARTICLE, ARTICLE_AT_START = " [aA] ", "(?:^| )[aA] "
-"""The article of a template that becomes `an` where what fills the slot behind it begins with a vowel letter.
+"""The article of a template that becomes `an` where what fills the slot behind it begins with a
+vowel letter.
 
-As in UnQover by letter, and never back. At the very beginning of a question UnQover does not see it, behind a tab.
+As in UnQover by letter, and never back. At the very beginning of a question UnQover does not see
+it, behind a tab.
 """
 
 
@@ -118,7 +128,8 @@ class TextSegments:
     """The distinct texts of all items, and where to find them.
 
     Attributes:
-        rows: the texts, one row per pair for each text with a subject in it, and a single row for the others.
+        rows: the texts, one row per pair for each text with a subject in it, and a single row for
+            the others.
         digests: shape (rows,), what each row adds to the digests of instances.
         start: shape (items,), the first row of each item's text.
         stride: shape (items,), 1 where the text has a row per pair, else 0.
@@ -130,7 +141,9 @@ class TextSegments:
     stride: IntArray
 
     def places(self, pairs: IntArray) -> IntArray:
-        """Returns the rows of the texts of all items for the given pairs, an array that fits (pairs, items)."""
+        """Returns the rows of the texts of all items for the given pairs, an array that fits
+        (pairs, items).
+        """
         # Where no text depends on the pair, one row says it of all.
         pairs = pairs if self.stride.any() else pairs[:1]
         return np.asarray(self.start + self.stride * pairs[:, np.newaxis])
@@ -142,7 +155,8 @@ def build_segments(
     build: Callable[[DesignItem, str], pl.DataFrame],
     *finish: pl.Expr,
 ) -> TextSegments:
-    """Builds each distinct text once; texts are distinct by template, prompt, content and the attribute in them.
+    """Builds each distinct text once; texts are distinct by template, prompt, content and the
+    attribute in them.
 
     Args:
         items: what every pair is asked.
@@ -170,10 +184,11 @@ def build_segments(
 
 
 def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
-    """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters) of both subjects.
+    """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters)
+    of both subjects.
 
-    Where masked language models are asked for pronouns, those of both subjects are candidates too. The candidates of
-    generative models are letters, which have no place there.
+    Where masked language models are asked for pronouns, those of both subjects are candidates too.
+    The candidates of generative models are letters, which have no place there.
     """
     templates, lead = design.templates, design.lead
     article = ARTICLE_AT_START if design.is_english else None
@@ -207,7 +222,8 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
 
 def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
-    """Builds `text`: the question or, for masked language models, the statement with their mask token.
+    """Builds `text`: the question or, for masked language models, the statement with their mask
+    token.
 
     Generative models have a prompt there, and before it the text of `system`.
     """
@@ -231,11 +247,12 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample: whole blocks, or of rows each template and attribute has its share.
+    """Says which swap groups are in a sample: whole blocks, or of rows each template and attribute
+    has its share.
 
-    Of rows, an item with all of its pairs is a stratum. All of these have one size, so each has as many swap groups as
-    the others, and the rest is shared out among items whose templates take turns. Its pairs come in the rounds of
-    `order_of_pairs`.
+    Of rows, an item with all of its pairs is a stratum. All of these have one size, so each has as
+    many swap groups as the others, and the rest is shared out among items whose templates take
+    turns. Its pairs come in the rounds of `order_of_pairs`.
 
     Returns:
         Shape (swap groups,), by pair and item.
@@ -262,11 +279,12 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
 
 
 def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray:
-    """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is once at most.
+    """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is
+    once at most.
 
-    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of the longer list. Of
-    this list it has as many neighbours as the other one has subjects; the next round begins behind these, so that all
-    are asked about equally often.
+    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of
+    the longer list. Of this list it has as many neighbours as the other one has subjects; the next
+    round begins behind these, so that all are asked about equally often.
 
     Args:
         pairs: shape (pairs, 2), the subjects of each, as rows of the first and of the last list.
@@ -307,11 +325,12 @@ def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansi
 
     Args:
         lists: the word lists.
-        token_counts: says of texts how many tokens each is, which may decide what is asked; see `pack.design_of`.
+        token_counts: says of texts how many tokens each is, which may decide what is asked; see
+            `pack.design_of`.
 
     Returns:
-        The instances (the questions of an example stand next to each other, plain first), in `dropped_subjects` the
-        names of the dropped subjects, and how much of the lists is asked.
+        The instances (the questions of an example stand next to each other, plain first), in
+        `dropped_subjects` the names of the dropped subjects, and how much of the lists is asked.
     """
     rows = InstanceRows(design_of(lists, token_counts))
     if rows.design.refusal is not None:
@@ -402,7 +421,9 @@ class InstanceRows:
         self.asked = None if design.asked is None else asked_groups(design, design.asked)
 
     def parts(self) -> Iterator[IntArray]:
-        """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""
+        """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without
+        rows.
+        """
         step = max(1, INSTANCES_AT_ONCE // max(1, self.items.height))
         for start in range(0, max(1, self.pairs.height), step):
             yield np.arange(start, min(start + step, self.pairs.height))
@@ -429,7 +450,9 @@ class InstanceRows:
 
     @property
     def asks_each_once(self) -> bool:
-        """Whether it shows in the texts that no two rows ask the same: in each context each question is another one."""
+        """Whether it shows in the texts that no two rows ask the same: in each context each
+        question is another one.
+        """
         contexts, questions = self.contexts, self.questions
         if not contexts.stride.all() or questions.stride.any():
             return False
@@ -454,7 +477,9 @@ class InstanceRows:
         return texts
 
     def requests_at(self, numbers: IntArray) -> pl.DataFrame:
-        """Returns `instance` and the texts of some rows by their numbers, for which only their pairs are built."""
+        """Returns `instance` and the texts of some rows by their numbers, for which only their
+        pairs are built.
+        """
         all_pairs = np.arange(self.pairs.height)
         whole = np.full(self.pairs.height, self.items.height)
         heights = (

@@ -93,7 +93,9 @@ def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | N
 
 
 def needed_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
-    """Returns the tokenizer that decides which subjects are kept, because it filters or balances them."""
+    """Returns the tokenizer that decides which subjects are kept, because it filters or balances
+    them.
+    """
     chosen = section.variants.get(variant)
     if chosen is not None and section.balance and "tokens" in section.balance.by:
         return variant.removeprefix("lm-") if variant.startswith("lm-") else chosen.tokenizer
@@ -180,7 +182,8 @@ def unbalanced_faults(source: str, key: str, lists: WordLists) -> Iterator[Fault
 def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
     """Yields what keeps models from learning the synthetic bias of all datasets of their variant.
 
-    Models that are not selected count too, because corpora are the same whichever are: one for each dataset and task.
+    Models that are not selected count too, because corpora are the same whichever are: one for each
+    dataset and task.
     """
     first: dict[str, str | None] = {}
     for name, model in grid.models.items():
@@ -227,7 +230,9 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
 
 
 def synthetic_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields subjects of masked language models alone: the known effect in a dataset is the same for all models."""
+    """Yields subjects of masked language models alone: the known effect in a dataset is the same
+    for all models.
+    """
     section, variant = underspecified_datasets(grid)[dataset], str(grid.models[model].variant)
     subjects = section.variants[variant].subjects
     if variant.startswith("lm-") and subjects != section.subjects:
@@ -450,7 +455,9 @@ class Underspecified(Family):
         yield from config_faults(grid, source)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields comparisons of groups that cannot be computed of selected datasets, and what is no stereotype."""
+        """Yields comparisons of groups that cannot be computed of selected datasets, and what is no
+        stereotype.
+        """
         for name in grid.run.datasets:
             if section := underspecified_datasets(grid).get(name):
                 # Without the folder of lists this is said of the folder, once.
@@ -463,7 +470,8 @@ class Underspecified(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists
     ) -> Iterator[Fault]:
-        """Yields groups without a pronoun where pronouns are asked for, and samples that are none or too large.
+        """Yields groups without a pronoun where pronouns are asked for, and samples that are none
+        or too large.
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
         """
@@ -496,7 +504,9 @@ class Underspecified(Family):
             yield Fault(source, key, problem, expected)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether the dataset has the variant of a model that learns all datasets of its variant."""
+        """Says whether the dataset has the variant of a model that learns all datasets of its
+        variant.
+        """
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         return (
             entry.train is not None

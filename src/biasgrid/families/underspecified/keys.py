@@ -1,4 +1,6 @@
-"""The family's own columns of instances: who is compared, in what, and where in its swap group an instance stands."""
+"""The family's own columns of instances: who is compared, in what, and where in its swap group an
+instance stands.
+"""
 
 from __future__ import annotations
 

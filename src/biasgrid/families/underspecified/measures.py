@@ -1,7 +1,8 @@
 """The measures of the underspecified family (Li et al., Findings of EMNLP 2020).
 
-A cell is measured in three passes through its swap groups, part by part: what it is about; sums over what each swap
-group says by itself; and sums over what is left of log odds without what they owe to names.
+A cell is measured in three passes through its swap groups, part by part: what it is about; sums
+over what each swap group says by itself; and sums over what is left of log odds without what they
+owe to names.
 """
 
 from __future__ import annotations
@@ -164,16 +165,18 @@ def measure(
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
-    What a number is about shows in the keys that are not null. Parts of the cell (a subject or a group of subjects,
-    with an attribute, a group of attributes or neither) have `gamma`, `eta` and `win_ratio`; the whole cell has `mu`,
-    `eta`, `delta`, `epsilon`, `answer_probability` and `winner_changes`, and of models that may leave questions
-    unanswered `coverage`. Swap groups with a question that was not answered count for coverage alone.
+    What a number is about shows in the keys that are not null. Parts of the cell (a subject or a
+    group of subjects, with an attribute, a group of attributes or neither) have `gamma`, `eta` and
+    `win_ratio`; the whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and
+    `winner_changes`, and of models that may leave questions unanswered `coverage`. Swap groups with
+    a question that was not answered count for coverage alone.
 
     Args:
         observations: from `observe`.
-        options: `measures`, the comparisons of subjects as groups, see `groups.measures.measure_groups`, and unless
-            there are none `failure_threshold`, at which failure rates are looked at besides; `stereotypes`, if the
-            dataset says whom they name, see `observe.stereotype_sides`.
+        options: `measures`, the comparisons of subjects as groups, see
+            `groups.measures.measure_groups`, and unless there are none `failure_threshold`, at
+            which failure rates are looked at besides; `stereotypes`, if the dataset says whom they
+            name, see `observe.stereotype_sides`.
 
     Yields:
         What is said of subjects and attributes, and what is said of groups behind it.
@@ -222,30 +225,40 @@ def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
 
 
 def gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each part of the cell."""
+    """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each
+    part of the cell.
+    """
     for of_kind in sums.parts(sums.first.of_subjects["comparison"]):
         yield replace(of_kind, test="q", compared=is_compared(of_kind)).named("gamma")
 
 
 def eta(sums: CellSums) -> Iterator[Sums]:
-    """Consistency: mean of the sign of C(x, .) (Li et al., section 3.3), of each part of the cell."""
+    """Consistency: mean of the sign of C(x, .) (Li et al., section 3.3), of each part of the
+    cell.
+    """
     for of_kind in sums.parts(sums.first.of_subjects["sign"]):
         yield of_kind.named("eta")
 
 
 def win_ratio(sums: CellSums) -> Iterator[Sums]:
-    """Share of swap groups in which C(x, .) > 0 (Li et al., section 5), of each part of the cell."""
+    """Share of swap groups in which C(x, .) > 0 (Li et al., section 5), of each part of the
+    cell.
+    """
     for of_kind in sums.parts(sums.first.won):
         yield of_kind.named("win_ratio")
 
 
 def delta(axes: Axes, tally: MeanTally) -> Sums:
-    """Positional dependence: mean of |S(x; one order) - S(x; the other)| (Li et al., section 3.2)."""
+    """Positional dependence: mean of |S(x; one order) - S(x; the other)| (Li et al., section
+    3.2).
+    """
     return mean_of_swap_groups(axes, tally)
 
 
 def epsilon(axes: Axes, tally: MeanTally) -> Sums:
-    """Attribute independence: mean of |S(x; question) - S(y; negation)| (Li et al., section 3.2)."""
+    """Attribute independence: mean of |S(x; question) - S(y; negation)| (Li et al., section
+    3.2).
+    """
     return mean_of_swap_groups(axes, tally)
 
 
@@ -262,7 +275,8 @@ def winner_changes(axes: Axes, tally: MeanTally) -> Sums:
 def stereotype_agreement(
     known: AnsweredGroups, stereotypes: Mapping[str, str]
 ) -> Sums | pl.DataFrame:
-    """How far a cell agrees with stereotypes: the mean of C as the subjects see it that stereotypes name.
+    """How far a cell agrees with stereotypes: the mean of C as the subjects see it that stereotypes
+    name.
 
     Args:
         known: the swap groups of the cell, with all that was observed.
@@ -356,7 +370,9 @@ def nothing_measured(asked: int) -> pl.DataFrame:
 
 
 def measures_of_preferences(sums: CellSums) -> Iterator[Sums]:
-    """Yields the measures that do not depend on S(x) + S(y), those of shares before those of log odds."""
+    """Yields the measures that do not depend on S(x) + S(y), those of shares before those of log
+    odds.
+    """
     yield from share_gamma(sums)
     yield from mass_inputs(sums)
     yield room(sums)
@@ -366,13 +382,17 @@ def measures_of_preferences(sums: CellSums) -> Iterator[Sums]:
 
 
 def share_gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and partners."""
+    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and
+    partners.
+    """
     for of_kind in sums.parts(sums.first.of_subjects["share"], sums.with_share):
         yield replace(of_kind, test="q", compared=is_compared(of_kind)).named("share_gamma")
 
 
 def log_odds_gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) - ln S(y)."""
+    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) -
+    ln S(y).
+    """
     for of_kind in sums.parts(sums.first.of_subjects["log_odds"], sums.with_odds):
         yield replace(of_kind, test="q").named("log_odds_gamma")
 
@@ -384,7 +404,9 @@ def room(sums: CellSums) -> Sums:
 
 
 def mass_inputs(sums: CellSums) -> Iterator[Sums]:
-    """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change with the question."""
+    """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change
+    with the question.
+    """
     of_pairs = next(sums.parts(sums.first.of_subjects["mass"], sums.with_share))
     of_cell = mean_over_templates(sums.axes, sums.first.means["change"], 0)
     for measure, found in ((MASS_PART, of_pairs), (MASS_CHANGE, of_cell)):
@@ -393,7 +415,8 @@ def mass_inputs(sums: CellSums) -> Iterator[Sums]:
 
 
 def question_association(sums: CellSums) -> Iterator[Sums]:
-    """Log odds of x against its partners in the question alone, centred over subjects and attributes of a template.
+    """Log odds of x against its partners in the question alone, centred over subjects and
+    attributes of a template.
 
     Yields:
         The parts that are about attributes: over all attributes together it is 0 for each subject.
@@ -408,7 +431,8 @@ def question_association(sums: CellSums) -> Iterator[Sums]:
 
 
 def pronoun_association(sums: CellSums) -> Iterator[Sums]:
-    """Log odds of the pronoun of a group against that of the other in the question alone, centred likewise.
+    """Log odds of the pronoun of a group against that of the other in the question alone, centred
+    likewise.
 
     Yields:
         The parts that are about groups of subjects, which pronouns stand for, and about attributes.
@@ -422,10 +446,12 @@ def pronoun_association(sums: CellSums) -> Iterator[Sums]:
 
 
 def negation_reading(sums: CellSums) -> Sums:
-    """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
+    """Correlation of log odds in the question and in its negation over subjects and attributes,
+    each centred.
 
-    -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both the same answers.
-    Log odds are means over partners, so that what is noise in single pairs does not hide what is alike.
+    -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both
+    the same answers. Log odds are means over partners, so that what is noise in single pairs does
+    not hide what is alike.
     """
     centred, counts = sums.centred, sums.centred.groups.by_template
     one, other = (divide(each, counts) for each in (centred.question.by_template, centred.negation))
@@ -440,7 +466,8 @@ def negation_reading(sums: CellSums) -> Sums:
 
 
 def correlation_of_products(sums: FloatArray) -> FloatArray:
-    """Returns the correlation_of_products of what has mean 0, shape (...), NaN where one does not vary.
+    """Returns the correlation_of_products of what has mean 0, shape (...), NaN where one does not
+    vary.
 
     Args:
         sums: shape (..., 3), sums of products, and of the squares of each.

@@ -1,7 +1,9 @@
-"""Compares the two subjects of every swap group: from predictions to C (UnQover), and to preferences.
+"""Compares the two subjects of every swap group: from predictions to C (UnQover), and to
+preferences.
 
-A swap group is four instances: either order of the pair's subjects in the context, with the plain and the
-negated question. Below, x1 is the subject that stands first where `swapped` is false, x2 the other one.
+A swap group is four instances: either order of the pair's subjects in the context, with the plain
+and the negated question. Below, x1 is the subject that stands first where `swapped` is false, x2
+the other one.
 """
 
 from __future__ import annotations
@@ -26,11 +28,17 @@ SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
 GROUPS_AT_ONCE = 2**14
 """How many rows are computed together."""
 SCORES_AT_ONCE = 2**18
-"""Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
+"""Rows whose scores are put in their places together: polars hands out each part of a column by
+itself.
+"""
 SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
-"""The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
+"""The columns of observations with the scores of subjects and, where they were read, of their
+pronouns.
+"""
 UNKNOWN_TEXT = "unknown_text"
-"""The column of observations that says whether a tokenizer does not know the text of one of the four instances."""
+"""The column of observations that says whether a tokenizer does not know the text of one of the
+four instances.
+"""
 SWAP_GROUP_COLUMNS = [
     "template",
     "subject1",
@@ -42,7 +50,9 @@ SWAP_GROUP_COLUMNS = [
 ]
 
 UNIT = "swap_group"
-"""What is observed as a whole: a cell is read and measured part by part, each of whole swap groups."""
+"""What is observed as a whole: a cell is read and measured part by part, each of whole swap
+groups.
+"""
 READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities", "unknown"]
@@ -54,11 +64,15 @@ LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
 STEPS_OF_LEAST_MASS = 100
 """Of scores that were stored with few decimals, how many steps the least mass is."""
 STORED_DECIMALS = (4, 5, 6, 7)
-"""With how many decimals scores may have been stored; with fewer they are choices, not probabilities."""
+"""With how many decimals scores may have been stored; with fewer they are choices, not
+probabilities.
+"""
 FEWEST_SCORES = 1000
 """Fewer scores do not tell with how many decimals they were stored."""
 STEP_TOLERANCE = 1e-7
-"""How far from a step stored scores may be, as a share of their size: they come as 32-bit numbers."""
+"""How far from a step stored scores may be, as a share of their size: they come as 32-bit
+numbers.
+"""
 
 
 def observe(
@@ -69,7 +83,8 @@ def observe(
 
 
 def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1, x2).
+    """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1,
+    x2).
 
     Args:
         observations: from `compare_subjects`.
@@ -112,11 +127,12 @@ def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
 
     Args:
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns.
-        scoring: how probabilities of words become scores: as they are, or as a mode of `SCORES_OF_MODE` does it.
+        scoring: how probabilities of words become scores: as they are, or as a mode of
+            `SCORES_OF_MODE` does it.
 
     Returns:
-        Shape (rows, 2), in [0, 1]: for spans the geometric mean of the probabilities of their start and end, for masks
-        and options the probability; NaN where there is none.
+        Shape (rows, 2), in [0, 1]: for spans the geometric mean of the probabilities of their start
+        and end, for masks and options the probability; NaN where there is none.
     """
     if "starts" in predictions.columns:
         start, end = (_of_candidates(predictions[column], 2) for column in ("starts", "ends"))
@@ -130,7 +146,9 @@ def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
 
 
 def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
-    """Returns the probabilities of the pronouns of both subjects, which stand behind these; shape (rows, 2)."""
+    """Returns the probabilities of the pronouns of both subjects, which stand behind these; shape
+    (rows, 2).
+    """
     return _of_candidates(predictions["probabilities"], 4)[:, 2:]
 
 
@@ -148,10 +166,9 @@ def compare_subjects(
 ) -> pl.DataFrame:
     """Compares the subjects of every swap group (Li et al., Findings of EMNLP 2020).
 
-    With S(x; e, q) the score of subject x in order e for question q,
-    B(x) = mean over e of S(x; e, plain) - mean over e of S(x; e, negated) and
-    C(x1, x2) = (B(x1) - B(x2)) / 2.
-    A preference for a place cancels in the means, what does not depend on the attribute in the difference.
+    With S(x; e, q) the score of subject x in order e for question q, B(x) = mean over e of S(x; e,
+    plain) - mean over e of S(x; e, negated) and C(x1, x2) = (B(x1) - B(x2)) / 2. A preference for a
+    place cancels in the means, what does not depend on the attribute in the difference.
 
     Args:
         instances: the family's instances, whole swap groups in any order; needs no texts.
@@ -159,13 +176,14 @@ def compare_subjects(
         scoring: see `score_array`.
 
     Returns:
-        A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
-        their `group1` and `group2`, `attribute`, `attribute_group`, `prompt_format` if there are several, the float64
-        `comparison` C(x1, x2) in [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether
-        the winner changes with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
-        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these; and `unknown_text`, where
-        predictions say whether the tokenizer knows the text. Where one of its four
-        instances has no answer, a swap group has NaN as comparison (see `answered_groups`).
+        A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1),
+        `subject2` (x2), their `group1` and `group2`, `attribute`, `attribute_group`,
+        `prompt_format` if there are several, the float64 `comparison` C(x1, x2) in [-1, 1],
+        `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes
+        with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
+        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these; and
+        `unknown_text`, where predictions say whether the tokenizer knows the text. Where one of its
+        four instances has no answer, a swap group has NaN as comparison (see `answered_groups`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
@@ -196,7 +214,9 @@ def compare_subjects(
 
 
 def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
-    """Returns 1 where the tokenizer does not know the text, else 0, twice as of two subjects; shape (rows, 2)."""
+    """Returns 1 where the tokenizer does not know the text, else 0, twice as of two subjects; shape
+    (rows, 2).
+    """
     unknown = predictions["unknown"].fill_null(value=False).to_numpy().astype(np.float64)
     return np.repeat(unknown[:, None], 2, axis=1)
 
@@ -211,7 +231,9 @@ def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def row_slices(count: int, size: int = GROUPS_AT_ONCE) -> Iterator[slice]:
-    """Yields consecutive parts of some rows, so small that what is computed of one fits into a processor's cache."""
+    """Yields consecutive parts of some rows, so small that what is computed of one fits into a
+    processor's cache.
+    """
     for start in range(0, count, size):
         yield slice(start, start + size)
 
@@ -246,11 +268,13 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     """Finds the four instances of every swap group; much faster than sorting.
 
     Returns:
-        Shape (groups,), the row of each group's instance that is plain and not swapped, in the order of the groups'
-        ids; and shape (instances,), 4 times the number of the group in that order + 2 if swapped + 1 if negated.
+        Shape (groups,), the row of each group's instance that is plain and not swapped, in the
+        order of the groups' ids; and shape (instances,), 4 times the number of the group in that
+        order + 2 if swapped + 1 if negated.
 
     Raises:
-        TableError: instances are not four to a swap group; with the number of malformed ones and one of them.
+        TableError: instances are not four to a swap group; with the number of malformed ones and
+            one of them.
     """
     ids = instances["swap_group"].to_numpy()
     least = ids.min()
@@ -283,7 +307,9 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
 
 
 def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
-    """Says of each swap group whether its rows differ in the pair or the attribute; see `places_in_swap_groups`."""
+    """Says of each swap group whether its rows differ in the pair or the attribute; see
+    `places_in_swap_groups`.
+    """
     named = [
         instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")
     ]
@@ -304,7 +330,8 @@ def scores_in_places(
     read: Callable[[pl.DataFrame], FloatArray],
     place: Places,
 ) -> FloatArray:
-    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see `places_in_swap_groups`.
+    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see
+    `places_in_swap_groups`.
 
     Args:
         instances: see `compare_subjects`.
@@ -339,16 +366,18 @@ def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
 def stereotype_sides(
     observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str
 ) -> IntArray:
-    """Says which subject of each swap group is of the group that the stereotype of its attribute names.
+    """Says which subject of each swap group is of the group that the stereotype of its attribute
+    names.
 
     Args:
         observations: from `observe.compare_subjects`.
-        stereotypes: the group by attribute: a group of subjects or, where subjects have none, a subject.
+        stereotypes: the group by attribute: a group of subjects or, where subjects have none, a
+            subject.
         by: which of the two, `group` or `subject`.
 
     Returns:
-        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the named one sees; 0 where
-        it is both or neither, or the attribute has no stereotype.
+        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the
+        named one sees; 0 where it is both or neither, or the attribute has no stereotype.
     """
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
@@ -363,15 +392,16 @@ def stereotype_sides(
 
 
 class Preferences(NamedTuple):
-    """What is said of swap groups whatever S(x) + S(y) is; arrays of shape (groups,), NaN below the least mass.
+    """What is said of swap groups whatever S(x) + S(y) is; arrays of shape (groups,), NaN below the
+    least mass.
 
     Attributes:
         share: C of shares s(x) = S(x) / (S(x) + S(y)), in [-1, 1].
         mass: the part of C that is no preference: what S(x) + S(y) alone makes of it.
         question: ln S(x) - ln S(y) of the question, mean over orders; NaN where a score is 0.
         negation: the same of the negated question.
-        room: mean over orders of 4 s (1 - s), s the mean share in question and negation: 1 where both subjects are
-            equally probable, 0 where one is certain.
+        room: mean over orders of 4 s (1 - s), s the mean share in question and negation: 1 where
+            both subjects are equally probable, 0 where one is certain.
         change: mean over orders of |ln (S(x) + S(y)) of the question less that of the negation|.
     """
 
@@ -384,7 +414,9 @@ class Preferences(NamedTuple):
 
     @property
     def log_odds(self) -> FloatArray:
-        """C of log odds: mean over orders of the log odds in the question less those in the negation, / 4."""
+        """C of log odds: mean over orders of the log odds in the question less those in the
+        negation, / 4.
+        """
         return (self.question - self.negation) / 4
 
     @property
@@ -401,8 +433,9 @@ class Preferences(NamedTuple):
 def preferences_of(scores: FloatArray, least: float = LEAST_MASS) -> Preferences:
     """Returns the preferences of swap groups.
 
-    With S = M s, M being S(x) + S(y) and s the share, C is the mean over orders of the mass of both questions times the
-    difference of shares (the preference), and of the difference of masses times that of the mean shares (`mass`).
+    With S = M s, M being S(x) + S(y) and s the share, C is the mean over orders of the mass of both
+    questions times the difference of shares (the preference), and of the difference of masses times
+    that of the mean shares (`mass`).
 
     Args:
         scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
@@ -463,7 +496,9 @@ def stored_step(parts: Iterable[FloatArray]) -> float:
 
 
 def are_multiples(values: FloatArray, step: float) -> bool:
-    """Says whether all values are multiples of a step, but for rounding; stops at the first that is not."""
+    """Says whether all values are multiples of a step, but for rounding; stops at the first that is
+    not.
+    """
     for part in row_slices(len(values)):
         steps = values[part] / step
         # A 32-bit number has its digits from the first one on.

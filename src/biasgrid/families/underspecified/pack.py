@@ -1,4 +1,5 @@
-"""The word lists of a dataset, as UnQover's files hold them, and their design: each ordered pair is asked each item.
+"""The word lists of a dataset, as UnQover's files hold them, and their design: each ordered pair is
+asked each item.
 
 The expansion builds the instances of a design; a plan only counts them and looks at a few.
 """
@@ -37,7 +38,9 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True)
 class QuestionTemplate:
-    """One line of a template file; `question` is a statement with `[mask]` for masked language models."""
+    """One line of a template file; `question` is a statement with `[mask]` for masked language
+    models.
+    """
 
     line: int
     context: str
@@ -50,7 +53,9 @@ class QuestionTemplate:
         return "\t".join((self.context, self.question, self.negated_question))
 
     def subject_form(self, which: int) -> str:
-        """Returns the head of the form in which subject `which` (1 or 2) appears, such as `[subj:dem]`."""
+        """Returns the head of the form in which subject `which` (1 or 2) appears, such as
+        `[subj:dem]`.
+        """
         slots = [slot for slot in SUBJECT_SLOT.finditer(self.context) if int(slot[1]) == which]
         return f"[subj{slots[0][2] or ''}]"
 
@@ -62,10 +67,14 @@ class QuestionTemplate:
 
 
 class QuestionPrompt(Prompt):
-    """What is put around a question, behind the context: placeholders are the question and both options."""
+    """What is put around a question, behind the context: placeholders are the question and both
+    options.
+    """
 
     def letters(self, template: QuestionTemplate) -> tuple[str, str]:
-        """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
+        """Returns the letters of subject 1 and 2: whom the template's context names first has the
+        first option.
+        """
         of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
         options = [1 + template.order.index(which) for which in (1, 2)]
         return of_option[options[0]], of_option[options[1]]
@@ -82,7 +91,9 @@ class QuestionPrompt(Prompt):
 
 @dataclass(frozen=True)
 class AttributeRow:
-    """One row of an attribute type; `name` is the wording of the base type, which identifies the attribute."""
+    """One row of an attribute type; `name` is the wording of the base type, which identifies the
+    attribute.
+    """
 
     texts: dict[str, str]
     name: str
@@ -118,7 +129,9 @@ def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow
 
 @dataclass(frozen=True)
 class DesignItem:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated, in a prompt."""
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated,
+    in a prompt.
+    """
 
     template: int
     attribute: AttributeRow
@@ -136,10 +149,13 @@ class WordListFiles:
         attributes: the attribute file.
         filler: a file whose only line is put before every context.
         mask: the mask token of masked language models, None for question answering.
-        limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
-        pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
+        limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to
+            keep.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each
+            group of subjects.
         sample: which swap groups are asked, None for all.
-        prompts: of generative models, the files of what is put around a question, one for each prompt format.
+        prompts: of generative models, the files of what is put around a question, one for each
+            prompt format.
         is_english: whether the article `a` of a template becomes `an` before a vowel.
         antonyms: whether antonyms of attributes stand in for their negations.
         one_token: whether a tokenizer drops subjects that are not one of its tokens.
@@ -224,10 +240,12 @@ class Design:
     Attributes:
         templates: the templates that are kept.
         subjects: one list of subjects (all pairs within it) or two (all pairs across them).
-        items: what every pair is asked; the two questions of an example stand next to each other, plain first.
+        items: what every pair is asked; the two questions of an example stand next to each other,
+            plain first.
         filler: the text before every context, or an empty one.
         mask: the mask token of masked language models, None for question answering.
-        pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each
+            cluster.
         dropped: names of the subjects that are not a single token, or that balance leaves out.
         asked: which of the swap groups are asked, None for all.
         prompts: of generative models, what is put around a question, one for each prompt format.
@@ -248,7 +266,9 @@ class Design:
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """What is wrong with balanced groups that are too small, and what was expected; None where nothing is."""
+        """What is wrong with balanced groups that are too small, and what was expected; None where
+        nothing is.
+        """
         if self.balance is None:
             return None
         fewest = min(
@@ -315,7 +335,8 @@ class Design:
     def question(self, item: DesignItem) -> str:
         """Returns what a template asks, with its slots.
 
-        For masked language models their mask token stands in it, for generative models their prompt around it.
+        For masked language models their mask token stands in it, for generative models their prompt
+        around it.
         """
         template = self.templates[item.template]
         text = template.negated_question if item.negated else template.question
@@ -323,10 +344,11 @@ class Design:
         return item.prompt.ask(text, template) if item.prompt else text
 
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
-        """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
+        """Returns context, question and both candidates of about `count` instances, spread over
+        pairs and items.
 
-        A system text stands before the context. Articles stay as the templates have them; orders are not swapped. A
-        design of fewer pairs with items is returned whole.
+        A system text stands before the context. Articles stay as the templates have them; orders
+        are not swapped. A design of fewer pairs with items is returned whole.
         """
         size = len(self.pairs) * len(self.items)
         if size <= count:
@@ -341,7 +363,9 @@ class Design:
         ]
 
     def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
-        """Returns context, question and both candidates of one instance, without smoothing its articles."""
+        """Returns context, question and both candidates of one instance, without smoothing its
+        articles.
+        """
         sides = [
             {head: terms[row] for head, terms in subjects.forms.items()}
             for subjects, row in zip(self.sides, pair, strict=True)
@@ -361,7 +385,9 @@ class Design:
 
     @property
     def sides(self) -> tuple[Subjects, Subjects]:
-        """The lists that the first and the second subject of a pair come from, which may be the same."""
+        """The lists that the first and the second subject of a pair come from, which may be the
+        same.
+        """
         return self.subjects[0], self.subjects[-1]
 
 
@@ -370,8 +396,9 @@ def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Desi
 
     Args:
         lists: the word lists.
-        token_counts: says of texts how many tokens each is. Subjects of which a needed form is not one token are
-            dropped, unless the lists keep them; balanced groups are made alike in it. None keeps all subjects.
+        token_counts: says of texts how many tokens each is. Subjects of which a needed form is not
+            one token are dropped, unless the lists keep them; balanced groups are made alike in it.
+            None keeps all subjects.
     """
     templates = lists.templates[: lists.limit.get("templates")]
     attributes = {

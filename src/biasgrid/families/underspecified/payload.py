@@ -1,4 +1,6 @@
-"""What the page of a cell shows: the association of every subject and attribute, and the swap groups behind it."""
+"""What the page of a cell shows: the association of every subject and attribute, and the swap
+groups behind it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ QUESTION_COLUMNS = (
 
 
 def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
-    """Returns `subjects` and `attributes` of all cells of a dataset, in the order of first appearance."""
+    """Returns `subjects` and `attributes` of all cells of a dataset, in the order of first
+    appearance.
+    """
     gammas = [gammas_of(cell).select(PAYLOAD_KEYS) for cell in cells.values()]
     every = (
         pl.concat(gammas) if gammas else pl.DataFrame(schema=dict.fromkeys(PAYLOAD_KEYS, pl.String))
@@ -66,7 +70,9 @@ def gammas_of(cell: CellTables) -> pl.DataFrame:
 
 
 def shown_measure(cell: CellTables) -> str:
-    """Returns the association that a cell shows: where the negation is not read, that of the question alone."""
+    """Returns the association that a cell shows: where the negation is not read, that of the
+    question alone.
+    """
     return OF_QUESTION if is_flagged(cell, UNREAD) else SHOWN_MEASURE
 
 
@@ -79,10 +85,11 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the associations of a cell, row by row of the matrix subjects x attributes.
 
     Returns:
-        Columns `gamma`, `low`, `high`, `q`, `eta` and `n`, null where a pair is not asked; `order`: the numbers of
-        subjects and of attributes such that similar ones stand together; `of_question`: whether the association is
-        that of the question alone; `subject_groups`: the association of groups of subjects; `pronouns`: that of their
-        pronouns, where names are improbable.
+        Columns `gamma`, `low`, `high`, `q`, `eta` and `n`, null where a pair is not asked; `order`:
+        the numbers of subjects and of attributes such that similar ones stand together;
+        `of_question`: whether the association is that of the question alone; `subject_groups`: the
+        association of groups of subjects; `pronouns`: that of their pronouns, where names are
+        improbable.
     """
     subjects, attributes = shared["subjects"], shared["attributes"]
     # Where no cell has an association there are no names either.
@@ -119,14 +126,18 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
 
 
 def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, Any]]:
-    """Returns the association of each group of subjects and each attribute, where subjects have groups."""
+    """Returns the association of each group of subjects and each attribute, where subjects have
+    groups.
+    """
     keys = ["subject_group", "attribute"]
     rows = select_rows(cell.measures, measure, keys, intervals=True)
     return page_rows(rows, [*keys, "n"], ("value", "low", "high", "q"))
 
 
 def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
-    """Returns a question that many of the models were asked, never of a model's strongest association."""
+    """Returns a question that many of the models were asked, never of a model's strongest
+    association.
+    """
     asked = [
         cell.examples.filter(measure=SHOWN_MEASURE, swapped=False, negated=False)
         .filter(pl.col("rank") > 0, pl.col("score") + pl.col("other_score") > 0)
@@ -166,12 +177,14 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
 
 
 def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
-    """Returns the evidence of associations: what an association is the mean of, and swap groups with their sentences.
+    """Returns the evidence of associations: what an association is the mean of, and swap groups
+    with their sentences.
 
     Returns:
-        Of each association `s` and `a` (the numbers of subject and attribute), `why`, `templates` ([template, mean C,
-        n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
-        ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
+        Of each association `s` and `a` (the numbers of subject and attribute), `why`, `templates`
+        ([template, mean C, n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`,
+        `template`, `c`, `id` and `rows` ([context, question, swapped, negated, own score, other's
+        score, answer, places and lengths, own share]).
     """
     numbers = {
         key: {name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS
@@ -238,7 +251,9 @@ def examples_of(
 
 
 def part_means(parts: pl.DataFrame, key: str) -> dict[tuple[str, str], list[list[Any]]]:
-    """Returns of each association its means by template or by partner: of each [template or partner, mean, n]."""
+    """Returns of each association its means by template or by partner: of each [template or
+    partner, mean, n].
+    """
     rows = parts.drop_nulls(key)
     means = [
         *map(

@@ -1,7 +1,8 @@
 """Reads UnQover's word lists, templates and prompts, and says what is wrong with them.
 
-All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin with `#` are
-dropped. Readers append what is wrong to a list of faults and go on, so that one look finds everything.
+All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin
+with `#` are dropped. Readers append what is wrong to a list of faults and go on, so that one look
+finds everything.
 """
 
 from __future__ import annotations
@@ -130,7 +131,9 @@ def texts_of_template(template: QuestionTemplate) -> dict[str, str]:
 def subject_problems(
     template: QuestionTemplate, names: Collection[str]
 ) -> Iterator[TemplateProblem]:
-    """Yields subjects that do not stand once in the context, in one form, or that stand beside their slots."""
+    """Yields subjects that do not stand once in the context, in one form, or that stand beside
+    their slots.
+    """
     for which in (1, 2):
         in_context = [
             slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which
@@ -158,7 +161,9 @@ def subject_problems(
 
 
 def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[TemplateProblem]:
-    """Yields questions that do not ask for the attribute, or negated ones that do not ask for its negation."""
+    """Yields questions that do not ask for the attribute, or negated ones that do not ask for its
+    negation.
+    """
     for name, head in (("question", kind), ("negated question", negated_head(kind))):
         placeholders = LIST_PLACEHOLDER.findall(texts_of_template(template)[name])
         asked = dict.fromkeys(one for one in placeholders if attribute_type(one) == kind)
@@ -223,7 +228,8 @@ def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTem
 def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[AttributeRow]]:
     """Reads an attribute file into rows by type, types in order of first appearance.
 
-    Faulty types are kept as far as they go, so that templates that use them are not taken for faulty too.
+    Faulty types are kept as far as they go, so that templates that use them are not taken for
+    faulty too.
     """
     columns = read_columns_by_head(path, faults)
     check_terms(path, columns, faults)
@@ -308,7 +314,9 @@ def check_attribute_type(
 def choose_negations(
     files: WordListFiles, attributes: dict[str, list[AttributeRow]], faults: list[Fault]
 ) -> dict[str, list[AttributeRow]]:
-    """Puts antonyms in place of negations where they are asked, and drops them otherwise; reports types without any."""
+    """Puts antonyms in place of negations where they are asked, and drops them otherwise; reports
+    types without any.
+    """
     chosen: dict[str, list[AttributeRow]] = {}
     for kind, rows in attributes.items():
         head = antonym_head(kind)

@@ -12,7 +12,9 @@ from biasgrid.families.sampling import Balance, Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 
 SCORES_OF_MODE = {"unqover": "biasgrid.formats.unqover.mode:scores_with_pronouns"}
-"""How scores are made of the probabilities of words where `scoring` repeats another project's choices."""
+"""How scores are made of the probabilities of words where `scoring` repeats another project's
+choices.
+"""
 
 
 class ListLimit(Section):

@@ -1,4 +1,6 @@
-"""How large associations are as a whole, what noise makes of them, where their variance is, and which to read."""
+"""How large associations are as a whole, what noise makes of them, where their variance is, and
+which to read.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def strength(gamma: ByCluster) -> float:
 
 
 def mu_held_out(gamma: ByCluster) -> float:
-    """Mean over subjects of the association that is largest in all clusters but one, as measured in that one."""
+    """Mean over subjects of the association that is largest in all clusters but one, as measured in
+    that one.
+    """
     return held_out_strength(gamma.sums, gamma.counts)
 
 
@@ -107,17 +111,23 @@ def share_strength(share_gamma: ByCluster) -> float:
 
 
 def question_strength(question_association: ByCluster) -> float:
-    """Root mean square of associations in the question alone without noise, signed like an adjusted R²."""
+    """Root mean square of associations in the question alone without noise, signed like an adjusted
+    R².
+    """
     return question_association.strength()
 
 
 def group_strength(share_gamma: Sums) -> float:
-    """Root mean square of associations of groups in shares without the noise of clusters and names."""
+    """Root mean square of associations of groups in shares without the noise of clusters and
+    names.
+    """
     return strength_of_groups(share_gamma)
 
 
 def question_group_strength(question_association: Sums) -> float:
-    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
+    """Root mean square of associations of groups in the question alone without the noise of
+    clusters and names.
+    """
     return strength_of_groups(question_association)
 
 
@@ -127,7 +137,9 @@ CORRECTED: Mapping[str, Sequence[Callable[[ByCluster], float]]] = {
     "share_gamma": (share_mu_corrected, share_strength),
     "question_association": (question_strength,),
 }
-"""The sizes that are corrected for noise, by what they are sizes of; models are compared by them."""
+"""The sizes that are corrected for noise, by what they are sizes of; models are compared by
+them.
+"""
 
 
 class CellAssociations:
@@ -158,7 +170,9 @@ class CellAssociations:
         return ByCluster.of(self.clustered(measure), self.subjects, self.attributes)
 
     def parts(self) -> dict[str, ByCluster]:
-        """Returns by cluster the associations that have corrected sizes, of those that there are."""
+        """Returns by cluster the associations that have corrected sizes, of those that there
+        are.
+        """
         known = {each.keys["measure"][0] for each in self.sums}
         return {measure: self.by_cluster(measure) for measure in CORRECTED if measure in known}
 
@@ -172,7 +186,8 @@ class CellAssociations:
         return find_sums(self.sums, measure, GROUP_ASSOCIATION) if any(has_groups) else None
 
     def permuted(self, part: ByCluster) -> dict[str, Any]:
-        """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
+        """Returns `p` and `method` of the test of any association at all; see
+        `permutation.permutation_test`.
 
         Two clusters are too few to test by, whatever they are tested with.
         """
@@ -253,7 +268,8 @@ def derive(
 def left_out_of_derived(
     sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
-    """Yields the numbers that models are compared by and that are made of several sums, with the names of clusters.
+    """Yields the numbers that models are compared by and that are made of several sums, with the
+    names of clusters.
 
     See `corrected_sizes`.
     """
@@ -270,7 +286,9 @@ def left_out_of_derived(
 def corrected_sizes(
     parts: Mapping[str, ByCluster],
 ) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
-    """Yields what associations are sizes of, and each size that is corrected for noise; see `size_without_clusters`."""
+    """Yields what associations are sizes of, and each size that is corrected for noise; see
+    `size_without_clusters`.
+    """
     for measure, part in parts.items():
         for size in CORRECTED[measure]:
             yield measure, size_without_clusters(size.__name__, part, size)
@@ -298,7 +316,8 @@ def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
-    """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife interval.
+    """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife
+    interval.
 
     Args:
         cell: the associations.
@@ -323,7 +342,9 @@ def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
 def rows_of_preferences(
     cell: CellAssociations, estimates: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    """Yields the flags of associations of shares and of the question alone, and their strengths in groups of names."""
+    """Yields the flags of associations of shares and of the question alone, and their strengths in
+    groups of names.
+    """
     yield negation_unread(estimates)
     yield disagreement(estimates)
     for measure, of_what in STRENGTHS.items():
@@ -334,14 +355,18 @@ def rows_of_preferences(
 
 
 def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
-    """The correlation `negation_reading` as a flag: near 1 a model gives the same answers to question and negation."""
+    """The correlation `negation_reading` as a flag: near 1 a model gives the same answers to
+    question and negation.
+    """
     row = estimates.filter(measure="negation_reading", generalises_to="clusters").row(0, named=True)
     columns = ("value", "low", "high", "n", "left_out", "clusters", "se", "df", "method", "reason")
     return {"measure": "negation_unread", **{name: row[name] for name in columns}}
 
 
 def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
-    """Share of the associations significant in gamma or in shares that are not so, on the same side of 0, in both."""
+    """Share of the associations significant in gamma or in shares that are not so, on the same side
+    of 0, in both.
+    """
     rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
     pairs = rows.drop_nulls(ASSOCIATION)
     side = pl.when(is_significant()).then(pl.col("value").sign()).fill_null(0)
@@ -407,9 +432,11 @@ def design_of_cell(
 
 
 def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
-    """Yields how much gamma differs between clusters, and how large associations that are counted must be to be found.
+    """Yields how much gamma differs between clusters, and how large associations that are counted
+    must be to be found.
 
-    What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
+    What a gain adds is left out: it is in proportion to an association, and so nothing where there
+    is none.
     """
     of_pairs = cell.clustered("gamma")
     plain = over_first_factor(replace(of_pairs, interval="t"))
@@ -436,7 +463,9 @@ def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[
 
 
 def counted_association(estimates: pl.DataFrame) -> str:
-    """Returns the measure whose associations are counted: of the question alone where the negation is not read."""
+    """Returns the measure whose associations are counted: of the question alone where the negation
+    is not read.
+    """
     rows = estimates.filter(measure="negation_reading", generalises_to="clusters")
     is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
     return "question_association" if is_unread else "share_gamma"

@@ -15,7 +15,9 @@ from biasgrid.families.underspecified.tallies.sums import MeanTally, SumsOfSubje
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
 
 CountsOfParts = Sequence[Mapping[str, FloatArray]]
-"""How many swap groups each part of a cell has, along each factor, kind by kind; see `PartKind.along`."""
+"""How many swap groups each part of a cell has, along each factor, kind by kind; see
+`PartKind.along`.
+"""
 ASSOCIATION = ("subject", "attribute")
 PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
 COMPARED_PARTS = (["subject"], ["subject", "attribute"])
@@ -35,8 +37,10 @@ class PartKind(NamedTuple):
 
     Attributes:
         keys: the keys.
-        rows: shape (rows, subjects), which subjects each row takes together; None where each subject is a row.
-        columns: shape (columns, attributes), which attributes each column takes together; None where each is a column.
+        rows: shape (rows, subjects), which subjects each row takes together; None where each
+            subject is a row.
+        columns: shape (columns, attributes), which attributes each column takes together; None
+            where each is a column.
         row_names: the names of the rows.
         column_names: those of the columns, none where all attributes are taken together.
     """
@@ -89,7 +93,9 @@ class PartKind(NamedTuple):
 
 
 def taken_together(rows: FloatArray | None, sums: FloatArray) -> FloatArray:
-    """Returns sums of the subjects that each row takes together, shape (rows, ...); see `PartKind`."""
+    """Returns sums of the subjects that each row takes together, shape (rows, ...); see
+    `PartKind`.
+    """
     return sums if rows is None else np.tensordot(rows, sums, axes=1)
 
 
@@ -129,7 +135,9 @@ def is_compared(sums: Sums) -> bool:
 
 
 def counts_of_parts(axes: Axes, counts: SumsOfSubjects) -> CountsOfParts:
-    """Returns the counts of the parts of a cell, kind by kind and by factor; many measures share them."""
+    """Returns the counts of the parts of a cell, kind by kind and by factor; many measures share
+    them.
+    """
     return [kind.along(counts) for kind in part_kinds(axes)]
 
 
@@ -138,8 +146,8 @@ def sums_of_parts(
 ) -> Iterator[Sums]:
     """Yields the means of the parts of a cell that have swap groups, kind by kind.
 
-    Two subjects of one group say nothing about it, so groups of subjects leave out their swap groups. Parts of which
-    all swap groups are left out have no value.
+    Two subjects of one group say nothing about it, so groups of subjects leave out their swap
+    groups. Parts of which all swap groups are left out have no value.
 
     Args:
         axes: the axes of the cell.
@@ -179,7 +187,9 @@ def sums_of_parts(
 
 
 def mean_over_templates(axes: Axes, tally: MeanTally, left_out: int) -> Sums:
-    """Returns a mean over all swap groups that varies with templates alone; see `mean_of_swap_groups`."""
+    """Returns a mean over all swap groups that varies with templates alone; see
+    `mean_of_swap_groups`.
+    """
     along = {TEMPLATES: Along(axes.templates, tally.by_template[None])}
     keys = pl.DataFrame({"measure": [""], "options": [""], "n": [tally.n], "left_out": [left_out]})
     return Sums(keys, along, interval="t")

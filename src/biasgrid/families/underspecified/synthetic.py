@@ -1,13 +1,15 @@
 """Associations synthetic in synthetic corpora: models trained on them have a bias that is known.
 
-Every subject x has a weight w(x, a) for every attribute a: a part of its own, and one that it shares with all subjects
-of its group. Of a pair (x1, x2), the corpus answers the plain question with x1 at probability 1/2 + (w(x1, a) - w(x2,
-a)) / 2 and the negated one at 1/2 minus the same, in whichever order the context names them. A model that learned these
-probabilities has, in the words of UnQover (Li et al., Findings of EMNLP 2020), C(x1, x2) = w(x1, a) - w(x2, a) and
-gamma(x, a) = the mean of C(x, .).
+Every subject x has a weight w(x, a) for every attribute a: a part of its own, and one that it
+shares with all subjects of its group. Of a pair (x1, x2), the corpus answers the plain question
+with x1 at probability 1/2 + (w(x1, a) - w(x2, a)) / 2 and the negated one at 1/2 minus the same, in
+whichever order the context names them. A model that learned these probabilities has, in the words
+of UnQover (Li et al., Findings of EMNLP 2020), C(x1, x2) = w(x1, a) - w(x2, a) and gamma(x, a) =
+the mean of C(x, .).
 
-Of negated questions a share may be answered as the plain ones are, which takes that share off every C. Where a share of
-the answers is neither subject, it takes the same share off every C, but not off that of preference shares.
+Of negated questions a share may be answered as the plain ones are, which takes that share off every
+C. Where a share of the answers is neither subject, it takes the same share off every C, but not off
+that of preference shares.
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the instances of the dataset, of any variant.
-        bias: its strength is the bound of |C|, from 0 (no bias) to 1 (a subject is the answer always or never). A
-            number is the part by name.
+        bias: its strength is the bound of |C|, from 0 (no bias) to 1 (a subject is the answer
+            always or never). A number is the part by name.
 
     Returns:
-        Each gamma(subject, attribute) and gamma(group, attribute), and the same of preference shares (schema
-        `SYNTHETIC`). A weight depends on nothing but the seed, the strength and the names of dataset, subject, group
-        and attribute; a gamma depends on the partners of its subject too. Where some answers are neither subject there
-        are preference shares alone: how many answers are none depends on the task.
+        Each gamma(subject, attribute) and gamma(group, attribute), and the same of preference
+        shares (schema `SYNTHETIC`). A weight depends on nothing but the seed, the strength and the
+        names of dataset, subject, group and attribute; a gamma depends on the partners of its
+        subject too. Where some answers are neither subject there are preference shares alone: how
+        many answers are none depends on the task.
     """
     parts = bias.parts("name")
     pairs = with_difference(instances, bias).unique("swap_group", keep="first", maintain_order=True)
@@ -68,10 +71,11 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `difference`, the synthetic w(subject1, a, t) - w(subject2, a, t) of an instance's attribute and template.
+    """Adds `difference`, the synthetic w(subject1, a, t) - w(subject2, a, t) of an instance's
+    attribute and template.
 
-    It is at most the strength and the spread together. The texts, categorical in the instances table, come out as
-    strings.
+    It is at most the strength and the spread together. The texts, categorical in the instances
+    table, come out as strings.
     """
     frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     weights = subject_weights(frame, bias)
@@ -89,7 +93,8 @@ def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFram
 def subject_weights(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Returns the `weight` of each subject, attribute and template, and the subject's `group`.
 
-    Between templates the weights of a subject differ in even steps, in a random order, that add up to 0.
+    Between templates the weights of a subject differ in even steps, in a random order, that add up
+    to 0.
     """
     sides = [
         frame.select(
@@ -126,8 +131,9 @@ def subject_weights(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 def group_weights(keys: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Returns how each `group` stands to each `attribute`, `shared`, in -1/2..1/2.
 
-    The groups of an attribute stand in even steps, in a random order, between ends of opposite sign that are half to
-    all of the way out: each association is there to be found, and they differ in size.
+    The groups of an attribute stand in even steps, in a random order, between ends of opposite sign
+    that are half to all of the way out: each association is there to be found, and they differ in
+    size.
     """
     asked = keys.select("group", "attribute").drop_nulls("group").unique().sort(pl.all())
     order = [
@@ -146,7 +152,9 @@ def group_weights(keys: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `low` and `high`, the subjects in alphabetical order, and `probability`, that of `low`."""
+    """Adds `low` and `high`, the subjects in alphabetical order, and `probability`, that of
+    `low`.
+    """
     frame = with_difference(instances, bias)
     # What is believed of a negation that is read turns round; of the share that is not it stays.
     sign = pl.when("negated").then(2 * bias.parts("name").unread_negation - 1).otherwise(1.0)

@@ -38,14 +38,16 @@ def share_of_swap_groups(asked: int, answered: int, outcome: str) -> pl.DataFram
 
 
 def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Iterator[Sums]:
-    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
+    """Yields by how much more swap groups with a subject lack an answer than those without it; of
+    groups if there are.
 
-    Nothing is known of a subject that is in all swap groups. Of two groups that always meet their subjects are compared
-    instead, where anything lacks an answer.
+    Nothing is known of a subject that is in all swap groups. Of two groups that always meet their
+    subjects are compared instead, where anything lacks an answer.
 
     Args:
         parts: what was observed of a cell, part by part.
-        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said
+            something else.
     """
     compared = (
         unanswered_of(parts, "subject_group", ("group1", "group2"))
@@ -106,7 +108,9 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
 
 
 class SubjectScores:
-    """The scores of the subjects of each instance that was answered, part by part, shape (instances, 2) each."""
+    """The scores of the subjects of each instance that was answered, part by part, shape
+    (instances, 2) each.
+    """
 
     def __init__(self, known: AnsweredGroups):
         self.known = known
@@ -144,7 +148,8 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
 
 
 def unknown_attributes(attributes: KnownAttributes) -> Check:
-    """Returns how many attributes are left out, as the tokenizer does not know them, with their names.
+    """Returns how many attributes are left out, as the tokenizer does not know them, with their
+    names.
 
     Args:
         attributes: of which some are left out.
@@ -178,7 +183,8 @@ def missing_answers(asked: int, answered: int) -> Check:
 
 
 def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
-    """Returns what the flag of improbable names says of the pronouns that stand in their place, if there are any.
+    """Returns what the flag of improbable names says of the pronouns that stand in their place, if
+    there are any.
 
     Args:
         known: the swap groups that were answered, part by part.
@@ -219,7 +225,9 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
 
 
 def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.DataFrame:
-    """Returns how often there is each answer with each pair of candidates: these, `answer` and `count`."""
+    """Returns how often there is each answer with each pair of candidates: these, `answer` and
+    `count`.
+    """
     asked, said = (
         instances.select("instance", *CANDIDATE_COLUMNS),
         predictions.select("answer", of="instance"),
@@ -246,7 +254,9 @@ def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.Data
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:
-    """Returns letters and digits alone, in lower case: tokens that are joined again have other spaces."""
+    """Returns letters and digits alone, in lower case: tokens that are joined again have other
+    spaces.
+    """
     return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
 
 
@@ -265,7 +275,9 @@ def order(measures: pl.DataFrame) -> Check:
 
 
 def balance(measures: pl.DataFrame) -> Check:
-    """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
+    """Returns how often the subject is asked that is asked least often, compared with that which is
+    most often.
+    """
     of_subjects = measures.filter(
         pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null()
     )
@@ -274,7 +286,8 @@ def balance(measures: pl.DataFrame) -> Check:
 
 
 def name_tokens(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
-    """Yields by how many tokens the names of two groups differ, of the groups that differ most, if that is known.
+    """Yields by how many tokens the names of two groups differ, of the groups that differ most, if
+    that is known.
 
     Args:
         facts: `tokens`, if known: the mean of each group.
@@ -289,7 +302,8 @@ def name_tokens(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
 
 
 def name_frequency(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
-    """Yields by which factor the frequencies of the names of two groups differ, of the groups that differ most.
+    """Yields by which factor the frequencies of the names of two groups differ, of the groups that
+    differ most.
 
     Args:
         facts: `frequency`, if known: the geometric mean of each group.

@@ -1,4 +1,6 @@
-"""The replication of APES's numbers: reads files, fills texts and counts as it does, with all that it ignores."""
+"""The replication of APES's numbers: reads files, fills texts and counts as it does, with all that
+it ignores.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,11 @@ class ApesMode(StatementMode):
     checks: ClassVar[bool] = False
 
     def parse_table(self, file: str, text: str, faults: list[Fault]) -> TemplateTable:
-        """Reads the text of a file of templates by pandas, as APES does, and reports what APES fails at.
+        """Reads the text of a file of templates by pandas, as APES does, and reports what APES
+        fails at.
 
-        So blank lines are skipped, numbers come out as pandas writes them, and `NA` or `None` in a cell is nothing.
+        So blank lines are skipped, numbers come out as pandas writes them, and `NA` or `None` in a
+        cell is nothing.
         """
         import pandas as pd  # slow to load, and needed in this mode alone
 
@@ -106,7 +110,9 @@ class ApesMode(StatementMode):
     def negations(
         self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
     ) -> Mapping[int, int]:
-        """Returns the templates of the second half that ask of the same values as their partners in the first."""
+        """Returns the templates of the second half that ask of the same values as their partners in
+        the first.
+        """
         half = len(templates) // 2
         if len(templates) % 2:
             return {}
@@ -131,7 +137,9 @@ class ApesMode(StatementMode):
     def fill_text(
         self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
     ) -> pl.Series:
-        """Replaces one parameter after another: `#1` is found in `#10`, and `#2` in the value of parameter 1."""
+        """Replaces one parameter after another: `#1` is found in `#10`, and `#2` in the value of
+        parameter 1.
+        """
         parts: list[TextPart] = [text]
         for place, number in enumerate(parameters):
             parts = [each for part in parts for each in split_part(part, f"#{number}", place)]
@@ -182,8 +190,8 @@ def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
     """Returns what APES publishes.
 
     Args:
-        wrong: shape (statements,), whether the answer is wrong, or there is none; positive statements are the first
-            half of all.
+        wrong: shape (statements,), whether the answer is wrong, or there is none; positive
+            statements are the first half of all.
     """
     measures = (apes_positive, apes_negated, apes_overall)
     rows = [(each.__name__, *each(wrong)) for each in measures]
@@ -194,12 +202,16 @@ def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
 
 
 def apes_positive(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the first half of the statements, the positive ones, whose answer is not the label (APES)."""
+    """Share of the first half of the statements, the positive ones, whose answer is not the label
+    (APES).
+    """
     return rounded_up(wrong[: len(wrong) // 2])
 
 
 def apes_negated(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the second half of the statements, the negations, whose answer is not the label (APES)."""
+    """Share of the second half of the statements, the negations, whose answer is not the label
+    (APES).
+    """
     return rounded_up(wrong[len(wrong) // 2 :])
 
 
@@ -209,5 +221,7 @@ def apes_overall(wrong: pl.Series) -> tuple[float | None, int]:
 
 
 def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
-    """Returns a share in whole thousandths, the last of them rounded up, None of nothing; and of how many it is."""
+    """Returns a share in whole thousandths, the last of them rounded up, None of nothing; and of
+    how many it is.
+    """
     return -(-1000 * int(wrong.sum()) // len(wrong)) / 1000 if len(wrong) else None, len(wrong)

@@ -41,7 +41,8 @@ TABLE = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall":
 
 
 def import_predictions(path: Path, folder: Path) -> list[str]:
-    """Reads a `predictions.csv` and writes its tables: what was asked and answered, measures, and the table of APES.
+    """Reads a `predictions.csv` and writes its tables: what was asked and answered, measures, and
+    the table of APES.
 
     Returns:
         Lines that tell what was found, and the files that were written.
@@ -127,7 +128,9 @@ def is_share(text: str) -> bool:
 
 
 def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
-    """Makes instances of rows: the second half negates the first, where both are of the same values."""
+    """Makes instances of rows: the second half negates the first, where both are of the same
+    values.
+    """
     half = len(rows) // 2
     names = [f"param_{number}_name" for number in parameters]
     paired = len(rows) % 2 == 0 and rows[:half].select(names).equals(rows[half:].select(names))

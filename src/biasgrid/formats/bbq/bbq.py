@@ -1,8 +1,10 @@
-"""BBQ (Parrish et al., Findings of ACL 2022) and MBBQ (Neplenbroek et al., COLM 2024): a JSON object in each line.
+"""BBQ (Parrish et al., Findings of ACL 2022) and MBBQ (Neplenbroek et al., COLM 2024): a JSON
+object in each line.
 
-Without the authors' `additional_metadata.csv` the option that agrees with the stereotype follows from the groups of the
-options. Of categories that cross two dimensions it does not: the lines say which race is stereotyped, and not which
-gender or status. MBBQ's controls, which have first names in place of groups, have no such option either.
+Without the authors' `additional_metadata.csv` the option that agrees with the stereotype follows
+from the groups of the options. Of categories that cross two dimensions it does not: the lines say
+which race is stereotyped, and not which gender or status. MBBQ's controls, which have first names
+in place of groups, have no such option either.
 """
 
 from __future__ import annotations
@@ -107,7 +109,9 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
 
 
 def category_name(category: str, file: str) -> str:
-    """Returns the name of a category: controls of MBBQ, which the name of their file tells, have their own."""
+    """Returns the name of a category: controls of MBBQ, which the name of their file tells, have
+    their own.
+    """
     return f"{category} (control)" if CONTROL in Path(file).stem else category
 
 
@@ -117,7 +121,8 @@ def target_option(
     stereotyped: Sequence[str],
     is_negative: bool,
 ) -> int | None:
-    """Returns the option that agrees with the stereotype: that of its group, or the other one where that is denied.
+    """Returns the option that agrees with the stereotype: that of its group, or the other one where
+    that is denied.
 
     Args:
         people: text and group of each of the two options that name somebody.
@@ -134,7 +139,9 @@ def target_option(
 
 
 def is_of_group(text: str, group: str, names: set[str]) -> bool:
-    """Says whether a person is of one of some groups: their group, with or without its gender, or their text."""
+    """Says whether a person is of one of some groups: their group, with or without its gender, or
+    their text.
+    """
     own = group.casefold()
     if any(name.startswith(TRANS) for name in names):
         return own.startswith(TRANS)
@@ -142,6 +149,8 @@ def is_of_group(text: str, group: str, names: set[str]) -> bool:
 
 
 def fold_group(name: str) -> str:
-    """Returns the name of a group as it is compared: `low SES` is `lowSES`, `woman` and `girl` are `F`."""
+    """Returns the name of a group as it is compared: `low SES` is `lowSES`, `woman` and `girl` are
+    `F`.
+    """
     folded = "".join(name.casefold().split())
     return SAME.get(folded, folded)

@@ -1,4 +1,6 @@
-"""Answers that others published beside the items, such as UnifiedQA's `preds_Age.jsonl`, for `answers:` of a model."""
+"""Answers that others published beside the items, such as UnifiedQA's `preds_Age.jsonl`, for
+`answers:` of a model.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
         items: the folder of items, which logits need.
 
     Raises:
-        InputError: the file cannot be read, a line has no id or no answer, or logits come without items.
+        InputError: the file cannot be read, a line has no id or no answer, or logits come without
+            items.
     """
     if file.suffix == LOGITS:
         if items is None:
@@ -100,7 +103,8 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
 
 
 def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None:
-    """Returns the name of an item, as `items.Item` has it, and its category; None where id or category is missing.
+    """Returns the name of an item, as `items.Item` has it, and its category; None where id or
+    category is missing.
 
     Args:
         fields: the item's fields, as the benchmark or the log of a harness has them.

@@ -1,7 +1,8 @@
-"""EsBBQ and CaBBQ (2025), of Spain: BBQ's objects under other names, which say of each item whether it is stereotyped.
+"""EsBBQ and CaBBQ (2025), of Spain: BBQ's objects under other names, which say of each item whether
+it is stereotyped.
 
-`question_type` is `pro-stereo` where the right option agrees with the stereotype, `anti-stereo` where it does not, and
-`n/a` in ambiguous contexts.
+`question_type` is `pro-stereo` where the right option agrees with the stereotype, `anti-stereo`
+where it does not, and `n/a` in ambiguous contexts.
 """
 
 from __future__ import annotations

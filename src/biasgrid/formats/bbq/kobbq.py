@@ -1,7 +1,8 @@
 """KoBBQ (Jin et al., TACL 2024): a table with tabs, whose ids say what each row is.
 
-An id is `CATEGORY-TEMPLATEc-NUMBER-amb-bsd-ORDER`: c is `b` or `d` where the context agrees with the stereotype, `amb`
-or `dis` the condition, `bsd` or `cnt` whether the question is the biased one or its counterpart.
+An id is `CATEGORY-TEMPLATEc-NUMBER-amb-bsd-ORDER`: c is `b` or `d` where the context agrees with
+the stereotype, `amb` or `dis` the condition, `bsd` or `cnt` whether the question is the biased one
+or its counterpart.
 """
 
 from __future__ import annotations

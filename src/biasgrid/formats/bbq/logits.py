@@ -1,4 +1,6 @@
-"""BBQ's `df_bbq.csv`: the logits that encoders with a head for multiple choice gave to the three options of items."""
+"""BBQ's `df_bbq.csv`: the logits that encoders with a head for multiple choice gave to the three
+options of items.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ EXPECTED = f"a table of logits with the columns {', '.join(COLUMNS)}"
 
 
 def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[Item, str | None]]:
-    """Yields the items of a table with the text of the option that has the largest logit, None where several have it.
+    """Yields the items of a table with the text of the option that has the largest logit, None
+    where several have it.
 
     Args:
         file: the table.

@@ -1,4 +1,6 @@
-"""BBQ's `additional_metadata.csv`: which option agrees with the stereotype, as the authors' script wrote it."""
+"""BBQ's `additional_metadata.csv`: which option agrees with the stereotype, as the authors' script
+wrote it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class ItemMetadata(NamedTuple):
 
 
 def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], ItemMetadata]:
-    """Reads the table, by the name and the template of items; rows that say the same of an item count once.
+    """Reads the table, by the name and the template of items; rows that say the same of an item
+    count once.
 
     Raises:
         InputError: it cannot be read, or lacks a column.

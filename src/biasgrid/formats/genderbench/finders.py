@@ -61,7 +61,9 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one of several words that is in the answer, in either case and as no part of another word."""
+    """Finds the one of several words that is in the answer, in either case and as no part of
+    another word.
+    """
     return find_only_pattern(
         answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels}
     )

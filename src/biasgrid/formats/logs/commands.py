@@ -1,4 +1,6 @@
-"""What the command line offers for logs of other harnesses; each command returns the lines that it prints."""
+"""What the command line offers for logs of other harnesses; each command returns the lines that it
+prints.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ def export_eee(
         ),
     ] = "third_party",
 ) -> list[str]:
-    """Writes the headline numbers of a model as records of Every Eval Ever (schema 0.3.0), with their intervals."""
+    """Writes the headline numbers of a model as records of Every Eval Ever (schema 0.3.0), with
+    their intervals.
+    """
     from biasgrid.formats.logs.records import export_records
 
     return export_records(results, model, out, organization, relationship)

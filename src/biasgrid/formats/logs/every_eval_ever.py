@@ -79,7 +79,8 @@ def read_instance_files(path: Path) -> list[Log]:
     A sample that counts for several measures is there several times, and is taken once.
 
     Raises:
-        InputError: the file holds nothing, a line is no instance, or a conversation of several turns.
+        InputError: the file holds nothing, a line is no instance, or a conversation of several
+            turns.
     """
     record = instance_record(path)
     found: dict[tuple[str, str], dict[tuple[str, ...], LogSample]] = {}
@@ -106,7 +107,8 @@ def read_instance_files(path: Path) -> list[Log]:
 
 
 def instance_record(path: Path) -> RunRecord:
-    """Returns the record of the run, which lies beside its instances where it is kept; one that says nothing without.
+    """Returns the record of the run, which lies beside its instances where it is kept; one that
+    says nothing without.
 
     Raises:
         InputError: it is none.
@@ -118,7 +120,9 @@ def instance_record(path: Path) -> RunRecord:
 
 
 def logged_sample(where: str, line: LoggedInstance) -> LogSample:
-    """Returns a sample; its answer is what the harness has extracted, where that is one of the options."""
+    """Returns a sample; its answer is what the harness has extracted, where that is one of the
+    options.
+    """
     options = line.input.choices or []
     values = [one.extracted_value for one in line.answer_attribution]
     chosen = [

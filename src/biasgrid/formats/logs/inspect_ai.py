@@ -1,4 +1,6 @@
-"""Logs of Inspect, as `.json` or as `.eval`: a ZIP file of JSON files, compressed with Zstandard or deflate."""
+"""Logs of Inspect, as `.json` or as `.eval`: a ZIP file of JSON files, compressed with Zstandard or
+deflate.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +129,8 @@ def read_inspect_log(path: Path) -> Log:
     """Reads a log.
 
     Raises:
-        InputError: it is none, or the run was not finished; as samples are taken, also that one of them is none, or
-            ended with an error.
+        InputError: it is none, or the run was not finished; as samples are taken, also that one of
+            them is none, or ended with an error.
     """
     samples: Iterable[tuple[str, InspectSample]]
     if path.suffix == ".eval":
@@ -152,7 +154,8 @@ def read_inspect_log(path: Path) -> Log:
 
 
 def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
-    """Returns a sample; its answer is the option whose letter the harness has read, where it has read one.
+    """Returns a sample; its answer is the option whose letter the harness has read, where it has
+    read one.
 
     Raises:
         InputError: it ended with an error.

@@ -1,4 +1,6 @@
-"""Logs of lm-evaluation-harness: `samples_TASK_DATE.jsonl` of `--log_samples`, and beside them `results_DATE.json`."""
+"""Logs of lm-evaluation-harness: `samples_TASK_DATE.jsonl` of `--log_samples`, and beside them
+`results_DATE.json`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class LoggedRequest(LogPart):
 
 
 def named_requests(requests: Any) -> Any:
-    """Returns requests in a list, with names of their arguments; older versions write lists of them, newer objects."""
+    """Returns requests in a list, with names of their arguments; older versions write lists of
+    them, newer objects.
+    """
     if isinstance(requests, dict):
         return list(requests.values())
     lists = requests if isinstance(requests, list) else []
@@ -48,7 +52,9 @@ def named_requests(requests: Any) -> Any:
 
 
 class SampleLine(LogPart):
-    """A line of a file of samples: what was asked of a document, and the responses to each request."""
+    """A line of a file of samples: what was asked of a document, and the responses to each
+    request.
+    """
 
     doc: dict[str, Any]
     arguments: Annotated[list[LoggedRequest], BeforeValidator(named_requests), Field(min_length=1)]
@@ -59,8 +65,8 @@ def read_logs(folder: Path) -> list[Log]:
     """Reads the samples of a folder, of the folders in it, or of one file.
 
     Raises:
-        InputError: there are none, or what lies beside them cannot be read; as samples are taken, also that a file of
-            theirs cannot be read.
+        InputError: there are none, or what lies beside them cannot be read; as samples are taken,
+            also that a file of theirs cannot be read.
     """
     paths = [folder] if folder.is_file() else sorted(folder.rglob("samples_*.jsonl"))
     if not paths:
@@ -96,8 +102,8 @@ def log_of(path: Path) -> Log:
 def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogSample]:
     """Yields the samples of a line: several where an item was asked repeatedly.
 
-    Of options, the requests behind the prompt of the first one count: a task with the metric `acc_mutual_info` asks for
-    each option once more, behind nothing.
+    Of options, the requests behind the prompt of the first one count: a task with the metric
+    `acc_mutual_info` asks for each option once more, behind nothing.
 
     Raises:
         InputError: the line is no sample.
@@ -125,7 +131,9 @@ def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogS
 
 
 def score_of(response: Any) -> float | None:
-    """Returns the log-likelihood of a response, which newer versions write as texts; None where it has none."""
+    """Returns the log-likelihood of a response, which newer versions write as texts; None where it
+    has none.
+    """
     value = response[0] if isinstance(response, list) and response else response
     try:
         score = min(float(value), 0.0) if isinstance(value, str | int | float) else None

@@ -1,4 +1,6 @@
-"""Finds what the samples of a log answer among the instances of datasets, and writes it as precomputed responses."""
+"""Finds what the samples of a log answer among the instances of datasets, and writes it as
+precomputed responses.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ class Requests:
                 self.by_prompt[text].append(instance)
 
     def found(self, sample: LogSample) -> tuple[str, list[Instance]]:
-        """Returns the name by which a sample is found, and the instances that it answers, if any."""
+        """Returns the name by which a sample is found, and the instances that it answers, if
+        any.
+        """
         families = {
             self.config.reference_of_family(name): self.config.family(name) for name in self.tables
         }
@@ -153,8 +157,8 @@ def import_logs(
         Lines for the terminal.
 
     Raises:
-        InputError: the logs are of several models or of other tasks, samples ask what the datasets do not, or these ask
-            what no sample has answered.
+        InputError: the logs are of several models or of other tasks, samples ask what the datasets
+            do not, or these ask what no sample has answered.
     """
     place = str(logs[0].path.parent if len(logs) > 1 else logs[0].path)
     names = list(dict.fromkeys(log.task for log in logs))
@@ -190,10 +194,12 @@ def import_logs(
 
 
 def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
-    """Reads a config in which one model stands for the log; other models with answers from files are left out.
+    """Reads a config in which one model stands for the log; other models with answers from files
+    are left out.
 
     Raises:
-        InputError: the config has faults, no such dataset, or one that is not for models that write.
+        InputError: the config has faults, no such dataset, or one that is not for models that
+            write.
     """
     document = read_document(path)
     content, folders = document.content, ConfigFolders.of([path], {})

@@ -1,4 +1,6 @@
-"""Numbers of a run as records of Every Eval Ever (schema 0.3.0): one of each dataset that a model was asked."""
+"""Numbers of a run as records of Every Eval Ever (schema 0.3.0): one of each dataset that a model
+was asked.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class RecordScore(NamedTuple):
         value, low, high: the number and its interval; None where there is none.
         lower_is_better: whether less is fairer.
         least, most: between what such numbers are.
-        is_distance: whether it is the distance from the value of equal treatment, so that the sign is lost.
+        is_distance: whether it is the distance from the value of equal treatment, so that the sign
+            is lost.
     """
 
     value: float
@@ -45,7 +48,8 @@ class RecordScore(NamedTuple):
 
 
 def score_details(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> RecordScore:
-    """Puts a number into the direction of the schema, which knows smaller or larger to be better, and no middle.
+    """Puts a number into the direction of the schema, which knows smaller or larger to be better,
+    and no middle.
 
     Args:
         row: `measure`, `value`, `low` and `high`.
@@ -156,7 +160,9 @@ def results_of(
     level: float,
     manifest: Mapping[str, Any],
 ) -> Iterator[EvaluationRecord]:
-    """Yields the results of a dataset: headline numbers that have a value, and a value of equal treatment beside it."""
+    """Yields the results of a dataset: headline numbers that have a value, and a value of equal
+    treatment beside it.
+    """
     counts = line_counts(rows)
     for row in rows.drop_nulls("value").iter_rows(named=True):
         dataset, measure = row["dataset"], row["measure"]
@@ -216,7 +222,9 @@ def end_of_range(end: float) -> float | str:
 
 
 def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None) -> dict[str, str]:
-    """Returns what the schema has no place for, as texts: the number with its sign, what n is, and what flags say."""
+    """Returns what the schema has no place for, as texts: the number with its sign, what n is, and
+    what flags say.
+    """
     named = {
         "signed_value": row["value"],
         "signed_low": row["low"],
@@ -237,7 +245,9 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
 
 
 def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> EvaluationRecord:
-    """Returns the interval of a number, over what it is, and of how many clusters it was made; nothing without one."""
+    """Returns the interval of a number, over what it is, and of how many clusters it was made;
+    nothing without one.
+    """
     if score.low is None or score.high is None:
         return {}
     interval = {
@@ -251,7 +261,9 @@ def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> 
 
 
 def source_of_logs(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
-    """Says which harness has asked the model, where answers are from a log; nothing where biasgrid has."""
+    """Says which harness has asked the model, where answers are from a log; nothing where biasgrid
+    has.
+    """
     texts = [", ".join(f"{name} {value}" for name, value in log.items()) for log in logs]
     return {"additional_details": {"answers_from": "; ".join(texts)}} if texts else {}
 

@@ -18,7 +18,9 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class LogPart(BaseModel):
-    """A part of a log; it may have other keys than those that are read, and numbers where texts are read."""
+    """A part of a log; it may have other keys than those that are read, and numbers where texts are
+    read.
+    """
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
 
@@ -32,8 +34,10 @@ class LogSample(NamedTuple):
     Attributes:
         where: its place in the file, for messages.
         fields: what the log says of the item, such as its id and its category.
-        prompts: what the model read, and what that was made of, by which an instance may be found; at least one.
-        response: what it wrote, or the text of the option that the harness read in that; None where it wrote nothing.
+        prompts: what the model read, and what that was made of, by which an instance may be found;
+            at least one.
+        response: what it wrote, or the text of the option that the harness read in that; None where
+            it wrote nothing.
         scores: the log-likelihoods of options by their texts; empty where it wrote.
         epoch: 0 for the first time that the item was asked.
     """
@@ -100,7 +104,9 @@ def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: 
 
 
 def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
-    """Returns the text of the option that a harness calls by a letter, None where it is no letter of one."""
+    """Returns the text of the option that a harness calls by a letter, None where it is no letter
+    of one.
+    """
     if (
         options
         and isinstance(letter, str)
@@ -112,7 +118,9 @@ def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
 
 
 def one_of_each(logs: Sequence[Log]) -> list[Fault]:
-    """Returns faults of logs that cannot be of one model: they are of two, or of two runs of a task."""
+    """Returns faults of logs that cannot be of one model: they are of two, or of two runs of a
+    task.
+    """
     faults, models = [], list(dict.fromkeys(log.source.get("model", "") for log in logs))
     if len(models) > 1:
         problem = f"logs of {len(models)} models: {' and '.join(models)}"

@@ -1,4 +1,6 @@
-"""Datasets as tasks of lm-evaluation-harness: a YAML file and its documents, for `--include_path`."""
+"""Datasets as tasks of lm-evaluation-harness: a YAML file and its documents, for
+`--include_path`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ TASK = "biasgrid_{}"
 
 
 def export_tasks(requests: Requests, out: Path) -> list[str]:
-    """Writes a task for each of some datasets; logs of it are found again by prompt, group and repetition.
+    """Writes a task for each of some datasets; logs of it are found again by prompt, group and
+    repetition.
 
     The task has no score: `biasgrid import lm-eval` reads the samples, which `--log_samples` keeps.
 
@@ -62,7 +65,9 @@ def export_tasks(requests: Requests, out: Path) -> list[str]:
 
 
 def documents_of(table: pl.DataFrame, scored: bool) -> list[dict[str, Any]]:
-    """Returns what is asked as documents: the whole prompt, its options, its group and its repetition."""
+    """Returns what is asked as documents: the whole prompt, its options, its group and its
+    repetition.
+    """
     options = numbered_values(table, "candidate") if scored else []
     names = [name for name in ("group", "repetition") if name in table.columns]
     rows = table.select(pl.col("with_system").alias("prompt"), *names, *options).cast(

@@ -1,4 +1,6 @@
-"""What the command line offers for UnQover's files; each command returns the lines that it prints."""
+"""What the command line offers for UnQover's files; each command returns the lines that it
+prints.
+"""
 
 from __future__ import annotations
 

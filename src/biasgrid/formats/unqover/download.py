@@ -1,4 +1,6 @@
-"""Downloads dumps, which have several GB: streamed, digested on the way, continued after interruptions."""
+"""Downloads dumps, which have several GB: streamed, digested on the way, continued after
+interruptions.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Busy(Exception):  # noqa: N818
 
 
 class CarefulRedirects(HTTPRedirectHandler):
-    """Follows redirects to http and https, and none from https to http, which would show what was encrypted."""
+    """Follows redirects to http and https, and none from https to http, which would show what was
+    encrypted.
+    """
 
     def redirect_request(
         self,
@@ -83,8 +87,8 @@ def opener_for(address: str) -> OpenerDirector:
 def download_dump(url: str, sha256: str, out: Path) -> None:
     """Downloads a file; under its name there is never a part of it, nor one with another digest.
 
-    What an interrupted call has got is kept beside it, under a name that holds the digest, and continued where the
-    server allows.
+    What an interrupted call has got is kept beside it, under a name that holds the digest, and
+    continued where the server allows.
 
     Args:
         url: where it is, http or https; `${NAME}` stands for a variable of the environment.
@@ -116,7 +120,8 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
 def _fetch_patiently(url: str, partial: Path) -> str:
     """Completes a file over some interruptions; returns its sha256.
 
-    What ends in the middle is taken up at once; a server that refuses, or is busy, is asked again later.
+    What ends in the middle is taken up at once; a server that refuses, or is busy, is asked again
+    later.
     """
     waits = iter(WAITS)
     for _ in range(ATTEMPTS):
@@ -143,7 +148,8 @@ def _fetch_patiently(url: str, partial: Path) -> str:
 
 
 def _fetch(url: str, partial: Path) -> str:
-    """Downloads what a file lacks, or all of it where the server cannot begin in the middle; returns its sha256.
+    """Downloads what a file lacks, or all of it where the server cannot begin in the middle;
+    returns its sha256.
 
     Raises:
         Interrupted: the file is there in part.

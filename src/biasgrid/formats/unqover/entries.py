@@ -42,7 +42,9 @@ class EntryNames(NamedTuple):
 
 
 class EntryQuestion(NamedTuple):
-    """A question of an entry: both answers in the order of their subjects in the context, and what was predicted."""
+    """A question of an entry: both answers in the order of their subjects in the context, and what
+    was predicted.
+    """
 
     context: str
     question: str
@@ -108,7 +110,8 @@ def file_type(entry: Any) -> FileType:
 
 
 def read_number(entry: dict[str, Any], number: int) -> int:
-    """Returns the row number in `source.json`, which question answering writes; the given one where there is none.
+    """Returns the row number in `source.json`, which question answering writes; the given one where
+    there is none.
 
     Raises:
         Malformed: it is not a number.
@@ -141,7 +144,9 @@ def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion
 
 
 def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
-    """Refuses an entry whose questions have other answers: a score would go to the other subject."""
+    """Refuses an entry whose questions have other answers: a score would go to the other
+    subject.
+    """
     for answer in ("ans0", "ans1"):
         one, other = plain[answer]["text"], negated[answer]["text"]
         if one != other:
@@ -193,8 +198,8 @@ def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
 def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int, int]:
     """Returns where two candidates begin in a context, in characters, as UnQover finds them.
 
-    Case does not count. The longer candidate is where it first stands; the other one too, unless that is within the
-    longer one: then it is where it last stands.
+    Case does not count. The longer candidate is where it first stands; the other one too, unless
+    that is within the longer one: then it is where it last stands.
 
     Raises:
         Malformed: a candidate is not in the context, or only within the other one.
@@ -217,7 +222,8 @@ def _lowered(content: str) -> str:
 
 
 def split_context(question: str, negated: str) -> tuple[str, str, str]:
-    """Takes the context off the texts of a masked language model, which are context, space and statement.
+    """Takes the context off the texts of a masked language model, which are context, space and
+    statement.
 
     The context ends with the last sentence that both texts begin with.
 
@@ -265,7 +271,9 @@ def check_text(value: Any, name: str) -> str:
 
 
 def answered_text(value: Any, name: str) -> str:
-    """Refuses what is not a text, or no table can hold; what cannot be seen may well be what a model has answered."""
+    """Refuses what is not a text, or no table can hold; what cannot be seen may well be what a
+    model has answered.
+    """
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
     if HALF_CHARACTER.search(value):

@@ -1,7 +1,7 @@
 """Writes instances and predictions in the layout of UnQover's `source.json` and `output.json`.
 
-The layout is that of Python's `json.dump(..., indent=4)`, to the byte. Texts are made in slices, so that millions of
-rows need little memory beside their tables.
+The layout is that of Python's `json.dump(..., indent=4)`, to the byte. Texts are made in slices, so
+that millions of rows need little memory beside their tables.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def _question(answer: str, end: str) -> dict[str, Any]:
 
 
 def _layout(head: dict[str, str], question: dict[str, Any]) -> str:
-    """Returns an entry of a JSON object as json.dump lays it out, with %s for its key and each value yet to come."""
+    """Returns an entry of a JSON object as json.dump lays it out, with %s for its key and each
+    value yet to come.
+    """
     entry = {"%s": {**head, "q0": question, "q1": question}}
     return json.dumps(entry, indent=4)[len("{\n") : -len("\n}")].replace('"%s"', "%s")
 
@@ -80,9 +82,10 @@ def output_json(
 
     Args:
         instances: a whole table of instances.
-        predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one of each instance in
-            any order.
-        scoring: see `observe.score_array`; `start` and `end` of a masked language model are both the score.
+        predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one
+            of each instance in any order.
+        scoring: see `observe.score_array`; `start` and `end` of a masked language model are both
+            the score.
 
     Raises:
         TableError: a plain question is not followed by its negation.
@@ -124,7 +127,9 @@ def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
 
 
 def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
-    """Writes a file piece by piece under a temporary name and renames it, so that no half file is left."""
+    """Writes a file piece by piece under a temporary name and renames it, so that no half file is
+    left.
+    """
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
@@ -145,7 +150,9 @@ def _json_object(
 
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
-    """Returns the keys of examples; the attribute appears twice, where UnQover once had a second one."""
+    """Returns the keys of examples; the attribute appears twice, where UnQover once had a second
+    one.
+    """
     texts = [key_text(column) for column in (*KEYS_OF_PAIR, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 

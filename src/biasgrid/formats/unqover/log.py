@@ -1,7 +1,7 @@
 """Writes the measures of a cell as UnQover's `analysis.py` prints them (`log.txt`).
 
-Names are lower-cased and attributes of one wording merged; sums run from left to right in the order of the
-`output.json`, as in the original, so that the last digits agree.
+Names are lower-cased and attributes of one wording merged; sums run from left to right in the order
+of the `output.json`, as in the original, so that the last digits agree.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ def log_text(
     group_by: GroupBy,
     name: str,
 ) -> str:
-    """Returns what UnQover's analysis prints of a cell, with the metrics subj_bias, pos_err, attr_err and model.
+    """Returns what UnQover's analysis prints of a cell, with the metrics subj_bias, pos_err,
+    attr_err and model.
 
     Args:
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, one of each instance.
         scoring: see `observe.score_array`.
-        group_by: which associations to list: `subj` by subject, `subj_act` by subject and attribute, `gender_act` by
-            the group of subjects (female, else male) and attribute.
+        group_by: which associations to list: `subj` by subject, `subj_act` by subject and
+            attribute, `gender_act` by the group of subjects (female, else male) and attribute.
         name: what to call the analysed file in the first line.
 
     Raises:
@@ -64,9 +65,11 @@ def log_text(
 
 
 def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns what `compare_subjects` needs, lower-cased, swap groups numbered and oriented as UnQover does.
+    """Returns what `compare_subjects` needs, lower-cased, swap groups numbered and oriented as
+    UnQover does.
 
-    Swap groups are numbered as they first appear in the `output.json`; x1 is the subject that sorts first.
+    Swap groups are numbered as they first appear in the `output.json`; x1 is the subject that sorts
+    first.
     """
     examples = plain_instances(instances)
     order = output_order(examples)
@@ -84,7 +87,9 @@ def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def _associations(directed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns `gamma`, `eta` and `n` of each part of directed comparisons, parts in the order of first appearance."""
+    """Returns `gamma`, `eta` and `n` of each part of directed comparisons, parts in the order of
+    first appearance.
+    """
     part, first = number_rows(directed, keys)
     comparison = directed["comparison"].to_numpy()
     n = np.bincount(part)

@@ -1,6 +1,8 @@
-"""The replication of UnQover's scores: how they are made of probabilities, and which of ours are made so.
+"""The replication of UnQover's scores: how they are made of probabilities, and which of ours are
+made so.
 
-The family finds it by reference and all of its stages count it as their code, so that it imports nothing of the family.
+The family finds it by reference and all of its stages count it as their code, so that it imports
+nothing of the family.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from biasgrid.tables.files import TableError, read_provenance
 
 
 def scores_with_pronouns(subjects: FloatArray, pronouns: FloatArray) -> FloatArray:
-    """Returns scores of the subjects of masked language models: at least the probability of the pronoun.
+    """Returns scores of the subjects of masked language models: at least the probability of the
+    pronoun.
 
     That is UnQover's option `use_he_she`.
 

@@ -1,4 +1,6 @@
-"""Examples and their order: two instances make an example, and UnQover's files have examples in two orders."""
+"""Examples and their order: two instances make an example, and UnQover's files have examples in two
+orders.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def key_text(column: str) -> pl.Expr:
 
 
 def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is its negation.
+    """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is
+    its negation.
 
     Args:
         instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns.
@@ -82,9 +85,10 @@ def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
 def output_order(examples: pl.DataFrame) -> IntArray:
     """Returns the row numbers of examples in the order of an `output.json`.
 
-    UnQover sorts by one string: group1, group2 and subject1 sorted among themselves, then subject2, template (as
-    text), attribute group and attribute, with `|` between. No part holds a `|`, so that the strings compare as their
-    first four and their other parts do, each closed by its `|`; pairs and items are few, examples are millions.
+    UnQover sorts by one string: group1, group2 and subject1 sorted among themselves, then subject2,
+    template (as text), attribute group and attribute, with `|` between. No part holds a `|`, so
+    that the strings compare as their first four and their other parts do, each closed by its `|`;
+    pairs and items are few, examples are millions.
 
     Args:
         examples: instances, at least the columns of `PAIR` and `ITEM`.

@@ -1,6 +1,7 @@
 """Reads UnQover's `source.json` and `output.json` into tables.
 
-The files may have several GB: entries are read one by one, and of every text the tables keep a number only.
+The files may have several GB: entries are read one by one, and of every text the tables keep a
+number only.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ ENTRY_COLUMNS = {
     "attribute_group": pl.Categorical,
     "attribute": pl.Categorical,
 }
-"""What is read of an entry: its line in the file, its row number in `source.json`, and the fields of `Names`."""
+"""What is read of an entry: its line in the file, its row number in `source.json`, and the fields
+of `Names`.
+"""
 QUESTION_COLUMNS = {
     "text_pair": pl.Categorical,
     "text": pl.Categorical,
@@ -88,8 +91,9 @@ class Imported(NamedTuple):
 def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
     """Reads a `source.json` or an `output.json`; which of them it is shows in its first entry.
 
-    Instances are in the order of the `source.json`. The `output.json` of a masked language model does not tell it:
-    there they are in the order of the file, and the context is what `entries.split_context` takes for it.
+    Instances are in the order of the `source.json`. The `output.json` of a masked language model
+    does not tell it: there they are in the order of the file, and the context is what
+    `entries.split_context` takes for it.
 
     Args:
         path: the file.
@@ -136,7 +140,9 @@ def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
 def _batches(
     path: Path, entries: Iterable[Member], kind: FileType
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yields entries, and their questions (two rows each) with the columns that a kind of file has."""
+    """Yields entries, and their questions (two rows each) with the columns that a kind of file
+    has.
+    """
     parsed = _parse(path, entries, kind)
     kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
     while batch := list(islice(parsed, BATCH)):
@@ -191,7 +197,8 @@ def _at(path: Path, member: Member, error: Malformed) -> InputError:
 def _in_source_order(
     path: Path, entries: pl.DataFrame, questions: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns entries and their questions in the order of the `source.json`; takes the columns of the questions away.
+    """Returns entries and their questions in the order of the `source.json`; takes the columns of
+    the questions away.
 
     Raises:
         InputError: two entries have one row number.
@@ -215,8 +222,8 @@ def _in_source_order(
 def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
     """Returns `swap_group` and `swapped` of entries.
 
-    As where word lists are expanded, swap groups are numbered as they appear, and that order of a pair's subjects which
-    appears first is not swapped.
+    As where word lists are expanded, swap groups are numbered as they appear, and that order of a
+    pair's subjects which appears first is not swapped.
     """
     one, two = (entries[f"subject{which}"].to_physical() for which in (1, 2))
     keyed = entries.select(*ITEM, low=pl.min_horizontal(one, two), high=pl.max_horizontal(one, two))
@@ -242,8 +249,8 @@ def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
 def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> None:
     """Refuses keys that name other subjects than the answers, to which their scores would go.
 
-    A key may name a subject otherwise than its template does (`China`, `Chinese`), but not as another subject is named,
-    nor otherwise than the other keys of the template.
+    A key may name a subject otherwise than its template does (`China`, `Chinese`), but not as
+    another subject is named, nor otherwise than the other keys of the template.
 
     Raises:
         InputError: with the line of the first one.
@@ -273,7 +280,9 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
 
 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
+    """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of
+    subjects, is null.
+    """
     numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
     schema = answer_schema(kind).columns
     known = {
@@ -287,7 +296,8 @@ def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def import_unqover(path: Path, folder: Path) -> list[Path]:
-    """Reads a file of UnQover and writes what it holds as `instances.parquet` and `predictions.parquet`.
+    """Reads a file of UnQover and writes what it holds as `instances.parquet` and
+    `predictions.parquet`.
 
     Returns:
         The tables that were written.
@@ -323,7 +333,8 @@ def import_dump(
         provenance: what the tables shall carry besides what is added here.
 
     Raises:
-        InputError: the dump has another digest, or answers of another task or dataset, or is malformed.
+        InputError: the dump has another digest, or answers of another task or dataset, or is
+            malformed.
     """
     imported, found = read_dump(path, origin["sha256"], task, subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}
@@ -345,7 +356,8 @@ def read_dump(
 
 
 def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[Path]) -> None:
-    """Refuses a dump of another dataset: its subjects are in no list, or an answer is another subject than its key.
+    """Refuses a dump of another dataset: its subjects are in no list, or an answer is another
+    subject than its key.
 
     Case does not count.
 

@@ -13,7 +13,9 @@ from biasgrid.base.text import explain_unreadable
 
 WINDOW_CHARACTERS = 1 << 22
 LONGEST_MEMBER = 1 << 16
-"""Characters that a member may have; so a fault is noticed where it is and not when a whole file has been read."""
+"""Characters that a member may have; so a fault is noticed where it is and not when a whole file
+has been read.
+"""
 SPACE = re.compile(r"[ \t\n\r]*")
 LAYOUT = "a JSON object of entries, as UnQover writes it"
 
@@ -30,7 +32,8 @@ class RepeatedKey(Exception):  # noqa: N818
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of its members, for the JSON decoder, which would keep the last of several of one key.
+    """Makes an object of its members, for the JSON decoder, which would keep the last of several of
+    one key.
 
     Raises:
         RepeatedKey: a key appears twice.
@@ -51,17 +54,21 @@ class Member(NamedTuple):
 
 
 def members(path: Path) -> Iterator[Member]:
-    """Yields the members of the JSON object in a file, in its order; a few MB of the file are held at a time.
+    """Yields the members of the JSON object in a file, in its order; a few MB of the file are held
+    at a time.
 
     Raises:
-        InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and column.
+        InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and
+            column.
     """
     with explain_unreadable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
         yield from _Window(path, file).members()
 
 
 class _Window:
-    """A part of a file that slides along it; `place` is where reading stands in `text`, `line` its line."""
+    """A part of a file that slides along it; `place` is where reading stands in `text`, `line` its
+    line.
+    """
 
     def __init__(self, path: Path, file: TextIO):
         self.path = path

@@ -1,4 +1,6 @@
-"""Checkpoints that were fetched: their records, and how model and tokenizer are loaded, without the network."""
+"""Checkpoints that were fetched: their records, and how model and tokenizer are loaded, without the
+network.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def folder_of(record: Mapping[str, Any]) -> Path:
 
 
 def cached_folder(record: Mapping[str, Any]) -> Path | None:
-    """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks files."""
+    """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks
+    files.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -159,11 +163,13 @@ def load_recorded_model(
     Args:
         record: its record.
         task: what it is used for, for messages.
-        loader: the class of transformers that loads models of the task, such as `AutoModelForMaskedLM`.
+        loader: the class of transformers that loads models of the task, such as
+            `AutoModelForMaskedLM`.
         device: where it goes.
 
     Raises:
-        ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task needs.
+        ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task
+            needs.
     """
     import torch
     import transformers
@@ -198,13 +204,16 @@ def load_recorded_model(
 
 
 def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> None:
-    """Refuses weights that are not those of the model that `config.json` describes: of other sizes or depth.
+    """Refuses weights that are not those of the model that `config.json` describes: of other sizes
+    or depth.
 
     Args:
         name: the checkpoint's name.
-        tensors: names of the model's tensors, of which those that the file need not have may be left out.
-        info: what transformers tells of loading them: `mismatched_keys` (name, size in the file, size in the model),
-            `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
+        tensors: names of the model's tensors, of which those that the file need not have may be
+            left out.
+        info: what transformers tells of loading them: `mismatched_keys` (name, size in the file,
+            size in the model), `missing_keys` (not in the file) and `unexpected_keys` (not in the
+            model).
 
     Raises:
         ModelError: with the first contradictions.
@@ -232,9 +241,11 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
 
 
 def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
-    """Returns the tensors of layers that a model should have: beside the layers that it has, or in place of none.
+    """Returns the tensors of layers that a model should have: beside the layers that it has, or in
+    place of none.
 
-    Others are no contradiction: heads of other tasks, poolers, or a decoder that the task does not need.
+    Others are no contradiction: heads of other tasks, poolers, or a decoder that the task does not
+    need.
 
     Args:
         tensors: names of the model's tensors.
@@ -262,13 +273,17 @@ def shape(size: Iterable[int]) -> str:
 
 
 def switches(record: Mapping[str, Any]) -> dict[str, bool]:
-    """Returns what transformers may do while it loads; left open, it asks on the terminal whether to run code."""
+    """Returns what transformers may do while it loads; left open, it asks on the terminal whether
+    to run code.
+    """
     return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
 
 
 @contextmanager
 def without_load_report() -> Iterator[None]:
-    """Keeps transformers from printing a table of tensors that do not fit, of which `check_weights_fit` tells."""
+    """Keeps transformers from printing a table of tensors that do not fit, of which
+    `check_weights_fit` tells.
+    """
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -293,7 +308,9 @@ def loading_errors(name: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error's message that has words, with the next one where it ends in a colon."""
+    """Returns the first line of an error's message that has words, with the next one where it ends
+    in a colon.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

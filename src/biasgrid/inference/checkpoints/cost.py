@@ -22,11 +22,12 @@ WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 def parameters(folder: Path) -> int | None:
     """Counts the parameters that every token of an input passes through.
 
-    These are all parameters but the embeddings, which are looked up, and the projection to the vocabulary, which the
-    engine computes at the mask alone: those with `embed` in their name or with a row for each word of the vocabulary.
-    They are counted in the headers of the safetensors files. Where the weights are pickled, the layers that the
-    config.json tells of are counted, 2 d L (2 d + f) for L layers of width d and inner width f (Kaplan et al. 2020,
-    Scaling Laws for Neural Language Models, section 2.1). Parameters that several layers share (ALBERT) count once.
+    These are all parameters but the embeddings, which are looked up, and the projection to the
+    vocabulary, which the engine computes at the mask alone: those with `embed` in their name or
+    with a row for each word of the vocabulary. They are counted in the headers of the safetensors
+    files. Where the weights are pickled, the layers that the config.json tells of are counted, 2 d
+    L (2 d + f) for L layers of width d and inner width f (Kaplan et al. 2020, Scaling Laws for
+    Neural Language Models, section 2.1). Parameters that several layers share (ALBERT) count once.
 
     Returns:
         The number, None where neither file tells it.
@@ -55,7 +56,9 @@ def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> boo
 
 
 def parameters_of_layers(config: dict[str, Any]) -> int | None:
-    """Counts the parameters of the layers that a model's config.json tells of, None where it does not."""
+    """Counts the parameters of the layers that a model's config.json tells of, None where it does
+    not.
+    """
     width = config.get("hidden_size", config.get("dim"))
     layers = config.get("num_hidden_layers", config.get("n_layers"))
     inner = config.get("intermediate_size", config.get("hidden_dim"))
@@ -96,8 +99,8 @@ class ReadingMethod(NamedTuple):
 
     Attributes:
         joined: whether it reads context and question as one, and words at a mask in it.
-        scoring: where it scores sentences, the name of the formula; the question is the sentence, the context what it
-            is compared with or stands in.
+        scoring: where it scores sentences, the name of the formula; the question is the sentence,
+            the context what it is compared with or stands in.
     """
 
     joined: bool = False
@@ -160,8 +163,9 @@ def tokens_of_sentence(
 def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
     """Counts the tokens of the inputs that score words at a mask.
 
-    A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ in nothing are one
-    (as with the scoring `joint`; with others a few more may differ, see `masked_pieces.hidden_pieces`).
+    A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ
+    in nothing are one (as with the scoring `joint`; with others a few more may differ, see
+    `masked_pieces.hidden_pieces`).
 
     Args:
         length: tokens of the text with one mask.
@@ -176,10 +180,11 @@ SPECIAL = 2
 
 
 def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> float:
-    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
+    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a
+    token.
 
-    BERT and its kin put two tokens around a text and three around a pair. Where no sentence is scored, each instance
-    counts as one input.
+    BERT and its kin put two tokens around a text and three around a pair. Where no sentence is
+    scored, each instance counts as one input.
     """
     if method.scoring:
         return fmean(tokens_of_sentence(with_ends, text, SPECIAL, method) for text in texts)
@@ -190,7 +195,9 @@ def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> f
 
 
 def with_ends(text: str) -> list[str]:
-    """Returns the words and marks of a text, and empty ones that stand for the special tokens around it."""
+    """Returns the words and marks of a text, and empty ones that stand for the special tokens
+    around it.
+    """
     return ["", *WORD_OR_MARK.findall(text), ""]
 
 

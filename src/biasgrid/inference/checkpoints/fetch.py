@@ -1,4 +1,6 @@
-"""Checkpoints are fetched: what is needed of a repository or folder, and no more, and recorded by its digests."""
+"""Checkpoints are fetched: what is needed of a repository or folder, and no more, and recorded by
+its digests.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,11 @@ def make_record(
     training: Mapping[str, Any] | None = None,
     commit: str | None = None,
 ) -> dict[str, Any]:
-    """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that counts.
+    """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that
+    counts.
 
-    Later stages depend on the record, so they run again when the content of a file that counts changes, and not when
-    other files lie beside it.
+    Later stages depend on the record, so they run again when the content of a file that counts
+    changes, and not when other files lie beside it.
 
     Args:
         checkpoint: a repository of the hub, or None where `folder` is given.
@@ -64,15 +67,17 @@ def make_record(
         commit: what the revision stands for, where that is known already.
 
     Returns:
-        `checkpoint` and `folder` as given, `requested` the given revision, `revision` the commit it stood for when it
-        was fetched (None for a folder), `files` the SHA-256 of each file by name, `weights` and `tokenizer` one
-        SHA-256 for the files of each (None without weights), `allow_remote_code` and `training` as given, and where
-        there are some the SHA-256 of the chat template as `chat_template`, what is taken of generation_config.json and
-        what is not as `generation_config`, and the SHA-256 of files that decide the numbers of some uses, by name, as
-        `other_files`.
+        `checkpoint` and `folder` as given, `requested` the given revision, `revision` the commit it
+        stood for when it was fetched (None for a folder), `files` the SHA-256 of each file by name,
+        `weights` and `tokenizer` one SHA-256 for the files of each (None without weights),
+        `allow_remote_code` and `training` as given, and where there are some the SHA-256 of the
+        chat template as `chat_template`, what is taken of generation_config.json and what is not as
+        `generation_config`, and the SHA-256 of files that decide the numbers of some uses, by name,
+        as `other_files`.
 
     Raises:
-        ModelError: it cannot be fetched, is not what was asked for, or would run code that is not allowed.
+        ModelError: it cannot be fetched, is not what was asked for, or would run code that is not
+            allowed.
     """
     name = str(checkpoint or folder)
     wanted = without_weights(allow_remote_code)
@@ -116,13 +121,16 @@ def make_record(
 
 
 def template_digest(name: str, path: Path) -> dict[str, str]:
-    """Returns the SHA-256 of a checkpoint's chat template as `chat_template`, nothing where it has none."""
+    """Returns the SHA-256 of a checkpoint's chat template as `chat_template`, nothing where it has
+    none.
+    """
     template = chat_template_of(name, path)
     return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()} if template else {}
 
 
 def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns the record of a model that has no checkpoint: what the config says of it decides its answers.
+    """Returns the record of a model that has no checkpoint: what the config says of it decides its
+    answers.
 
     Args:
         keys: the keys of its back end.
@@ -154,7 +162,8 @@ def record_of_source(
 
 
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:
-    """Returns the commit that a revision stood for when it was first fetched, None where that is not on record.
+    """Returns the commit that a revision stood for when it was first fetched, None where that is
+    not on record.
 
     Args:
         path: where the record lies, if there is one.
@@ -237,7 +246,9 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
 
 
 def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
-    """Refuses weights that lead to files which are not fetched and digested, and might be pickles."""
+    """Refuses weights that lead to files which are not fetched and digested, and might be
+    pickles.
+    """
     if "transformers_weights" in read_checkpoint_json(name, path / CONFIG):
         raise ModelError(
             f"{name}: config.json names its own weights files (transformers_weights); expected {SAFE_WEIGHTS[0]}"
@@ -255,7 +266,8 @@ def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
 def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
     """Refuses a checkpoint that runs code which is not allowed, or was not fetched.
 
-    Its files name such code under `auto_map`. It is needed for model types and tokenizers that transformers lacks.
+    Its files name such code under `auto_map`. It is needed for model types and tokenizers that
+    transformers lacks.
     """
     config, tokenizer = (
         read_checkpoint_json(name, path / CONFIG),
@@ -281,7 +293,9 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 def foreign_parts(
     config: Mapping[str, Any], tokenizer: Mapping[str, Any], weights: bool
 ) -> list[str]:
-    """Names what transformers has no code for, of the parts for which a checkpoint brings its own."""
+    """Names what transformers has no code for, of the parts for which a checkpoint brings its
+    own.
+    """
     from transformers import CONFIG_MAPPING
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 

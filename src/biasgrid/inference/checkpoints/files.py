@@ -44,7 +44,9 @@ OTHER_FILES = (
     "config_sentence_transformers.json",
     "sentence_*_config.json",
 )
-"""Files that decide the numbers of some uses; a record has their digests apart from those of other files."""
+"""Files that decide the numbers of some uses; a record has their digests apart from those of other
+files.
+"""
 OF_MODULES = "[0-9]*_*/config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
@@ -61,13 +63,17 @@ def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
 
 
 def file_names(folder: str | Path) -> list[str]:
-    """Returns the names of the files in a folder, none where it is missing; those of modules with their folders."""
+    """Returns the names of the files in a folder, none where it is missing; those of modules with
+    their folders.
+    """
     found = [*Path(folder).glob("*"), *Path(folder).glob(OF_MODULES)]
     return [path.relative_to(folder).as_posix() for path in found if path.is_file()]
 
 
 def without_weights(allow_remote_code: bool) -> tuple[str, ...]:
-    """Returns the patterns of all files that count but for the weights: config, tokenizer, and code if it may run."""
+    """Returns the patterns of all files that count but for the weights: config, tokenizer, and code
+    if it may run.
+    """
     return (CONFIG, GENERATION_CONFIG, *TOKENIZER_FILES, *(["*.py"] if allow_remote_code else []))
 
 
@@ -79,7 +85,9 @@ def others_among(names: Iterable[str]) -> list[str]:
 
 
 def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
-    """Returns the files of the weights: safe ones where there are any, else pickled ones where they are allowed."""
+    """Returns the files of the weights: safe ones where there are any, else pickled ones where they
+    are allowed.
+    """
     names = tuple(names)
     return matching(names, SAFE_WEIGHTS) or matching(names, PICKLED_WEIGHTS if allow_pickle else ())
 
@@ -87,7 +95,8 @@ def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
 def files_that_count(
     folder: str | Path, weights: bool, allow_pickle: bool, allow_remote_code: bool
 ) -> list[str]:
-    """Returns the paths of the files in a folder that a record of its checkpoint has; none where it is missing.
+    """Returns the paths of the files in a folder that a record of its checkpoint has; none where it
+    is missing.
 
     Args:
         folder: the folder.
@@ -119,7 +128,8 @@ def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
 
 
 def chat_template_of(name: str, folder: Path) -> Any:
-    """Returns the chat template of a checkpoint: its tokenizer's, or else its processor's; None where there is none.
+    """Returns the chat template of a checkpoint: its tokenizer's, or else its processor's; None
+    where there is none.
 
     Raises:
         UserError: a file is not JSON.
@@ -135,7 +145,8 @@ def chat_template_of(name: str, folder: Path) -> Any:
 
 
 def end_tokens_of_checkpoint(name: str, folder: Path) -> list[int]:
-    """Returns the tokens that end a text, by a checkpoint's generation_config.json or, without one, its config.json.
+    """Returns the tokens that end a text, by a checkpoint's generation_config.json or, without one,
+    its config.json.
 
     Raises:
         UserError: the file is not JSON, or names other things than tokens.
@@ -151,7 +162,8 @@ def end_tokens_of_checkpoint(name: str, folder: Path) -> list[int]:
 
 
 def generation_keys(name: str, folder: Path) -> dict[str, Any]:
-    """Returns what of a checkpoint's generation_config.json is taken, and what is not, empty where there is none.
+    """Returns what of a checkpoint's generation_config.json is taken, and what is not, empty where
+    there is none.
 
     Raises:
         UserError: the file is not JSON.

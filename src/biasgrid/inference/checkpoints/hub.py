@@ -1,4 +1,6 @@
-"""Downloads from the hub: files of one commit, checked against what the hub says of them, with clear refusals."""
+"""Downloads from the hub: files of one commit, checked against what the hub says of them, with
+clear refusals.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,14 @@ FAILURES = (HTTPError, OSError, HFValidationError, XetDownloadError)
 
 
 def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collection[str]) -> Path:
-    """Downloads files of a repository, but for those that are in the cache; connections that break are taken up again.
+    """Downloads files of a repository, but for those that are in the cache; connections that break
+    are taken up again.
 
     Args:
         checkpoint: the repository.
         revision: its commit, tag or branch, None for its main branch.
-        patterns: the files to download: by patterns those that lie in no folder of the repository, others by name.
+        patterns: the files to download: by patterns those that lie in no folder of the repository,
+            others by name.
 
     Returns:
         The folder in the cache that has them, which is named by the commit.
@@ -57,7 +61,9 @@ def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collect
 
 
 def list_files(checkpoint: str, folder: Path) -> list[str]:
-    """Names all files of a repository at the commit of a folder in the cache, or those in the folder."""
+    """Names all files of a repository at the commit of a folder in the cache, or those in the
+    folder.
+    """
     try:
         return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
     except CachedRepoTreeNotFoundError:
@@ -65,7 +71,8 @@ def list_files(checkpoint: str, folder: Path) -> list[str]:
 
 
 def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
-    """Compares files in the cache with the digests that the hub has of them; those that differ are removed.
+    """Compares files in the cache with the digests that the hub has of them; those that differ are
+    removed.
 
     With the hub switched off nothing can have been downloaded, and the cache is taken as it is.
 

@@ -1,4 +1,6 @@
-"""What is wrong with a checkpoint in a local folder, told from names and headers, before anything is loaded."""
+"""What is wrong with a checkpoint in a local folder, told from names and headers, before anything
+is loaded.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class CheckpointUse(NamedTuple):
         served: whether a server loads it.
         classes: of classifiers, what its classes should be called.
         scored: of scorers, some of its classes.
-        activation: of scorers, what makes probabilities of its outputs; None where the checkpoint decides.
+        activation: of scorers, what makes probabilities of its outputs; None where the checkpoint
+            decides.
     """
 
     allow_pickle: bool = False

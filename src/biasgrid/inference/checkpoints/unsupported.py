@@ -1,4 +1,6 @@
-"""Files of a checkpoint that decide its numbers and are not read here: it is refused, with what to do."""
+"""Files of a checkpoint that decide its numbers and are not read here: it is refused, with what to
+do.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ OTHER_WEIGHTS = {
         "`model.safetensors`: load the weights with `variant=...` and save them with `save_pretrained`",
     ),
 }
-"""Weights that are not read, by their names: what they are, and what is expected in place of them."""
+"""Weights that are not read, by their names: what they are, and what is expected in place of
+them.
+"""
 OTHER_TOKENIZERS = (
     "tokenizer.model",
     "tekken.json",
@@ -77,7 +81,8 @@ class FolderProblem(NamedTuple):
 def unsupported_files(
     name: str, names: Collection[str], folder: Path, allow_remote_code: bool
 ) -> Iterator[FolderProblem]:
-    """Yields why files beside a checkpoint would decide its numbers if it were asked elsewhere, and do not here.
+    """Yields why files beside a checkpoint would decide its numbers if it were asked elsewhere, and
+    do not here.
 
     Args:
         name: the checkpoint's name.
@@ -106,7 +111,9 @@ def unsupported_files(
 
 
 def other_weights(names: Collection[str]) -> FolderProblem | None:
-    """Returns what weights a checkpoint has in place of those that can be read; None where it has none."""
+    """Returns what weights a checkpoint has in place of those that can be read; None where it has
+    none.
+    """
     for patterns, (what, expected) in OTHER_WEIGHTS.items():
         if found := matching(names, patterns):
             return FolderProblem(f"has weights {what} only ({', '.join(found[:3])})", expected)
@@ -114,12 +121,16 @@ def other_weights(names: Collection[str]) -> FolderProblem | None:
 
 
 def missing_config(names: Collection[str]) -> FolderProblem:
-    """Returns what to do about a checkpoint without config.json, whose weights may be in another format."""
+    """Returns what to do about a checkpoint without config.json, whose weights may be in another
+    format.
+    """
     return other_weights(names) or FolderProblem(f"contains no {CONFIG}", CHECKPOINT)
 
 
 def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
-    """Returns what tokenizer a checkpoint has in place of one that can be read; None where it has none."""
+    """Returns what tokenizer a checkpoint has in place of one that can be read; None where it has
+    none.
+    """
     if found := matching(names, OTHER_TOKENIZERS):
         expected = "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` writes it"
         return FolderProblem(f"has its tokenizer only in {', '.join(found)}", expected)

@@ -13,7 +13,8 @@ class Use(NamedTuple):
         task: their task.
         classes: how the names of their classes end.
         kind: what tables call them.
-        variant: which variant of datasets they answer; `{name}` stands for the model's name; None where none.
+        variant: which variant of datasets they answer; `{name}` stands for the model's name; None
+            where none.
         needs: what a config must say of them besides, `mask` or `labels`; None for nothing.
     """
 
@@ -35,7 +36,9 @@ USES = (
 
 
 WITH_PICTURES = ("ForConditionalGeneration", "ForVision2Seq", "ForVisionText2Text")
-"""How the classes of models end that write, and take pictures beside texts, if their config has a part for texts."""
+"""How the classes of models end that write, and take pictures beside texts, if their config has a
+part for texts.
+"""
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
 ENCODER_DECODER = "is an encoder-decoder, which no back end supports: run it behind a server (see docs/servers.md)"
 ADVICE = {
@@ -54,11 +57,15 @@ ADVICE = {
         "with `task: feature-extraction`"
     ),
 }
-"""What to do with models that are not asked, by how the names of their classes end; the first one that fits counts."""
+"""What to do with models that are not asked, by how the names of their classes end; the first one
+that fits counts.
+"""
 
 
 def use_of(config: Mapping[str, Any]) -> Use | None:
-    """Returns what a checkpoint is for by its config.json; None where no back end asks such a model."""
+    """Returns what a checkpoint is for by its config.json; None where no back end asks such a
+    model.
+    """
     names = architecture_names(config)
     if any(name.endswith(WITH_PICTURES) for name in names) and any(
         config.get(part) for part in TEXT_PARTS

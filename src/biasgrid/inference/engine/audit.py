@@ -17,8 +17,10 @@ AUDIT_ROWS = 32
 AUDIT_SHARE, FEWEST = 1 / 8, 8
 """What is audited of small shards, in which 32 single rows would take longer than all others."""
 LARGEST_FLOAT32_DRIFT = 1.001e-3
-"""More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries.
-A little more than a thousandth, by which scores that are rounded to three decimals may differ."""
+"""More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by
+other libraries. A little more than a thousandth, by which scores that are rounded to three decimals
+may differ.
+"""
 
 
 def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
@@ -57,9 +59,11 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
 
 
 def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, float]:
-    """Returns the largest and the mean difference between the numbers of two tables of the same rows.
+    """Returns the largest and the mean difference between the numbers of two tables of the same
+    rows.
 
-    Of probabilities it is absolute; of scores beyond 1, such as sums of log-probabilities, it is relative.
+    Of probabilities it is absolute; of scores beyond 1, such as sums of log-probabilities, it is
+    relative.
     """
     exact = audited_numbers(audited)
     drift = np.abs(audited_numbers(answers) - exact) / np.maximum(np.abs(exact), 1)

@@ -30,13 +30,19 @@ MUCH_FASTER = 1.15
 """From here on another library's products are taken: less may be chance."""
 SMALLEST_BUDGET, LARGEST_BUDGET = 512, 65536
 CACHE_BYTES_PER_TOKEN = 16 * 2**10
-"""What a layer of bert-base's size reads and writes for a token in float32: 768 and 3072 numbers."""
+"""What a layer of bert-base's size reads and writes for a token in float32: 768 and 3072
+numbers.
+"""
 GPU_BYTES_PER_TOKEN = 2**20
-"""Of all memory, so that the model and logits over a vocabulary of 250,000 entries have room beside them."""
+"""Of all memory, so that the model and logits over a vocabulary of 250,000 entries have room beside
+them.
+"""
 
 
 def tokens_of_batch(settings: InferenceSettings, device: torch.device) -> int:
-    """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed shard what it had."""
+    """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed
+    shard what it had.
+    """
     if settings.token_budget != "auto":
         return settings.token_budget
     folder = settings.kept_of_shard
@@ -47,7 +53,9 @@ def tokens_of_batch(settings: InferenceSettings, device: torch.device) -> int:
 
 
 def budget_of(device: torch.device) -> int:
-    """Returns how many tokens a batch has: of a GPU decided by its memory, of a CPU by its largest cache."""
+    """Returns how many tokens a batch has: of a GPU decided by its memory, of a CPU by its largest
+    cache.
+    """
     if device.type == "cuda":
         return power_of_two(
             torch.cuda.get_device_properties(device).total_memory // GPU_BYTES_PER_TOKEN
@@ -56,7 +64,9 @@ def budget_of(device: torch.device) -> int:
 
 
 def power_of_two(number: int) -> int:
-    """Returns the largest power of two that is no larger, between the smallest budget and the largest one."""
+    """Returns the largest power of two that is no larger, between the smallest budget and the
+    largest one.
+    """
     return 1 << (min(max(number, SMALLEST_BUDGET), LARGEST_BUDGET).bit_length() - 1)
 
 
@@ -85,12 +95,14 @@ def kept_tuning(
     settings: InferenceSettings,
     find: Callable[[str], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Returns what fits a float32 model on this processor, found by the first shard of the cell that asks.
+    """Returns what fits a float32 model on this processor, found by the first shard of the cell
+    that asks.
 
     Args:
         model: the model.
         settings: how it is run.
-        find: finds it, given the precision that `auto` stands for here; `find_fit` alone by default.
+        find: finds it, given the precision that `auto` stands for here; `find_fit` alone by
+            default.
     """
     auto = choose_precision("auto", model.device)
     folder = settings.kept
@@ -106,7 +118,9 @@ def tuning_name(device: torch.device, model: PreTrainedModel, threads: int) -> s
 
 
 def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
-    """Returns the largest linear layer of a model but that over the vocabulary, None where it has none."""
+    """Returns the largest linear layer of a model but that over the vocabulary, None where it has
+    none.
+    """
     head = getattr(model, "get_output_embeddings", lambda: None)()
     layers = [
         layer
@@ -125,8 +139,9 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
         other: the precision that `auto` stands for on its device.
 
     Returns:
-        The `processor`; the `layer`; `milliseconds` by the way to compute; `products`, the way that float32 takes
-        (`torch` or `oneDNN`); and `auto_is_faster`, how often `other` is as fast as that.
+        The `processor`; the `layer`; `milliseconds` by the way to compute; `products`, the way that
+        float32 takes (`torch` or `oneDNN`); and `auto_is_faster`, how often `other` is as fast as
+        that.
     """
     layer, device = largest_layer(model), model.device
     found: dict[str, Any] = {
@@ -160,7 +175,9 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
 def seconds_of(
     ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS
 ) -> dict[str, float]:
-    """Times ways to compute in rounds of all; returns the shortest time of each, on which others' work has no say."""
+    """Times ways to compute in rounds of all; returns the shortest time of each, on which others'
+    work has no say.
+    """
     times: dict[str, list[float]] = {way: [] for way in ways}
     for turn in range(rounds + 1):
         for way, compute in ways.items():

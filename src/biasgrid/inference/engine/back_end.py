@@ -1,4 +1,6 @@
-"""What the shard loop needs of a back end: `open`, `answer`, `close`. It may be anything that answers."""
+"""What the shard loop needs of a back end: `open`, `answer`, `close`. It may be anything that
+answers.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ class BackEnd(ABC):
     """Answers what is asked; a subclass for each task and source.
 
     Attributes:
-        Choices: what decides its answers beside model and question: called with `Settings.choices` by name, it gives
-            an object that has `__dict__`, such as a dataclass.
-        READS: columns of instances that it is given beside those that all models read, where a family has them: only
-            for answers that are there, to find them by.
+        Choices: what decides its answers beside model and question: called with `Settings.choices`
+            by name, it gives an object that has `__dict__`, such as a dataclass.
+        READS: columns of instances that it is given beside those that all models read, where a
+            family has them: only for answers that are there, to find them by.
     """
 
     Choices: ClassVar[type[Any]]
@@ -29,7 +31,9 @@ class BackEnd(ABC):
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers; it names the store of answers and stands in their provenance."""
+        """Returns what decides the answers; it names the store of answers and stands in their
+        provenance.
+        """
         return dict(vars(cls.Choices(**settings.choices)))
 
     @classmethod
@@ -39,7 +43,8 @@ class BackEnd(ABC):
         settings: InferenceSettings,
         some_instances: Callable[[], pl.DataFrame],
     ) -> InferenceSettings:
-        """Returns the settings with the engine that `auto` is for this model; others know no engines.
+        """Returns the settings with the engine that `auto` is for this model; others know no
+        engines.
 
         Args:
             record: see `open`.
@@ -50,7 +55,9 @@ class BackEnd(ABC):
 
     @classmethod
     def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what else the provenance of the answers tells; it follows from record and settings."""
+        """Returns what else the provenance of the answers tells; it follows from record and
+        settings.
+        """
         return {}
 
     @classmethod
@@ -66,7 +73,8 @@ class BackEnd(ABC):
         """Makes ready to answer.
 
         Args:
-            record: what the model is: the record that rule fetch made, of a checkpoint or of the model's own keys.
+            record: what the model is: the record that rule fetch made, of a checkpoint or of the
+                model's own keys.
             settings: how to answer.
             instances: all that will be asked, as `tables.instances.read_requests` gives it.
 
@@ -101,14 +109,15 @@ class BackEnd(ABC):
             progress: to be told of instances as they are answered, with `advance`.
 
         Returns:
-            The columns of the answer kind beside `instance` and `key`, in the order of the instances; columns of which
-            nothing is said may be missing.
+            The columns of the answer kind beside `instance` and `key`, in the order of the
+            instances; columns of which nothing is said may be missing.
         """
 
     def answer_parts(
         self, parts: Iterable[pl.DataFrame], progress: Progress
     ) -> Generator[pl.DataFrame]:
-        """Answers parts, one after the other; it may take some more before it has answered the first.
+        """Answers parts, one after the other; it may take some more before it has answered the
+        first.
 
         Args:
             parts: instances, each part as `answer` takes them.
@@ -127,16 +136,20 @@ class BackEnd(ABC):
         """Ends the work.
 
         Args:
-            answers: all that it has answered of what it was opened with, in this run and in earlier ones, by number.
+            answers: all that it has answered of what it was opened with, in this run and in earlier
+                ones, by number.
 
         Returns:
-            The `audit` of the answers, where there is one, and the most memory of the GPU as `gpu_peak_mb`.
+            The `audit` of the answers, where there is one, and the most memory of the GPU as
+            `gpu_peak_mb`.
         """
         return {}
 
 
 class Opener:
-    """Opens the back end of one model for shard after shard, and keeps it: what is loaded is not loaded again."""
+    """Opens the back end of one model for shard after shard, and keeps it: what is loaded is not
+    loaded again.
+    """
 
     def __init__(self) -> None:
         """Opens nothing yet."""

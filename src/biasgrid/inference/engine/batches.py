@@ -1,4 +1,6 @@
-"""Runs instances through a model in batches of one length, so that there is no padding and no attention mask."""
+"""Runs instances through a model in batches of one length, so that there is no padding and no
+attention mask.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,8 @@ def run_part(
         part: which of them.
         token_budget: how many tokens a batch may have.
         told: is told of instances as they are run.
-        freed: is given back to the system between batches; None on a GPU, where batches free next to nothing.
+        freed: is given back to the system between batches; None on a GPU, where batches free next
+            to nothing.
 
     Returns:
         What `Runner.run` returned of the rows in the part's `order`.
@@ -125,7 +128,9 @@ def run_part(
 
 
 def run_in_parts(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[str, torch.Tensor]]:
-    """Runs a batch, in smaller ones where it does not fit into memory or is not what the model takes."""
+    """Runs a batch, in smaller ones where it does not fit into memory or is not what the model
+    takes.
+    """
     try:
         return [back_end.run(encoded, batch)]
     except (RuntimeError, ValueError, MemoryError) as error:
@@ -137,10 +142,12 @@ def run_in_parts(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[
 
 
 def smaller_batches(batch: Batch, error: Exception) -> list[Batch]:
-    """Cuts a batch in two where it did not fit into memory, and into its rows where the model refused it.
+    """Cuts a batch in two where it did not fit into memory, and into its rows where the model
+    refused it.
 
-    Some models take rows one at a time only, such as GPT-2 as a classifier without a token for padding, or several
-    only if they are alike in more than their length, such as BART as a classifier.
+    Some models take rows one at a time only, such as GPT-2 as a classifier without a token for
+    padding, or several only if they are alike in more than their length, such as BART as a
+    classifier.
     """
     count = len(batch.rows)
     if isinstance(error, ValueError) and count > 1:
@@ -200,10 +207,12 @@ def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) ->
 
 
 def positions_of(config: PretrainedConfig) -> int | None:
-    """For how many tokens a model has positions by its config, or by the part of it that is about texts.
+    """For how many tokens a model has positions by its config, or by the part of it that is about
+    texts.
 
     Returns:
-        None where it does not say, as for relative positions, of which there are none to run out of.
+        None where it does not say, as for relative positions, of which there are none to run out
+        of.
     """
     with suppress(ValueError):  # it has several parts about texts
         config = config.get_text_config()
@@ -215,7 +224,9 @@ def positions_of(config: PretrainedConfig) -> int | None:
 
 
 def reserved_positions(model: PreTrainedModel) -> int:
-    """How many positions a model gives to no token: in RoBERTa and its kin those up to the padding's."""
+    """How many positions a model gives to no token: in RoBERTa and its kin those up to the
+    padding's.
+    """
     embeddings = [
         module for name, module in model.named_modules() if name.endswith("position_embeddings")
     ]

@@ -1,4 +1,6 @@
-"""What of the rows lies on the device, where batches of them are put together, and how answers come back from it."""
+"""What of the rows lies on the device, where batches of them are put together, and how answers come
+back from it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def to_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
-    """Returns an array as a tensor on a device; on a GPU the copy is made while the program goes on."""
+    """Returns an array as a tensor on a device; on a GPU the copy is made while the program goes
+    on.
+    """
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
@@ -47,11 +51,13 @@ class DeviceRows:
     """Rows on the device.
 
     Attributes:
-        ids, types: shape (tokens,), int32, the tokens of all segments one behind the other, the first ones before the
-            second ones; types are None where the model takes none.
-        begins: shape (segments,), where each segment begins there; int32, or int64 where there are more tokens.
+        ids, types: shape (tokens,), int32, the tokens of all segments one behind the other, the
+            first ones before the second ones; types are None where the model takes none.
+        begins: shape (segments,), where each segment begins there; int32, or int64 where there are
+            more tokens.
         lengths: shape (segments,), int32, how many tokens each has.
-        first_of, second_of: shape (rows,), int32, each row's segments; the second ones are counted by themselves.
+        first_of, second_of: shape (rows,), int32, each row's segments; the second ones are counted
+            by themselves.
         firsts: how many first segments there are.
     """
 
@@ -102,7 +108,9 @@ class DeviceRows:
 
 
 def as_narrow(places: IntArray, count: int) -> Int32Array | IntArray:
-    """Returns places among so many tokens in 32 bits, which are gathered faster, or in 64 where there are too many."""
+    """Returns places among so many tokens in 32 bits, which are gathered faster, or in 64 where
+    there are too many.
+    """
     return places.astype(np.int32) if count <= np.iinfo(np.int32).max else places
 
 
@@ -116,7 +124,8 @@ class Fetched:
     """Numbers on their way from the device.
 
     Attributes:
-        values: shape (rows, numbers), the bytes of all columns as int32, where the program can read them.
+        values: shape (rows, numbers), the bytes of all columns as int32, where the program can read
+            them.
         columns: of each column its type, and its shape behind the rows.
         done: when they are there; None on a CPU.
     """
@@ -130,7 +139,8 @@ class Fetched:
         """Copies what batches gave from the device, all of it at once, while the program goes on.
 
         Args:
-            outcomes: of each batch the columns, whose first dimension are the rows, of numbers of 4 bytes.
+            outcomes: of each batch the columns, whose first dimension are the rows, of numbers of 4
+                bytes.
         """
         columns = {
             name: (column.dtype, tuple(column.shape[1:])) for name, column in outcomes[0].items()

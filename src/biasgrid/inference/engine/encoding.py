@@ -1,7 +1,8 @@
-"""Rows of tokens that are made of two segments each, and the special tokens that the tokenizer puts around them.
+"""Rows of tokens that are made of two segments each, and the special tokens that the tokenizer puts
+around them.
 
-Each distinct segment is tokenized once. What is put together is checked against the tokenizer on rows that have all
-ways in which a first segment ends and a second one begins.
+Each distinct segment is tokenized once. What is put together is checked against the tokenizer on
+rows that have all ways in which a first segment ends and a second one begins.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ CHECKED_BORDERS = 4096
 
 
 class NotAssembledError(Exception):
-    """Segments that are put together are not what the tokenizer makes of the whole text; with such a text."""
+    """Segments that are put together are not what the tokenizer makes of the whole text; with such
+    a text.
+    """
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class TokenLayout:
 
     Attributes:
         prefix, middle, suffix: token ids.
-        types: the token types of each of the five regions, of which the last one holds for all further tokens; None
-            where there are none.
+        types: the token types of each of the five regions, of which the last one holds for all
+            further tokens; None where there are none.
     """
 
     prefix: list[int]
@@ -87,7 +90,9 @@ def add_types(segments: TokenizedTexts, types: Sequence[int]) -> TokenizedTexts:
 
 
 def each_type(types: Sequence[int], count: int) -> list[int]:
-    """Returns the types of so many tokens, of which the last one that is known holds for all further ones."""
+    """Returns the types of so many tokens, of which the last one that is known holds for all
+    further ones.
+    """
     known = list(types) or [0]
     return [known[min(place, len(known) - 1)] for place in range(count)]
 
@@ -136,7 +141,9 @@ def pair_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
 
 
 def single_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
-    """Reads off a sample what the tokenizer puts around one text, whose two halves are the segments."""
+    """Reads off a sample what the tokenizer puts around one text, whose two halves are the
+    segments.
+    """
     encoding = tokenizer("one two")
     first, end = token_span(encoding, 0)
     return layout_around(encoding, [first, first + 1, first + 1, end])
@@ -167,8 +174,8 @@ class TokenRows:
     Attributes:
         first, second: the distinct segments.
         first_of, second_of: shape (rows,), int32, each row's segments.
-        owner: shape (rows,), int32, which of the encoded instances a row is of, in their order; None where each has
-            one row.
+        owner: shape (rows,), int32, which of the encoded instances a row is of, in their order;
+            None where each has one row.
     """
 
     first: TokenizedTexts
@@ -186,12 +193,16 @@ class TokenRows:
 
     @cached_property
     def _first_rows(self) -> IntArray:
-        """The first row of each instance, and behind them how many rows there are; shape (instances + 1,)."""
+        """The first row of each instance, and behind them how many rows there are; shape (instances
+        + 1,).
+        """
         owner = np.arange(len(self.first_of), dtype=np.int32) if self.owner is None else self.owner
         return np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
 
     def of(self, instances: IntArray) -> tuple[IntArray, IntArray]:
-        """Returns the rows of some instances, one instance after the other, and the place of each row's among them."""
+        """Returns the rows of some instances, one instance after the other, and the place of each
+        row's among them.
+        """
         every = np.arange(len(instances))
         if self.owner is None:
             return instances, every
@@ -292,7 +303,9 @@ def check(
 
 
 def rows_to_check(rows: TokenRows) -> IntArray:
-    """Returns rows at even distances, and some with each way to end a first segment and to begin a second one."""
+    """Returns rows at even distances, and some with each way to end a first segment and to begin a
+    second one.
+    """
     count = len(rows.first_of)
     spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
     last = edge(rows.first, rows.first.begins + rows.first.lengths - 1)[rows.first_of]

@@ -43,7 +43,9 @@ def name_of_device(device: torch.device) -> str:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else float32."""
+    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else
+    float32.
+    """
     if name != "auto":
         return name
     if device.type == "cuda":
@@ -59,8 +61,8 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
 
     Args:
         model: the model, all of whose weights are float32.
-        precision: `float32`, `tf32`, `float16` or `bfloat16`. How products of float32 are computed on a GPU, exactly or
-            in TF32, is set for the whole process.
+        precision: `float32`, `tf32`, `float16` or `bfloat16`. How products of float32 are computed
+            on a GPU, exactly or in TF32, is set for the whole process.
     """
     backends: Any = torch.backends  # which makes some of its attributes as it runs
     # Left to itself, torch takes TF32 for convolutions and recurrent layers.
@@ -74,12 +76,16 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
 
 
 KEPT_BYTES = 64 * 2**20
-"""How much more than after the last time the process may hold: each time, the next batch finds its pages anew."""
+"""How much more than after the last time the process may hold: each time, the next batch finds its
+pages anew.
+"""
 STATM = Path("/proc/self/statm")
 
 
 class FreedMemory:
-    """Gives freed memory back whenever much of it is kept; does nothing where the C library is not glibc."""
+    """Gives freed memory back whenever much of it is kept; does nothing where the C library is not
+    glibc.
+    """
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         """Gives back what has been freed before."""

@@ -78,14 +78,18 @@ PARTS_AHEAD = 2
 
 
 class Ready(NamedTuple):
-    """Instances that are encoded, and whether the tokenizer knows all of each; shape (instances,)."""
+    """Instances that are encoded, and whether the tokenizer knows all of each; shape
+    (instances,).
+    """
 
     encoded: Encoded
     unknown: BoolArray
 
 
 class Running(NamedTuple):
-    """A part that is being answered: what it asks, of which encoded instances it is, and what comes back of it."""
+    """A part that is being answered: what it asks, of which encoded instances it is, and what comes
+    back of it.
+    """
 
     instances: pl.DataFrame
     ready: Ready
@@ -96,8 +100,8 @@ class Running(NamedTuple):
 class LocalBackEnd(BackEnd):
     """Turns what is asked into answers.
 
-    All instances are tokenized and moved to the device when it is opened, or on a GPU the first ones, and the others
-    while it computes; batches are numbers of rows.
+    All instances are tokenized and moved to the device when it is opened, or on a GPU the first
+    ones, and the others while it computes; batches are numbers of rows.
 
     Attributes:
         loader: the class of transformers that loads models of the task.
@@ -108,8 +112,9 @@ class LocalBackEnd(BackEnd):
         products: whose products of matrices it takes, `torch` or `oneDNN`.
         encoder: what computes the model's base in torch's place, None where torch does.
         token_budget: how many tokens a batch may have.
-        pieces: the instances that it was opened with; of those whose texts are not the tokens of their segments there
-            is nothing encoded, as each part of them is tokenized by itself, as a whole.
+        pieces: the instances that it was opened with; of those whose texts are not the tokens of
+            their segments there is nothing encoded, as each part of them is tokenized by itself, as
+            a whole.
         audited: the answers of the audit, with `instance` and `key`.
     """
 
@@ -133,11 +138,13 @@ class LocalBackEnd(BackEnd):
         """Tokenizes instances, and moves what `run` needs to the model's device.
 
         Args:
-            asked: the instances, of which it reads what `tables.instances.read_requests` does; each becomes rows.
+            asked: the instances, of which it reads what `tables.instances.read_requests` does; each
+                becomes rows.
             whole: whether to tokenize each text as a whole in place of its segments.
 
         Raises:
-            NotAssembledError: the tokenizer makes something else of whole texts than of their segments.
+            NotAssembledError: the tokenizer makes something else of whole texts than of their
+                segments.
         """
 
     @abstractmethod
@@ -157,11 +164,15 @@ class LocalBackEnd(BackEnd):
     def table(
         self, encoded: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers, in the order of the instances, from what `run` returned; others are null."""
+        """Makes columns of the answers, in the order of the instances, from what `run` returned;
+        others are null.
+        """
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers: the choices, the precision on this machine, and an engine beside torch."""
+        """Returns what decides the answers: the choices, the precision on this machine, and an
+        engine beside torch.
+        """
         precision = choose_precision(settings.precision, choose_device(settings.device))
         other = (
             {"engine": f"{OPENVINO} {openvino_version()}"}
@@ -182,7 +193,9 @@ class LocalBackEnd(BackEnd):
         settings: InferenceSettings,
         some_instances: Callable[[], pl.DataFrame],
     ) -> InferenceSettings:
-        """Returns the settings with the engine that `auto` is, which the first shard of the model finds."""
+        """Returns the settings with the engine that `auto` is, which the first shard of the model
+        finds.
+        """
         if cls.engine(settings) != AUTO:
             return settings
         precision = choose_precision(settings.precision, choose_device(settings.device))
@@ -202,7 +215,9 @@ class LocalBackEnd(BackEnd):
         precision: str,
         sample: pl.DataFrame,
     ) -> dict[str, Any]:
-        """Finds out what computes a model, by a sample of what it will be asked; see `choice.find_engine`."""
+        """Finds out what computes a model, by a sample of what it will be asked; see
+        `choice.find_engine`.
+        """
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
         back_end.take(sample, settings)
@@ -258,7 +273,9 @@ class LocalBackEnd(BackEnd):
     def reopen(
         self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
     ) -> Self:
-        """Tokenizes other instances and audits the model on them; it is loaded again where it is float32 no more."""
+        """Tokenizes other instances and audits the model on them; it is loaded again where it is
+        float32 no more.
+        """
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
         self.take(instances, settings)
@@ -266,7 +283,9 @@ class LocalBackEnd(BackEnd):
         return self
 
     def fit(self, sample: pl.DataFrame) -> None:
-        """Finds, or takes from an earlier shard, whose products are the fastest and what `precision: auto` would do."""
+        """Finds, or takes from an earlier shard, whose products are the fastest and what
+        `precision: auto` would do.
+        """
         if self.precision != "float32":
             self.products = "torch"
             return
@@ -293,7 +312,8 @@ class LocalBackEnd(BackEnd):
         """Gives the model's base to OpenVINO.
 
         Raises:
-            ModelError: OpenVINO does not compute it, or float32 answers to a sample are not those of torch.
+            ModelError: OpenVINO does not compute it, or float32 answers to a sample are not those
+                of torch.
         """
         self.encoder = OpenVinoEncoder(self.model, self.settings.threads)
         drift = drift_between(self.in_batches(sample), self.audited)["largest_drift"]
@@ -347,7 +367,9 @@ class LocalBackEnd(BackEnd):
         return Ready(encoded, self.unknown(encoded))
 
     def unknown(self, encoded: Any) -> BoolArray:
-        """Says of each encoded instance whether the tokenizer does not know all of it; shape (instances,)."""
+        """Says of each encoded instance whether the tokenizer does not know all of it; shape
+        (instances,).
+        """
         return with_unknown_tokens(encoded.rows, self.tokenizer)
 
     def audit(self, sample: pl.DataFrame) -> pl.DataFrame:

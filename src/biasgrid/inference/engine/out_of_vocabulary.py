@@ -1,4 +1,6 @@
-"""Finds instances that a tokenizer does not know whole, and refuses those with tokens that a model does not know."""
+"""Finds instances that a tokenizer does not know whole, and refuses those with tokens that a model
+does not know.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,24 @@ if TYPE_CHECKING:
 CONTINUED = "##"
 """Before pieces within a word, in WordPiece."""
 OF_BYTES, OF_SENTENCES = "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\N{LOWER ONE EIGHTH BLOCK}"
-"""Before pieces that begin a word: in BPE of bytes, where only letters of ASCII are letters, and in SentencePiece."""
+"""Before pieces that begin a word: in BPE of bytes, where only letters of ASCII are letters, and in
+SentencePiece.
+"""
 SHORT_TOKEN = 2
 """Letters of a piece that says nothing by itself."""
 FEWEST_TOKENS = 12
 """Pieces with letters from which on a text is long enough to be judged."""
 ALPHABETS = "\u0590"
-"""Before it in Unicode stand alphabets such as the Latin, Greek and Cyrillic ones; behind it others, whose letters say
-more: a Chinese word has one or two."""
+"""Before it in Unicode stand alphabets such as the Latin, Greek and Cyrillic ones; behind it
+others, whose letters say more: a Chinese word has one or two.
+"""
 
 
 def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
     """Says of each encoded instance whether the tokenizer does not know its texts.
 
-    Either some tokens stand for what it does not know, or most are pieces of words of a letter or two: then its
-    vocabulary lacks most of the words.
+    Either some tokens stand for what it does not know, or most are pieces of words of a letter or
+    two: then its vocabulary lacks most of the words.
 
     Returns:
         Shape (instances,).
@@ -54,9 +59,11 @@ def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> 
 
 
 def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
-    """Returns the token that stands for what a tokenizer does not know; None where nothing is unknown to it.
+    """Returns the token that stands for what a tokenizer does not know; None where nothing is
+    unknown to it.
 
-    Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
+    Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every
+    byte.
     """
     others = [
         getattr(tokenizer, f"{name}_token_id")
@@ -104,7 +111,9 @@ def unknown_token(model: str, instance: int, token: int, known: int) -> ModelErr
 
 @lru_cache(maxsize=2)
 def tokens_of_words(tokenizer: PreTrainedTokenizerFast) -> IntArray:
-    """Returns the kinds of pieces of a tokenizer's vocabulary, which take a while where it is large."""
+    """Returns the kinds of pieces of a tokenizer's vocabulary, which take a while where it is
+    large.
+    """
     return token_types(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 
 
@@ -130,7 +139,9 @@ def token_types(tokens: Sequence[str | None]) -> IntArray:
 
 
 def count_short_tokens(segments: TokenizedTexts, pieces: IntArray) -> IntArray:
-    """Counts tokens of letters in each segment, and those that are short pieces of words; shape (segments, 2)."""
+    """Counts tokens of letters in each segment, and those that are short pieces of words; shape
+    (segments, 2).
+    """
     sums = np.concatenate(
         [np.zeros((1, 2), dtype=np.int64), np.cumsum(pieces[segments.ids], axis=0)]
     )

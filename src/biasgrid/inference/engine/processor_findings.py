@@ -1,4 +1,5 @@
-"""What was found out about a model on a processor, kept beside its answers; light, as a plan reads it.
+"""What was found out about a model on a processor, kept beside its answers; light, as a plan reads
+it.
 
 Shards and resumed runs take what was found before, so that they never differ by it.
 """
@@ -55,7 +56,9 @@ def found_on_processors(answers: Path) -> Iterator[dict[str, Any]]:
 
 
 def precision_note(found: dict[str, Any]) -> str:
-    """Words what `precision: auto` would do, of what was found: its speed, and the drift of the audited rows."""
+    """Words what `precision: auto` would do, of what was found: its speed, and the drift of the
+    audited rows.
+    """
     drift = found["drift"]
     return (
         f"{found['auto_is_faster']} times as fast at matrix products on {found['processor']}; the probabilities in "

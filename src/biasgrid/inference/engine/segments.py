@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TEXTS_AT_ONCE = 4096
-"""Texts that are given to the tokenizer at once: what it makes of each takes some kilobytes until it is copied."""
+"""Texts that are given to the tokenizer at once: what it makes of each takes some kilobytes until
+it is copied.
+"""
 FEW = 1024
 """So many texts are tokenized before looking for what they have in common pays."""
 SPREAD = 64
@@ -34,9 +36,11 @@ class TokenizedTexts:
     Attributes:
         ids: shape (tokens,), int32, token ids.
         lengths: shape (segments,), how many tokens each has.
-        text_lengths: shape (segments,), how many of them, from the first on, are of the text; special tokens follow.
-        offsets: shape (tokens, 2), int32, where each token begins and ends in the text, in characters; 0 for those that
-            are of no text. Shape (tokens, 0) where nobody wants to know.
+        text_lengths: shape (segments,), how many of them, from the first on, are of the text;
+            special tokens follow.
+        offsets: shape (tokens, 2), int32, where each token begins and ends in the text, in
+            characters; 0 for those that are of no text. Shape (tokens, 0) where nobody wants to
+            know.
         types: shape (tokens,), int32, token types where there are any.
     """
 
@@ -88,7 +92,8 @@ class TokenizedTexts:
         Args:
             begins: shape (runs,), where each run begins among the tokens.
             lengths: shape (runs,), how long it is.
-            sizes: shape (segments,), of how many runs each new segment is made; all of it is its text.
+            sizes: shape (segments,), of how many runs each new segment is made; all of it is its
+                text.
         """
         source = runs(begins, lengths)
         ends = np.concatenate([[0], np.cumsum(lengths)])[np.cumsum(sizes)]
@@ -131,7 +136,9 @@ def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
 
 
 def distinct_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
-    """Returns the distinct rows of some columns, categories as text, and for each row of the frame which it is."""
+    """Returns the distinct rows of some columns, categories as text, and for each row of the frame
+    which it is.
+    """
     codes = [
         frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns
     ]
@@ -159,7 +166,9 @@ def numbered_rows(codes: Sequence[AnyIntArray]) -> tuple[IntArray, IntArray]:
 
 
 def dense(values: AnyIntArray) -> tuple[IntArray, int]:
-    """Numbers integers from 0 on, in their order, without gaps; returns the numbers, and how many there are."""
+    """Numbers integers from 0 on, in their order, without gaps; returns the numbers, and how many
+    there are.
+    """
     if not len(values):
         return values.astype(np.int64), 0
     low = int(values.min())
@@ -179,8 +188,9 @@ def tokenize(
 ) -> TokenizedTexts:
     """Tokenizes distinct texts without special tokens.
 
-    Many texts are made of few words: each of these is tokenized once, with the space before it. Texts that together
-    have all pairs of neighbouring words are tokenized as a whole too; where these differ, or are many, all are.
+    Many texts are made of few words: each of these is tokenized once, with the space before it.
+    Texts that together have all pairs of neighbouring words are tokenized as a whole too; where
+    these differ, or are many, all are.
 
     Args:
         tokenizer: the tokenizer.
@@ -230,7 +240,8 @@ def tokenize_whole(
 
 @dataclass(frozen=True)
 class TextWords:
-    """Texts as words, one behind the other; behind the first one of a text each has the space before it.
+    """Texts as words, one behind the other; behind the first one of a text each has the space
+    before it.
 
     Attributes:
         texts: the distinct words.

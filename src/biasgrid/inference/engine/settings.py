@@ -16,19 +16,24 @@ class InferenceSettings:
         model: the model's name in the config.
         task: what the model is used for.
         precision: `float32`, `tf32`, `float16`, `bfloat16` or `auto`.
-        token_budget: how many tokens a batch may have, or `auto`, decided by the device; changes speed, not numbers.
+        token_budget: how many tokens a batch may have, or `auto`, decided by the device; changes
+            speed, not numbers.
         device: `auto`, `cpu` or `cuda`.
         seconds_without_progress: after which the process is ended.
         answer: the kind of the answers, a module of `tables.answers`.
         threads: how many a CPU computes with.
-        choices: what decides the answers beside model and precision, see `Choices` of the task's back end.
+        choices: what decides the answers beside model and precision, see `Choices` of the task's
+            back end.
         section: the model's section of the config as it stands there, for what changes no answers.
         able: what the model's back end has found out that the model can do, see `back_ends.Entry`.
-        cell: the folder in which a back end may keep what holds for the cell, whatever decides its answers by now.
-        kept: the folder in which a back end may keep what holds for all shards of the cell, None for nowhere.
+        cell: the folder in which a back end may keep what holds for the cell, whatever decides its
+            answers by now.
+        kept: the folder in which a back end may keep what holds for all shards of the cell, None
+            for nowhere.
         kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
         log: the log of the job, None where there is none.
-        engine: `torch`, `openvino` or `auto`, what computes encoders; `auto` is one of both once the model was tried.
+        engine: `torch`, `openvino` or `auto`, what computes encoders; `auto` is one of both once
+            the model was tried.
         engines: the folder in which it is kept which of them `auto` is, None for nowhere.
     """
 

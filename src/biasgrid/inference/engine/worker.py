@@ -34,7 +34,9 @@ class Worker:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        """Ends the work at its next step, and waits for that: a job that is killed has no time for more."""
+        """Ends the work at its next step, and waits for that: a job that is killed has no time for
+        more.
+        """
         self.stopped.set()
         self.pool.shutdown(cancel_futures=True)
 

@@ -1,1 +1,3 @@
-"""Models: who answers. A model turns instances into predictions and never knows which family it serves."""
+"""Models: who answers. A model turns instances into predictions and never knows which family it
+serves.
+"""

@@ -1,10 +1,11 @@
 """The answers that a model has given in earlier runs, found by the key of what was asked.
 
-A folder holds answers of one model under the same settings and code: of finished shards as `NAME.parquet` with their
-keys in `NAME.keys`, and of slices of unfinished ones as `NAME/START.parquet`, with their keys. NAME is a digest of the
-shard's keys, so that shards of other lists, of another limit or of another number of shards stand beside each other.
-A shard of many rows is answered range by range; these are kept like shards until all of them are done.
-Snakemake, which deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
+A folder holds answers of one model under the same settings and code: of finished shards as
+`NAME.parquet` with their keys in `NAME.keys`, and of slices of unfinished ones as
+`NAME/START.parquet`, with their keys. NAME is a digest of the shard's keys, so that shards of other
+lists, of another limit or of another number of shards stand beside each other. A shard of many rows
+is answered range by range; these are kept like shards until all of them are done. Snakemake, which
+deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
 asked again when it is needed.
 """
 
@@ -150,7 +151,9 @@ class AnswerStore:
         yield from sorted(self.folder.glob("*/*.parquet"))
 
     def _answers_in(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Returns the answers in a file to what is wanted, under the instances' numbers of now, and its provenance."""
+        """Returns the answers in a file to what is wanted, under the instances' numbers of now, and
+        its provenance.
+        """
         if path.parent != self.folder:
             return self._answers_in_part(path, wanted)
         found = find_keys(keys_beside(path), wanted, self.asked)
@@ -214,7 +217,8 @@ class AnswerStore:
 
 
 def keep_together(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
-    """Keeps the tables of a shard's ranges as one, of which only a few row groups are in memory at a time.
+    """Keeps the tables of a shard's ranges as one, of which only a few row groups are in memory at
+    a time.
 
     Args:
         tables: the tables, in the order of their rows; they are removed.

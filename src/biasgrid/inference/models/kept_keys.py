@@ -1,8 +1,9 @@
 """The keys of a finished shard's answers, beside its table in the store of answers, which has none.
 
-They are sorted, each with the row of its answer, so that a look-up reads no more of them than the row groups between
-whose first keys the wanted ones lie, and of the answers no more than the row groups that have these rows. In a table of
-instances no two rows have the same key: of shards of one table rows are compared, and no key is read.
+They are sorted, each with the row of its answer, so that a look-up reads no more of them than the
+row groups between whose first keys the wanted ones lie, and of the answers no more than the row
+groups that have these rows. In a table of instances no two rows have the same key: of shards of one
+table rows are compared, and no key is read.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ KEPT_KEYS = table(
 FIRST_KEYS = "first_keys"
 """The fact of their provenance that has the first key of each row group."""
 ASKED_ROWS = "asked_rows"
-"""The fact of kept keys, or of answers that have their keys, that says which rows of which instances they answer."""
+"""The fact of kept keys, or of answers that have their keys, that says which rows of which
+instances they answer.
+"""
 GROUPS_AT_ONCE = 16
 """How many row groups of keys are in memory together."""
 
@@ -97,7 +100,8 @@ def first_of_groups(keys: pl.DataFrame) -> list[int]:
 def join_keys(paths: Sequence[Path], path: Path) -> None:
     """Writes the keys of tables of answers as those of one in which they follow one another.
 
-    They are sorted range by range, as many ranges as there are tables, so that no more is in memory than of one table.
+    They are sorted range by range, as many ranges as there are tables, so that no more is in memory
+    than of one table.
 
     Args:
         paths: the files of the keys of these tables, which answer rows that follow one another.
@@ -164,7 +168,8 @@ def find_keys(path: Path, wanted: pl.DataFrame, asked: AskedRows) -> pl.DataFram
 
     Args:
         path: the file of the keys.
-        wanted: `key` of what is wanted, `asked_row`, its row in the table of instances, and other columns.
+        wanted: `key` of what is wanted, `asked_row`, its row in the table of instances, and other
+            columns.
         asked: the rows of instances that the shard asks.
 
     Returns:

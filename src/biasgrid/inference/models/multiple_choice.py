@@ -1,4 +1,6 @@
-"""Models with a head for multiple choice: each option is read behind context and question, and gets a logit."""
+"""Models with a head for multiple choice: each option is read behind context and question, and gets
+a logit.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class OptionChoices:
 
 
 class MultipleChoice(LocalBackEnd):
-    """Reads the probabilities of options from a model with a head for multiple choice, such as those of RACE."""
+    """Reads the probabilities of options from a model with a head for multiple choice, such as
+    those of RACE.
+    """
 
     Choices = OptionChoices
     loader = "AutoModelForMultipleChoice"
@@ -54,7 +58,9 @@ class MultipleChoice(LocalBackEnd):
         self.tokenizer = tokenizer
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> OptionRows:
-        """Tokenizes each option of instances, as pairs of the context and of question and option."""
+        """Tokenizes each option of instances, as pairs of the context and of question and
+        option.
+        """
         options = numbered_values(asked, "candidate")
         texts = [
             (str(context), f"{question} {option}")
@@ -77,7 +83,8 @@ class MultipleChoice(LocalBackEnd):
             plain: not used: there are no shortcuts.
 
         Returns:
-            `logits`, float32, shape (rows,): each row is a question with one option, as options differ in length.
+            `logits`, float32, shape (rows,): each row is a question with one option, as options
+            differ in length.
         """
         inputs = {name: values[:, None] for name, values in encoded.on_device.inputs(batch).items()}
         return {"logits": self.model(**inputs).logits.float()[:, 0]}
@@ -85,7 +92,9 @@ class MultipleChoice(LocalBackEnd):
     def table(
         self, encoded: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an instance's logits."""
+        """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an
+        instance's logits.
+        """
         logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoded.options)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)

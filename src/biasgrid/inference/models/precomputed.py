@@ -1,4 +1,6 @@
-"""Answers computed elsewhere, in place of a model: found by what was asked, about which group, for which time."""
+"""Answers computed elsewhere, in place of a model: found by what was asked, about which group, for
+which time.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceK
 from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
-"""What a prompt of the file may be: the id of an item of a benchmark; as it was before it was rewritten; or all that is
-asked, with or without the system text, which is often the same for all."""
+"""What a prompt of the file may be: the id of an item of a benchmark; as it was before it was
+rewritten; or all that is asked, with or without the system text, which is often the same for all.
+"""
 TEXT_AND_PAIR = "pair"
 """Text and second text apart, as rows with a `text_pair` have them."""
 SEPARATOR = "\0"
@@ -114,7 +117,9 @@ class PrecomputedAnswers(BackEnd):
 
 
 def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: str) -> list[Fault]:
-    """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
+    """Returns what keeps the file of a model from answering some instances: what its job would
+    refuse.
+    """
     (file,) = section.source.files().values()
     responses, faults = read_precomputed(Path(file))
     asks = AnswerNeeds(section.task, answer, [*section.labels.values()])
@@ -133,8 +138,8 @@ def match_responses(
         asks: what kind of answers the dataset needs.
 
     Returns:
-        `instance` and the `place` of its answer among the responses, and what has no answer, several, or one of another
-        kind.
+        `instance` and the `place` of its answer among the responses, and what has no answer,
+        several, or one of another kind.
     """
     asked = with_whole_prompts(instances)
     found = answers_to_instances(table_of_responses(given), asked)
@@ -153,7 +158,9 @@ def match_responses(
 
 
 def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
-    """Returns `prompt`, `group`, `repetition` and `place` of responses; those with the same answer have one place."""
+    """Returns `prompt`, `group`, `repetition` and `place` of responses; those with the same answer
+    have one place.
+    """
     # Where rows say the same, it does not matter which of them is meant.
     first = {response.content: place for place, response in reversed([*enumerate(given)])}
     rows = [(prompt_key(each), each.group, each.repetition, first[each.content]) for each in given]
@@ -193,7 +200,9 @@ def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) 
 
 
 def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
-    """Adds all that is asked of each instance: with the system text, without it, and both texts apart."""
+    """Adds all that is asked of each instance: with the system text, without it, and both texts
+    apart.
+    """
     texts = [*request_texts(instances)]
     return instances.with_columns(
         pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(
@@ -208,12 +217,13 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
     """Finds the answers to instances.
 
     Args:
-        given: from `table_of_responses`: `prompt`, `group`, `repetition` and what is known of each response.
+        given: from `table_of_responses`: `prompt`, `group`, `repetition` and what is known of each
+            response.
         instances: from `with_whole_prompts`, with those of `READS` that their family has.
 
     Returns:
-        `instance` and what is known of the responses of those that have one; several of instances without a group,
-        where the file has different answers for several groups.
+        `instance` and what is known of the responses of those that have one; several of instances
+        without a group, where the file has different answers for several groups.
     """
     named = [
         name
@@ -242,9 +252,11 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
 def ways_to_match(
     asked: pl.DataFrame, given: pl.DataFrame
 ) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
-    """Returns which instances are matched with which responses, and by which keys; the first match counts.
+    """Returns which instances are matched with which responses, and by which keys; the first match
+    counts.
 
-    A response without a group answers instances of any group; an instance without one takes any response.
+    A response without a group answers instances of any group; an instance without one takes any
+    response.
     """
     repetition = [REPETITION] if REPETITION in asked.columns else []
     if "group" not in asked.columns:

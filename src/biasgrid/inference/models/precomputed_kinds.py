@@ -1,4 +1,6 @@
-"""The kinds of answers that a file may have: what each needs of a row, and the columns of predictions it becomes."""
+"""The kinds of answers that a file may have: what each needs of a row, and the columns of
+predictions it becomes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
 
 IMPORTED = "imported"
-"""How options of a generative model were scored: by another project, whose log has their log-likelihoods."""
+"""How options of a generative model were scored: by another project, whose log has their
+log-likelihoods.
+"""
 WRITING_TASK = "text-generation"
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
 OR_WRITTEN = "`answers: written` in the dataset"
@@ -147,8 +151,9 @@ class ChoiceKind(AnswerKind):
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns the probabilities of candidates.
 
-        Long options have smaller likelihoods than a column of probabilities can hold. Where the largest is smaller, all
-        are divided by it: what is made of answers are the shares of their candidates.
+        Long options have smaller likelihoods than a column of probabilities can hold. Where the
+        largest is smaller, all are divided by it: what is made of answers are the shares of their
+        candidates.
         """
         known = are_known(answered.options)
         given = numbers_by_option(
@@ -198,7 +203,9 @@ class SpanKind(AnswerKind):
     def faults_of_answer(
         self, one: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields what is wrong with an answer; where there are no candidates, the span is all that it needs."""
+        """Yields what is wrong with an answer; where there are no candidates, the span is all that
+        it needs.
+        """
         if options:
             yield from super().faults_of_answer(one, options)
         elif not one.response and one.starts is None and number_columns(one):
@@ -271,7 +278,9 @@ class TextScoreKind(AnswerKind):
 
 
 class LikelihoodKind(AnswerKind):
-    """A score of each sentence: a larger one means more likely. It is null where it could not be computed."""
+    """A score of each sentence: a larger one means more likely. It is null where it could not be
+    computed.
+    """
 
     columns = ("score",)
     expected = "a number for each sentence"
@@ -299,7 +308,9 @@ class VectorKind(AnswerKind):
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer without a vector, or with one of another length than the first."""
+        """Yields the first answer without a vector, or with one of another length than the
+        first.
+        """
         found = [*super().faults(path, answers, options)]
         yield from found
         lengths = [len(one.vector or ()) for one in answers]
@@ -360,7 +371,9 @@ def shape_of(options: Options) -> tuple[int, int]:
 def numbers_by_option(
     options: Options, values: Sequence[NumbersByOption], otherwise: float = 0.0
 ) -> FloatArray:
-    """Returns the numbers of options, shape (instances, options); `otherwise` where one has none."""
+    """Returns the numbers of options, shape (instances, options); `otherwise` where one has
+    none.
+    """
     # No option is called "": what an instance has not is looked up under that name.
     rows = [
         [one.get(text or "", otherwise) for text in texts]

@@ -1,8 +1,8 @@
 """The stage `predict`: answers one shard of a dataset's instances with one model.
 
-What earlier runs have answered is taken from the store of answers. The rest is asked in slices of a fixed number of
-rows of the shard; those of some seconds are written together, so that a killed job goes on where it was. No more than
-a range of the shard's rows is in memory, however many it has.
+What earlier runs have answered is taken from the store of answers. The rest is asked in slices of a
+fixed number of rows of the shard; those of some seconds are written together, so that a killed job
+goes on where it was. No more than a range of the shard's rows is in memory, however many it has.
 """
 
 from __future__ import annotations
@@ -40,11 +40,17 @@ from biasgrid.tables.schema import answer_schema
 logger = logging.getLogger(__name__)
 
 ROWS_A_PART = 8192
-"""How many rows are asked together: of these batches are made, and with other ones the last bits would be others."""
+"""How many rows are asked together: of these batches are made, and with other ones the last bits
+would be others.
+"""
 SECONDS_A_FILE = 5
-"""From here on what was answered is written: more files cost time, and fewer, where a job is killed, more answers."""
+"""From here on what was answered is written: more files cost time, and fewer, where a job is
+killed, more answers.
+"""
 ROWS_IN_MEMORY = 512 * ROWS_A_PART
-"""How many rows of a shard are asked and audited as one; of larger shards the tables are put together."""
+"""How many rows of a shard are asked and audited as one; of larger shards the tables are put
+together.
+"""
 
 
 class ShardFiles(NamedTuple):
@@ -71,7 +77,8 @@ class ShardFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a shard took. It is not part of the table, which is the same for every run of a config.
+    """How long a shard took. It is not part of the table, which is the same for every run of a
+    config.
 
     Attributes:
         rows: how many rows it has.
@@ -115,7 +122,8 @@ class ShardAnswers:
     opener: Opener
 
     def ask(self, answers: Answers, progress: Progress) -> int | None:
-        """Adds what the model says of what it was never asked, and an audit of all that no finished shard holds.
+        """Adds what the model says of what it was never asked, and an audit of all that no finished
+        shard holds.
 
         Returns:
             The most memory of a GPU that it used, in MB.
@@ -147,7 +155,8 @@ class ShardAnswers:
     def slices(self, answers: Answers) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yields what is not answered, by slices of the shard, with where each begins.
 
-        Slices are the same whether a job was killed or not, and so are the batches and with them the last bits.
+        Slices are the same whether a job was killed or not, and so are the batches and with them
+        the last bits.
         """
         found = pl.concat([answers.finished["key"], answers.parts["key"]])
         known = self.instances["key"].is_in(found.implode()) if len(found) else None
@@ -159,7 +168,9 @@ class ShardAnswers:
 
 
 class Unwritten:
-    """Slices that are answered and not written yet; use it as a context manager, at whose end all are written."""
+    """Slices that are answered and not written yet; use it as a context manager, at whose end all
+    are written.
+    """
 
     def __init__(self, store: AnswerStore, answers: Answers, progress: Progress, device: str):
         """Begins without any.
@@ -228,7 +239,8 @@ def predict_shard(
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
         opener: what opens the back end and keeps it for the next shard; None keeps nothing.
-        source: where the config has the model from, which its record must say; None where that is not asked.
+        source: where the config has the model from, which its record must say; None where that is
+            not asked.
 
     Raises:
         ModelError: the model cannot be used for these instances.
@@ -279,7 +291,9 @@ def predict_shard(
 
 
 def in_ranges(rows: range) -> list[range]:
-    """Divides the rows of a shard into those that are in memory together; a shard without rows is one range."""
+    """Divides the rows of a shard into those that are in memory together; a shard without rows is
+    one range.
+    """
     return [
         rows[start : start + ROWS_IN_MEMORY]
         for start in range(0, max(1, len(rows)), ROWS_IN_MEMORY)
@@ -344,17 +358,23 @@ def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def without(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
-    """Returns the instances but those of some keys; without any keys not a copy, which may be large."""
+    """Returns the instances but those of some keys; without any keys not a copy, which may be
+    large.
+    """
     return instances.filter(~pl.col("key").is_in(keys.implode())) if len(keys) else instances
 
 
 def answers_in_order(answers: pl.DataFrame) -> pl.DataFrame:
-    """Returns answers by the numbers of their instances; not a copy, which may be large, where they are."""
+    """Returns answers by the numbers of their instances; not a copy, which may be large, where they
+    are.
+    """
     return answers if answers["instance"].is_sorted() else answers.sort("instance")
 
 
 def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
-    """Returns answers with all columns of their schema; a back end leaves out those of which it says nothing."""
+    """Returns answers with all columns of their schema; a back end leaves out those of which it
+    says nothing.
+    """
     missing = [
         pl.lit(None, column.dtype.type).alias(name)
         for name, column in schema.columns.items()

@@ -58,7 +58,8 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     Args:
         path: the record's file.
         record: what stands there.
-        source: where the config has it from, see `Config.source_of_model`, `source_of_base` and `source_of_tokenizer`.
+        source: where the config has it from, see `Config.source_of_model`, `source_of_base` and
+            `source_of_tokenizer`.
 
     Raises:
         UserError: with what differs.

@@ -56,7 +56,9 @@ class RandomAnswers(BackEnd):
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how options are scored, or by which formula sentences; the record has all else."""
+        """Returns how options are scored, or by which formula sentences; the record has all
+        else.
+        """
         scoring = {"scoring": settings.choices["scoring"]} if settings.answer == LIKELIHOOD else {}
         return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else scoring
 
@@ -100,7 +102,9 @@ class RandomAnswers(BackEnd):
         )
 
     def score(self, instances: pl.DataFrame) -> pl.DataFrame:
-        """Draws a probability for each sentence; its score is that or, by most formulas, its logarithm."""
+        """Draws a probability for each sentence; its score is that or, by most formulas, its
+        logarithm.
+        """
         drawn = self.draws(instances, 1)[:, 0]
         is_share = SCORINGS[self.scoring].unit == "probability"
         return pl.DataFrame(

@@ -1,4 +1,6 @@
-"""The back ends by the task that they serve: found by name, so that another one changes nothing of these."""
+"""The back ends by the task that they serve: found by name, so that another one changes nothing of
+these.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,27 @@ class RegistryEntry(NamedTuple):
     """Where a back end is, and what must be known of it before it is imported.
 
     Attributes:
-        path: `reference:class` of a `BackEnd`; of the source `dump` of a function as `unqover.dumps.import_dump`. In a
-            plugin the reference may be left out: it is the plugin's own file.
+        path: `reference:class` of a `BackEnd`; of the source `dump` of a function as
+            `unqover.dumps.import_dump`. In a plugin the reference may be left out: it is the
+            plugin's own file.
         answers: the kinds of answers that it gives, modules of `tables.answers`.
-        section: `reference:class` of what the config may say of its models, a kind of `base.sections.Model`;
-            empty where they have no keys of their own.
+        section: `reference:class` of what the config may say of its models, a kind of
+            `base.sections.Model`; empty where they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
-        look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
-            record, its section of the config and the log of the job, it gives what `InferenceSettings.capabilities`
-            is; empty where there is nothing to find out.
-        check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
-            section, the instances of a dataset and the kind of its answers, it gives `Fault`s; of the source `dump` a
-            function as `unqover.dumps.read_dump`; empty where nothing is known before.
-        source: `reference:class` of the `base.sections.ModelSource` that its models come from; empty where that is one
-            of `SOURCES`, which models of any task may have.
-        joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
+        look: `reference:function` that finds out, before a model is asked to choose, how it can be:
+            called with its record, its section of the config and the log of the job, it gives what
+            `InferenceSettings.capabilities` is; empty where there is nothing to find out.
+        check: `reference:function` that says, when a config is validated, what a model cannot
+            answer: called with its section, the instances of a dataset and the kind of its answers,
+            it gives `Fault`s; of the source `dump` a function as `unqover.dumps.read_dump`; empty
+            where nothing is known before.
+        source: `reference:class` of the `base.sections.ModelSource` that its models come from;
+            empty where that is one of `SOURCES`, which models of any task may have.
+        joined: whether it reads text and second text as one, and the probabilities of words at a
+            mask in it.
         encoder: whether its models are encoders, which another engine than torch may compute.
-        other_paths: kinds of answers that another class gives, each with its path; `path` gives all others.
+        other_paths: kinds of answers that another class gives, each with its path; `path` gives all
+            others.
     """
 
     path: str
@@ -155,8 +161,9 @@ BACK_ENDS = {
     ("feature-extraction", "answers"): ANSWERS._replace(answers=("vector",)),
     ("text-generation", "answers"): ANSWERS._replace(answers=("choice", "text", "likelihood")),
 }
-"""By task and source: `weights` of a checkpoint, a `dump` of predictions, `itself`, which needs neither, or the name of
-another source; or what else a section of models names as its `back_end`."""
+"""By task and source: `weights` of a checkpoint, a `dump` of predictions, `itself`, which needs
+neither, or the name of another source; or what else a section of models names as its `back_end`.
+"""
 
 
 def modules_of_entry(entry: RegistryEntry, answer: str) -> list[str]:

@@ -169,7 +169,8 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
         labels: these names in the order of the dataset's classes, upper and lower case alike.
 
     Raises:
-        ModelError: the model has other classes, does not name each of them, or gives a text several.
+        ModelError: the model has other classes, does not name each of them, or gives a text
+            several.
     """
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise ModelError(

@@ -1,1 +1,3 @@
-"""Figures: one module each, with `CAPTION` and `figure`, found by its name; only these modules import plotnine."""
+"""Figures: one module each, with `CAPTION` and `figure`, found by its name; only these modules
+import plotnine.
+"""

@@ -1,4 +1,6 @@
-"""The figures by name, the modules that hold them, and their captions for Snakemake's own report."""
+"""The figures by name, the modules that hold them, and their captions for Snakemake's own
+report.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MARKS_OF_RST = re.compile(r"([\\*_`|])")
 
 @cache
 def figures() -> dict[str, str]:
-    """Returns the modules of figures by their names: all modules in the folders beside this one but `drawing`."""
+    """Returns the modules of figures by their names: all modules in the folders beside this one but
+    `drawing`.
+    """
     files = sorted(path for path in Path(__file__).parent.glob("*/*.py") if path.stem != "__init__")
     folders = {path.stem: path.parent.name for path in files if path.parent.name != SHARED_FOLDER}
     return {name: f"{__package__}.{folder}.{name}" for name, folder in folders.items()}
@@ -30,6 +34,8 @@ def captions() -> dict[str, str]:
 
 
 def captions_file() -> str:
-    """Returns a template of reStructuredText that holds each figure's caption, by the wildcard `figure` of its rule."""
+    """Returns a template of reStructuredText that holds each figure's caption, by the wildcard
+    `figure` of its rule.
+    """
     escaped = {name: MARKS_OF_RST.sub(r"\\\1", caption) for name, caption in captions().items()}
     return f'{{{{ {json.dumps(escaped, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "" }}}}\n'

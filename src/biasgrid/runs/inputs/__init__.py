@@ -1,1 +1,3 @@
-"""What the workflow's rules are given: inputs, params and resources, as functions of a job's wildcards."""
+"""What the workflow's rules are given: inputs, params and resources, as functions of a job's
+wildcards.
+"""

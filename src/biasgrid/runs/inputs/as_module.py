@@ -1,4 +1,6 @@
-"""The workflow as a module of another one: what Snakemake then does otherwise, and what the rules need to know."""
+"""The workflow as a module of another one: what Snakemake then does otherwise, and what the rules
+need to know.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ Names = Mapping[str, Any]
 
 
 def join_handlers(workflow: Any, results: str, names: Names) -> None:
-    """Lets a run call the handlers of a module, after those that the workflow which uses it has so far.
+    """Lets a run call the handlers of a module, after those that the workflow which uses it has so
+    far.
 
-    Snakemake calls those of the main Snakefile alone. Without ours nothing would lock the results, or refuse those of
-    another config. Where `use rule ... with` changes a rule the module is read once more, for this rule alone: the
-    handlers of the first reading, which knows all rules, are called.
+    Snakemake calls those of the main Snakefile alone. Without ours nothing would lock the results,
+    or refuse those of another config. Where `use rule ... with` changes a rule the module is read
+    once more, for this rule alone: the handlers of the first reading, which knows all rules, are
+    called.
 
     Args:
         workflow: Snakemake's own object.
@@ -52,7 +56,8 @@ def name_of_config(files: Iterable[str | Path], given: Iterable[str], snakefile:
     """Returns what messages, report and manifest call the config, as seen from the working folder.
 
     Args:
-        files: its files, of which the later ones add to the earlier ones; none if a Snakefile has made it.
+        files: its files, of which the later ones add to the earlier ones; none if a Snakefile has
+            made it.
         given: keys that were given on the command line, such as --config word_lists=FOLDER.
         snakefile: the main Snakefile.
     """
@@ -61,7 +66,8 @@ def name_of_config(files: Iterable[str | Path], given: Iterable[str], snakefile:
 
 
 def refuse_moved_paths(moved: str, path: str) -> None:
-    """Refuses a module whose paths Snakemake changes, because the jobs would look for their files elsewhere.
+    """Refuses a module whose paths Snakemake changes, because the jobs would look for their files
+    elsewhere.
 
     Args:
         moved: what Snakemake makes of a path.

@@ -1,10 +1,11 @@
 """What the rules of cells are given: expand, predict, scorers, dumps, measure and statistics.
 
-Snakemake compares the params of a job with those of its last run, but for those that a function makes of `input`: a
-function here takes `input` where its value must run nothing again. What counts of word lists and records is their
-content, of which each rule has a digest.
+Snakemake compares the params of a job with those of its last run, but for those that a function
+makes of `input`: a function here takes `input` where its value must run nothing again. What counts
+of word lists and records is their content, of which each rule has a digest.
 
-What one param can hold is one function: calling it takes Snakemake a while, and there are thousands of cells.
+What one param can hold is one function: calling it takes Snakemake a while, and there are thousands
+of cells.
 """
 
 from __future__ import annotations
@@ -31,17 +32,23 @@ class CellInputs:
         self._ranges = cache(self._ranges_of_measures)
 
     def tokenizer_record(self, wildcards: Wildcards) -> Path | list[Path]:
-        """Returns the record of the tokenizer that decides which subjects are kept; none where all are."""
+        """Returns the record of the tokenizer that decides which subjects are kept; none where all
+        are.
+        """
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.layout.record("tokenizers", tokenizer) if tokenizer else []
 
     def tokenizer_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
-        """Returns where the config has the tokenizer from that decides which subjects are kept; None where all are."""
+        """Returns where the config has the tokenizer from that decides which subjects are kept;
+        None where all are.
+        """
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.grid.source_of_tokenizer(tokenizer) if tokenizer else None
 
     def word_lists(self, wildcards: Wildcards, input: Any) -> Any:
-        """Returns the files of the word lists of a dataset's variant: when they are moved, nothing runs again."""
+        """Returns the files of the word lists of a dataset's variant: when they are moved, nothing
+        runs again.
+        """
         return self.grid.files(wildcards.dataset, wildcards.variant)
 
     def word_lists_digest(self, wildcards: Wildcards) -> str | None:
@@ -49,7 +56,9 @@ class CellInputs:
         return self.inputs.lists_digest(wildcards.dataset, wildcards.variant)
 
     def predict_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what a cell is answered by: instances, the model, and what was found out of what it can do."""
+        """Returns what a cell is answered by: instances, the model, and what was found out of what
+        it can do.
+        """
         dataset, model = wildcards.dataset, wildcards.model
         return {
             "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
@@ -58,13 +67,17 @@ class CellInputs:
         }
 
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
-        """Returns what was found out of what a cell's model can do; none where it writes texts, or nobody need look."""
+        """Returns what was found out of what a cell's model can do; none where it writes texts, or
+        nobody need look.
+        """
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
         needed = answer != "text" and self.back_end(wildcards).look
         return self.layout.capabilities(wildcards.model) if needed else []
 
     def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides the numbers of a cell's predictions beside model, precision and device."""
+        """Returns what decides the numbers of a cell's predictions beside model, precision and
+        device.
+        """
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
         return {
@@ -79,7 +92,9 @@ class CellInputs:
         }
 
     def deciding_device(self, wildcards: Wildcards) -> str | None:
-        """Returns the device where it decides the precision or the engine, else None: it changes no numbers."""
+        """Returns the device where it decides the precision or the engine, else None: it changes no
+        numbers.
+        """
         inference = self.grid.inference
         decides = inference.precision == "auto" or self.grid.engine_of(wildcards.model) != "torch"
         return inference.device if decides else None
@@ -97,7 +112,9 @@ class CellInputs:
         return self.grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
 
     def instances_lists_digest(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Digests the word lists of a cell's instances, which these are compared with; None for texts of models."""
+        """Digests the word lists of a cell's instances, which these are compared with; None for
+        texts of models.
+        """
         if wildcards.get("writer"):
             return None
         variant = self.grid.question(wildcards.model, wildcards.dataset).variant
@@ -127,13 +144,17 @@ class CellInputs:
         )
 
     def subject_lists(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the subject lists that a dump is compared with: none where one is missing, since dumps need none."""
+        """Returns the subject lists that a dump is compared with: none where one is missing, since
+        dumps need none.
+        """
         variant = self.grid.question(wildcards.model, wildcards.dataset).variant
         files = self.grid.files(wildcards.dataset, variant).subjects
         return list(files) if all(file.is_file() for file in files) else []
 
     def measure_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what a cell is measured by: instances, predictions, and what scorers say of its texts."""
+        """Returns what a cell is measured by: instances, predictions, and what scorers say of its
+        texts.
+        """
         dataset, model = wildcards.dataset, wildcards.model
         return {
             "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
@@ -151,12 +172,16 @@ class CellInputs:
         }
 
     def scorer_files(self, wildcards: Wildcards) -> list[str | Path]:
-        """Returns the texts of a cell, and what scorers say of them; none where no model reads them."""
+        """Returns the texts of a cell, and what scorers say of them; none where no model reads
+        them.
+        """
         files = [file for _, file in self.scorers(wildcards).values()]
         return [self.layout.texts(wildcards.dataset, wildcards.model), *files] if files else []
 
     def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides a cell's measures, and what its predictions must say of themselves."""
+        """Returns what decides a cell's measures, and what its predictions must say of
+        themselves.
+        """
         family, question = (
             self.inputs.family(wildcards),
             self.grid.question(wildcards.model, wildcards.dataset),
@@ -176,7 +201,9 @@ class CellInputs:
         }
 
     def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns clusters and units of measures that are computed again without each cluster; of sums none."""
+        """Returns clusters and units of measures that are computed again without each cluster; of
+        sums none.
+        """
         if self.grid.family(wildcards.dataset).yields_sums:
             return {}
         variant = self.grid.question(wildcards.model, wildcards.dataset).variant
@@ -184,7 +211,9 @@ class CellInputs:
         return {"clusters": clusters, "units": self._units(wildcards.dataset)}
 
     def model_record(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Returns the record of a cell's model, which its predictions are compared with; None for dumps."""
+        """Returns the record of a cell's model, which its predictions are compared with; None for
+        dumps.
+        """
         imported = self.inputs.is_imported(wildcards.model)
         return None if imported else str(self.layout.record("models", wildcards.model))
 
@@ -208,7 +237,9 @@ class CellInputs:
         }
 
     def declared(self, wildcards: Wildcards) -> MetricDefinitions:
-        """Returns what a cell's measures are checked by; flags withhold nothing of a model that answers at random."""
+        """Returns what a cell's measures are checked by; flags withhold nothing of a model that
+        answers at random.
+        """
         metrics = self.inputs.metrics(wildcards.dataset)
         return metrics.of_control() if wildcards.model in self._controls.models else metrics
 
@@ -228,7 +259,9 @@ class CellInputs:
         ]
 
     def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
-        """Returns the units of a dataset's measures, but for validity flags; None where no sampling changes them."""
+        """Returns the units of a dataset's measures, but for validity flags; None where no sampling
+        changes them.
+        """
         measures = {
             name: measure
             for name, measure in self.grid.measures_of(dataset).items()
@@ -239,7 +272,9 @@ class CellInputs:
         }
 
     def _ranges_of_measures(self, dataset: str) -> dict[str, tuple[float, float]]:
-        """Returns between what the numbers of measures are whose range is not that of their unit."""
+        """Returns between what the numbers of measures are whose range is not that of their
+        unit.
+        """
         return {
             name: measure.range
             for name, measure in self.grid.measures_of(dataset).items()

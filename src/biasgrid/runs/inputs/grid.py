@@ -31,15 +31,18 @@ class Wildcards(Protocol):
 class GridInputs:
     """The grid as rules see it: its cells, their files, and digests that decide what runs again.
 
-    What several rules need of each cell is put together once, because a grid has thousands of cells.
+    What several rules need of each cell is put together once, because a grid has thousands of
+    cells.
 
     Attributes:
         grid: the config.
         layout: where its files are.
-        word_lists: the word lists of each dataset and variant; none in jobs that were submitted, which read no lists.
+        word_lists: the word lists of each dataset and variant; none in jobs that were submitted,
+            which read no lists.
         cells: model and dataset of each selected cell.
         datasets: the datasets that have cells.
-        mutexes: the names of resources of which there is one each, so that jobs which need the same one take turns.
+        mutexes: the names of resources of which there is one each, so that jobs which need the same
+            one take turns.
     """
 
     def __init__(
@@ -49,7 +52,9 @@ class GridInputs:
         word_lists: Mapping[tuple[str, str], Lists],
         workflow_folder: str | Path,
     ):
-        """Keeps config, layout and lists; the scripts of the rules are in `workflow/scripts` of the folder."""
+        """Keeps config, layout and lists; the scripts of the rules are in `workflow/scripts` of the
+        folder.
+        """
         self.grid, self.layout, self.word_lists = grid, layout, word_lists
         self._scripts = Path(workflow_folder, "workflow", "scripts")
         self.cells = grid.cells()
@@ -74,7 +79,9 @@ class GridInputs:
         return str(file(dataset, model))
 
     def _code_digest(self, script: str, *references: str) -> str:
-        """Digests a script, modules that it finds by their references, and all that these import."""
+        """Digests a script, modules that it finds by their references, and all that these
+        import.
+        """
         return code_digest(self._scripts / f"{script}.py", *references)
 
     def _metrics(self, dataset: str) -> MetricDefinitions:
@@ -95,18 +102,23 @@ class GridInputs:
         return digest_of_templates(self.grid, self.word_lists, dataset, variant)
 
     def code_of(self, script: str, *references: str) -> Callable[[Wildcards], str]:
-        """Returns a param: a digest of the code of a script and of modules that it finds by their references.
+        """Returns a param: a digest of the code of a script and of modules that it finds by their
+        references.
 
         It is a function because a job that was submitted needs the digest of its own rule alone.
         """
         return lambda wildcards: self.code_digest(script, *references)
 
     def code_of_family(self, script: str, *stages: str) -> Callable[[Wildcards], str]:
-        """Returns a param: a digest of the code of a script and of modules of the family of a job's dataset."""
+        """Returns a param: a digest of the code of a script and of modules of the family of a job's
+        dataset.
+        """
         return lambda wildcards: self.code_digest(script, *self.stages(wildcards, *stages))
 
     def stages(self, wildcards: Wildcards, *names: str) -> list[str]:
-        """Returns the references of stages of a dataset's family, and of the replications that these import."""
+        """Returns the references of stages of a dataset's family, and of the replications that
+        these import.
+        """
         family, modes = self.family(wildcards), self.grid.family(wildcards.dataset).modes
         return [
             *(stage(family, name) for name in names),
@@ -160,14 +172,18 @@ class GridInputs:
         ]
 
     def records(self) -> list[Path]:
-        """Returns the records of all selected models that have weights, and of those that read their texts."""
+        """Returns the records of all selected models that have weights, and of those that read
+        their texts.
+        """
         models = dict.fromkeys([*self.grid.run.models, *self.grid.readers])
         return [
             self.layout.record("models", model) for model in models if not self.is_imported(model)
         ]
 
     def synthetic_cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of the cells whose model has learned the dataset, without controls."""
+        """Returns model and dataset of the cells whose model has learned the dataset, without
+        controls.
+        """
         cells = [(model, of) for model, of in self.cells if not self.grid.datasets[of].control_of]
         return [(model, of) for model, of in cells if of in self.grid.learned_datasets(model)]
 

@@ -1,6 +1,8 @@
-"""What the rules of models are given: synthetic corpora, training, records, capabilities, GPUs and mutexes.
+"""What the rules of models are given: synthetic corpora, training, records, capabilities, GPUs and
+mutexes.
 
-Params that take `input` are not compared with those of the last run: a record that changes runs jobs again by itself.
+Params that take `input` are not compared with those of the last run: a record that changes runs
+jobs again by itself.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ class ModelInputs:
         return self.grid.source_of_model(wildcards.model)
 
     def base_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
-        """Returns where the config has the checkpoint from that training starts from; None where it is made."""
+        """Returns where the config has the checkpoint from that training starts from; None where it
+        is made.
+        """
         train = self.grid.models[wildcards.model].train
         return self.grid.source_of_base(wildcards.model) if train and train.base else None
 
     def record_source(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns where the files of a checkpoint are, of which a record is made, and which of them are needed."""
+        """Returns where the files of a checkpoint are, of which a record is made, and which of them
+        are needed.
+        """
         sources: dict[str, Callable[[str], dict[str, Any]]] = {
             "models": self.grid.source_of_model,
             "bases": self.grid.source_of_base,
@@ -44,7 +50,9 @@ class ModelInputs:
         return sources[wildcards.sort](wildcards.name)
 
     def record_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns a checkpoint's files where they are made or lie in a folder, and how one was trained."""
+        """Returns a checkpoint's files where they are made or lie in a folder, and how one was
+        trained.
+        """
         train = self.grid.models[wildcards.name].train if wildcards.sort == "models" else None
         if train is None:
             return {"files": local_files(self.record_source(wildcards))}
@@ -57,12 +65,16 @@ class ModelInputs:
         return list(self.grid.synthetic.strengths) if self.grid.synthetic else []
 
     def synthetic_instances(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the instances of a dataset that synthetic corpora are made of, in the order of their tasks."""
+        """Returns the instances of a dataset that synthetic corpora are made of, in the order of
+        their tasks.
+        """
         variants = self.grid.synthetic_variants(wildcards.dataset).values()
         return [self.layout.instances(wildcards.dataset, variant) for variant in variants]
 
     def synthetic_bias(self, wildcards: Wildcards) -> dict[str, Any] | None:
-        """Returns the synthetic bias of a dataset; that of a control has no strength: there is nothing to find."""
+        """Returns the synthetic bias of a dataset; that of a control has no strength: there is
+        nothing to find.
+        """
         synthetic = self.grid.synthetic.model_dump() if self.grid.synthetic else None
         if synthetic and self.grid.datasets[wildcards.dataset].control_of:
             strengths = self.grid.synthetic.strengths if self.grid.synthetic else {}
@@ -84,9 +96,11 @@ class ModelInputs:
         return getattr(self.grid.datasets[wildcards.dataset], "labels", [])
 
     def training_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the data that a model is trained on, and the record of the checkpoint that it starts from.
+        """Returns the data that a model is trained on, and the record of the checkpoint that it
+        starts from.
 
-        Models of synthetic bias start from a checkpoint that is made for them, of the words that they learn.
+        Models of synthetic bias start from a checkpoint that is made for them, of the words that
+        they learn.
         """
         train = self.grid.models[wildcards.model].train
         assert train is not None, f"{wildcards.model} is not trained"
@@ -107,7 +121,9 @@ class ModelInputs:
         return self.grid.training_of(wildcards.model)
 
     def training_corpus(self, wildcards: Wildcards) -> str:
-        """Returns the name of the file that a model of its task learns from, in the folder of a strength."""
+        """Returns the name of the file that a model of its task learns from, in the folder of a
+        strength.
+        """
         return CORPORA[self.grid.models[wildcards.model].task]
 
     def training_labels(self, wildcards: Wildcards) -> list[str]:
@@ -135,7 +151,9 @@ class ModelInputs:
         )
 
     def mutexes(self) -> dict[str, Callable[[Wildcards], int]]:
-        """Returns resources of which there is one each: jobs that need the same one run one after the other."""
+        """Returns resources of which there is one each: jobs that need the same one run one after
+        the other.
+        """
 
         def need_of(mutex: str) -> Callable[[Wildcards], int]:
             return lambda wildcards: int(

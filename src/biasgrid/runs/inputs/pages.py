@@ -18,10 +18,12 @@ from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls
 
 
 class PageInputs:
-    """Inputs and params of the rules of all cells, and of the figures of a dataset or of the whole grid.
+    """Inputs and params of the rules of all cells, and of the figures of a dataset or of the whole
+    grid.
 
     Attributes:
-        figures: the references of the figures of each dataset and of the whole grid, by their names.
+        figures: the references of the figures of each dataset and of the whole grid, by their
+            names.
         controls: which datasets and models are negative controls.
         config_name: what the report and the manifest call the config.
     """
@@ -59,13 +61,17 @@ class PageInputs:
         return fair_values_of_signed(self.grid.measures_of(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
-        """Returns for each dataset the options of the row of each measure that stands in the summary."""
+        """Returns for each dataset the options of the row of each measure that stands in the
+        summary.
+        """
         return {
             dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets
         }
 
     def claims(self) -> dict[str, Any]:
-        """Returns what is said of the measures of each dataset, see `GridFacts`, and what a trial asks."""
+        """Returns what is said of the measures of each dataset, see `GridFacts`, and what a trial
+        asks.
+        """
         datasets = self.grid.run.datasets
         # What is no trial has no such fact, so that summaries of before stay as they are.
         trial = (
@@ -83,7 +89,9 @@ class PageInputs:
         return {name: self.grid.family(name).unit for name in self.grid.run.datasets}
 
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Returns how tables and plots name the selected models, and how these are scored on some datasets."""
+        """Returns how tables and plots name the selected models, and how these are scored on some
+        datasets.
+        """
         datasets = list(datasets)
         return {
             name: {
@@ -111,7 +119,9 @@ class PageInputs:
         return self.marks(self.grid.run.datasets)
 
     def figure_files(self, file: CellFile) -> Callable[[Wildcards], list[str]]:
-        """Returns an input: a file of each cell of the datasets that the figures in a folder are about."""
+        """Returns an input: a file of each cell of the datasets that the figures in a folder are
+        about.
+        """
         return lambda wildcards: self.inputs.of_cells(file, *self._datasets_of(wildcards))
 
     def figure_effects(self, wildcards: Wildcards) -> list[Path]:
@@ -127,7 +137,9 @@ class PageInputs:
         return [self.layout.convergence] if wildcards.of == GRID else []
 
     def group_numbers(self) -> dict[str, tuple[str, str]]:
-        """Returns of each dataset its family and the measure that says how a model treats a group."""
+        """Returns of each dataset its family and the measure that says how a model treats a
+        group.
+        """
         return {
             of: (self.grid.datasets[of].family, measure)
             for of, measure in group_numbers(self.grid).items()
@@ -174,7 +186,9 @@ class PageInputs:
         return getattr(self.grid.datasets.get(wildcards.of), "failure_threshold", None)
 
     def figure_templates(self, wildcards: Wildcards) -> list[str]:
-        """Returns the text of each template of a dataset; figures of all datasets name no templates."""
+        """Returns the text of each template of a dataset; figures of all datasets name no
+        templates.
+        """
         return (
             []
             if wildcards.of == GRID
@@ -209,7 +223,9 @@ class PageInputs:
         return sorted({reference for of in folders for reference in self.figures[of].values()})
 
     def strengths(self) -> dict[str, dict[str, str]]:
-        """Returns for each dataset the strength that each selected model has learned in its synthetic corpora."""
+        """Returns for each dataset the strength that each selected model has learned in its
+        synthetic corpora.
+        """
         strengths: dict[str, dict[str, str]] = {}
         for model, dataset in self.inputs.synthetic_cells():
             train = self.grid.models[model].train
@@ -252,7 +268,9 @@ class PageInputs:
         }
 
     def report_code(self, wildcards: Wildcards) -> str:
-        """Digests the code of the report: also of what its figures' captions and the pages of cells say."""
+        """Digests the code of the report: also of what its figures' captions and the pages of cells
+        say.
+        """
         families = {self.grid.reference_of_family(dataset) for dataset in self.grid.run.datasets}
         shown = {stage(family, name) for family in families for name in ("payload", "evidence")}
         # Of a family's package itself its view counts.
@@ -260,11 +278,15 @@ class PageInputs:
         return self.inputs.code_digest("report", *self._figure_modules(*self.figures), *modules)
 
     def manifest_config(self, wildcards: Wildcards) -> str:
-        """Returns the name of the config; as a function, because Snakemake fills {wildcards} into texts."""
+        """Returns the name of the config; as a function, because Snakemake fills {wildcards} into
+        texts.
+        """
         return self.config_name
 
     def manifest_folders(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Returns the folders of the config's files and the keys given beside them; see `ConfigFolders`."""
+        """Returns the folders of the config's files and the keys given beside them; see
+        `ConfigFolders`.
+        """
         folders = self.grid.folders
         return {"beside": list(folders.beside), "given": sorted(folders.given)}
 

@@ -1,4 +1,6 @@
-"""Agreement of models on the order of a dataset's subjects, and the highest that their noise allows."""
+"""Agreement of models on the order of a dataset's subjects, and the highest that their noise
+allows.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ OF_SUBJECTS = ("subject",)
 
 
 def ranks_without_each(values: FloatArray) -> FloatArray:
-    """Returns the ranks of numbers, those that are equal sharing theirs: of all, and below without each in turn.
+    """Returns the ranks of numbers, those that are equal sharing theirs: of all, and below without
+    each in turn.
 
     Args:
         values: shape (numbers,).
@@ -40,7 +43,9 @@ def ranks_without_each(values: FloatArray) -> FloatArray:
 
 
 def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns Spearman's correlation of numbers, and below it without each in turn; NaN where one does not vary."""
+    """Returns Spearman's correlation of numbers, and below it without each in turn; NaN where one
+    does not vary.
+    """
     sides = [ranks_without_each(values) for values in (one, other)]
     apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
     products = np.nansum(apart[0] * apart[1], axis=1)
@@ -104,5 +109,7 @@ def agreement_of(
 
 
 def ceiling(one: float | None, other: float | None) -> float | None:
-    """Returns the correlation that noise lets two models reach which agree fully; None where it is not known."""
+    """Returns the correlation that noise lets two models reach which agree fully; None where it is
+    not known.
+    """
     return None if one is None or other is None else float(np.sqrt(one * other))

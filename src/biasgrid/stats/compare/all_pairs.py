@@ -1,4 +1,6 @@
-"""All models of a dataset against each other, and the models of one run against those of another."""
+"""All models of a dataset against each other, and the models of one run against those of
+another.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def compare_models(
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
         across: in what models may differ that are compared, of `how_asked.ACROSS`.
-        fair: the value of equal treatment of signed measures: models are ranked by how far they are from it.
+        fair: the value of equal treatment of signed measures: models are ranked by how far they are
+            from it.
     """
     return compare_cells(
         dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across, fair

@@ -1,4 +1,6 @@
-"""The cells that are compared: their numbers with and without each cluster, and which are tested together."""
+"""The cells that are compared: their numbers with and without each cluster, and which are tested
+together.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,11 @@ class ComparedCell(NamedTuple):
         numbers: from `compared_numbers`; no rows where nothing was measured.
         asked: how it was asked, see `how_asked.how_asked`.
         templates: a digest of its templates, None where that is not known.
-        reliability: how well other clusters would repeat what it says of subjects over all attributes, None where that
-            is not known.
+        reliability: how well other clusters would repeat what it says of subjects over all
+            attributes, None where that is not known.
         units: the names of the clusters, items or prompts that numbers are known without.
-        over_more: the sums of its numbers that are claims about other factors too, see `names.claims_over_more`.
+        over_more: the sums of its numbers that are claims about other factors too, see
+            `names.claims_over_more`.
     """
 
     model: str
@@ -99,9 +102,10 @@ def compared_numbers(
         settings: clusters.
 
     Returns:
-        `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
-        without each cluster, null where it has nothing of the cluster, all null where nothing can be said; of shares
-        `shares`, how many are counted and of how many cases, cluster after cluster. And the names of the clusters.
+        `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and
+        `without`: the number without each cluster, null where it has nothing of the cluster, all
+        null where nothing can be said; of shares `shares`, how many are counted and of how many
+        cases, cluster after cluster. And the names of the clusters.
     """
     chosen = [
         part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input
@@ -182,8 +186,8 @@ class CellNumbersMatrix:
         kinds: which are tested together.
         values: shape (cells, numbers), NaN where a cell has no such number.
         without: of each cell, shape (numbers, clusters), the numbers without each cluster.
-        shares: of each cell, by the places of numbers that are shares, how many are counted and of how many cases;
-            shape (clusters, 2).
+        shares: of each cell, by the places of numbers that are shares, how many are counted and of
+            how many cases; shape (clusters, 2).
         over_more: of each cell, see `ComparedCell`.
         has_part: shape (cells, parts), whether a cell has any number of a part.
     """
@@ -260,7 +264,8 @@ def are_of_parts(names: pl.DataFrame) -> BoolArray:
 
 
 def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
-    """Divides numbers into kinds: a measure of parts that have the same keys, or a single number of whole cells.
+    """Divides numbers into kinds: a measure of parts that have the same keys, or a single number of
+    whole cells.
 
     Args:
         names: `row`, `moderated` and the columns `ROW`.

@@ -1,4 +1,6 @@
-"""Which models may be compared with which and why others may not, and which are the same model under two names."""
+"""Which models may be compared with which and why others may not, and which are the same model
+under two names.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ NOT_DECIDING = {
     "libraries",
     "code",
 }
-"""Facts in which predictions of one model may differ for the same prompts, whose digest is `instances_sha256`."""
+"""Facts in which predictions of one model may differ for the same prompts, whose digest is
+`instances_sha256`.
+"""
 FACT_NAMES = {"instances_sha256": "instances"}
 
 
@@ -62,7 +66,8 @@ def reason_not_comparable(
 def pairs_on_one_scale(
     measure: str, cells: Sequence[ComparedCell], pairs: Sequence[Pair], comparable: BoolArray
 ) -> tuple[list[Pair], list[int]]:
-    """Returns pairs with the reason why a measure may not be compared, and the set of each model for that measure.
+    """Returns pairs with the reason why a measure may not be compared, and the set of each model
+    for that measure.
 
     Args:
         measure: its name.
@@ -100,10 +105,12 @@ def unlike_lists(
 
 
 def sets_of(comparable: BoolArray) -> list[int]:
-    """Returns the set of each model, models of one set being comparable; sets are numbered by their first models.
+    """Returns the set of each model, models of one set being comparable; sets are numbered by their
+    first models.
 
     Args:
-        comparable: shape (models, models); a model that is not comparable with itself is in none, -1.
+        comparable: shape (models, models); a model that is not comparable with itself is in none,
+            -1.
     """
     firsts = [
         int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)
@@ -122,7 +129,8 @@ def same_models(cells: Mapping[str, Facts]) -> str:
         cells: the provenance of the measures of each cell, by `DATASET/MODEL`.
 
     Returns:
-        A sentence for each set of such names that were asked of one dataset; empty where there are none.
+        A sentence for each set of such names that were asked of one dataset; empty where there are
+        none.
     """
     made: dict[tuple[Any, ...], dict[str, dict[str, Facts]]] = {}
     for cell, facts in cells.items():
@@ -150,7 +158,9 @@ def same_models(cells: Mapping[str, Facts]) -> str:
 
 
 def source_of(predictions: Facts) -> tuple[str, Any] | None:
-    """Returns what a model is, whatever it is called, and a word for that; None where that is not known."""
+    """Returns what a model is, whatever it is called, and a word for that; None where that is not
+    known.
+    """
     record, dump = predictions.get("model"), predictions.get("dump")
     if dump:
         return "dump", dump["sha256"]

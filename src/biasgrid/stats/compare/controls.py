@@ -1,4 +1,6 @@
-"""The size of what is associated in a dataset beside that of its negative controls, and numbers without these."""
+"""The size of what is associated in a dataset beside that of its negative controls, and numbers
+without these.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Silenced = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 class SizeWithInterval(NamedTuple):
-    """A size, or a comparison of two, and both ends of its interval; None where they are not known."""
+    """A size, or a comparison of two, and both ends of its interval; None where they are not
+    known.
+    """
 
     value: Any
     low: Any
@@ -51,8 +55,8 @@ def sizes_beside_controls(
 
     Args:
         measures: schema `MEASURES`.
-        headlines: for each dataset its headline measures; compared is the first of them that is a size,
-            that of groups where there are some.
+        headlines: for each dataset its headline measures; compared is the first of them that is a
+            size, that of groups where there are some.
         controls: which cells are controls.
         silenced: which of them say nothing of a cell, and so of none that it is compared with.
 
@@ -103,9 +107,11 @@ def control_difference(one: SizeWithInterval, other: SizeWithInterval) -> SizeWi
 
 
 def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInterval:
-    """Size of the associations of a dataset / size of those of its control, with its interval (MOVER-R).
+    """Size of the associations of a dataset / size of those of its control, with its interval
+    (MOVER-R).
 
-    It is not known where the control has no size at all; where its interval holds 0, the ratio has no upper end.
+    It is not known where the control has no size at all; where its interval holds 0, the ratio has
+    no upper end.
     """
     if other.value <= 0:
         return SizeWithInterval(None, None, None)
@@ -123,12 +129,12 @@ def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.D
 
     Args:
         measures: schema `MEASURES`.
-        intervals: of the same cells (schema `INTERVALS`), where numbers beyond a control are against 0; without it
-            nobody knows their own uncertainty.
+        intervals: of the same cells (schema `INTERVALS`), where numbers beyond a control are
+            against 0; without it nobody knows their own uncertainty.
 
     Returns:
-        The same rows; of numbers beyond a control interval, p and standard error are those against 0, null where they
-        are not known.
+        The same rows; of numbers beyond a control interval, p and standard error are those against
+        0, null where they are not known.
     """
     ends = ("low", "high", "p", "se")
     keys = ["model", "dataset", *ROW, "generalises_to"]

@@ -1,8 +1,9 @@
-"""Convergent validity: whether datasets of different families put the same groups of a model in the same order.
+"""Convergent validity: whether datasets of different families put the same groups of a model in the
+same order.
 
-A correlation is computed within models, over groups that both datasets have, and set beside the one that is to be
-expected of full agreement with the noise of both (Spearman, 1904): a small correlation of unreliable numbers is no
-disagreement.
+A correlation is computed within models, over groups that both datasets have, and set beside the one
+that is to be expected of full agreement with the noise of both (Spearman, 1904): a small
+correlation of unreliable numbers is no disagreement.
 """
 
 from __future__ import annotations
@@ -82,14 +83,16 @@ def convergence(
 
     Args:
         measures: of all cells that are measurable (schema `MEASURES`).
-        intervals: of the same cells (schema `INTERVALS`). The size of a control is no noise of a number, so numbers
-            beyond a control are taken from here, where they are against 0; without it nobody knows their noise.
-        datasets: of each its family, and the measure that says how a model treats a group: differences of two groups,
-            or numbers of one.
+        intervals: of the same cells (schema `INTERVALS`). The size of a control is no noise of a
+            number, so numbers beyond a control are taken from here, where they are against 0;
+            without it nobody knows their noise.
+        datasets: of each its family, and the measure that says how a model treats a group:
+            differences of two groups, or numbers of one.
         level: the coverage of intervals.
 
     Returns:
-        Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one model at least.
+        Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one
+        model at least.
     """
     is_wanted = [
         (pl.col("dataset") == of) & (pl.col("measure") == name)
@@ -113,7 +116,8 @@ def convergence(
 
 
 def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Adds the column `variance`: squares of standard errors or, over several factors, what intervals and p tell.
+    """Adds the column `variance`: squares of standard errors or, over several factors, what
+    intervals and p tell.
 
     Args:
         measures: numbers with their own uncertainty.
@@ -136,8 +140,9 @@ def variances_of_intervals(
 ) -> FloatArray:
     """Returns the variances of numbers of a kind, whose interval and p are over several factors.
 
-    The half width at alpha is h(alpha), and p is where h(p) is the number's size; h is nearly a t quantile times the
-    standard error, with the degrees of freedom at which both fit best over all numbers.
+    The half width at alpha is h(alpha), and p is where h(p) is the number's size; h is nearly a t
+    quantile times the standard error, with the degrees of freedom at which both fit best over all
+    numbers.
 
     Args:
         low: shape (numbers,), lower ends of intervals.
@@ -146,7 +151,8 @@ def variances_of_intervals(
         alpha: how often intervals miss.
 
     Returns:
-        Shape (numbers,), NaN where there is no interval, and everywhere if no number has a p that says anything.
+        Shape (numbers,), NaN where there is no interval, and everywhere if no number has a p that
+        says anything.
     """
     half, sizes = (high - low) / 2, np.abs(high + low) / 2
     fits = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
@@ -160,7 +166,9 @@ def variances_of_intervals(
 
 
 def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
-    """Yields how models treat the groups of a dataset, by the options of a measure and its bias types."""
+    """Yields how models treat the groups of a dataset, by the options of a measure and its bias
+    types.
+    """
     rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure).drop_nulls(
         "value"
     )
@@ -198,7 +206,9 @@ def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Ite
 
 
 def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns for each group the mean of its differences from all others, and the mean of their variances."""
+    """Returns for each group the mean of its differences from all others, and the mean of their
+    variances.
+    """
     names = ["model", "bias_type", *NUMBER]
     sides = [
         pairs.select(*names, "variance", group=group, value=sign * pl.col("value"))
@@ -262,28 +272,36 @@ def correlation_rows(
 
 
 def ranks_within(values: FloatArray) -> FloatArray:
-    """Returns the ranks of groups within models, those that are equal sharing theirs, NaN where there is no value."""
+    """Returns the ranks of groups within models, those that are equal sharing theirs, NaN where
+    there is no value.
+    """
     smaller = np.nansum(values[:, None, :] < values[:, :, None], axis=2)
     equal = np.nansum(values[:, None, :] == values[:, :, None], axis=2)
     return np.where(np.isnan(values), np.nan, smaller + (equal + 1) / 2)
 
 
 def correlation_of(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks of one are equal."""
+    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks
+    of one are equal.
+    """
     apart = [each - np.nanmean(each, axis=1, keepdims=True) for each in (one, other)]
     products = np.nansum(apart[0] * apart[1])
     return float(divide(products, np.sqrt(np.nansum(apart[0] ** 2) * np.nansum(apart[1] ** 2))))
 
 
 def reliability(values: FloatArray, variances: FloatArray) -> float:
-    """Returns the share of the variance of groups within models that is no noise; NaN where noise is not known."""
+    """Returns the share of the variance of groups within models that is no noise; NaN where noise
+    is not known.
+    """
     spread = np.nanmean(np.nanvar(values, axis=1, ddof=1))
     noise = float(np.nanmean(variances)) if not np.isnan(variances).all() else float("nan")
     return float(np.clip(1 - noise / spread, 0, 1)) if spread > 0 else float("nan")
 
 
 def rank_correlation(correlation: float, groups: int) -> float:
-    """Returns the mean of Spearman's correlation in samples of normal numbers with a correlation (Moran, 1948)."""
+    """Returns the mean of Spearman's correlation in samples of normal numbers with a correlation
+    (Moran, 1948).
+    """
     angles = np.arcsin(correlation) + (groups - 2) * np.arcsin(correlation / 2)
     return float(6 / (np.pi * (groups + 1)) * angles)
 
@@ -291,7 +309,9 @@ def rank_correlation(correlation: float, groups: int) -> float:
 def interval_of(
     value: float, without: FloatArray, alpha: float
 ) -> tuple[float | None, float | None]:
-    """Returns both ends of the interval over groups: jackknife of the artanh, None where a correlation is 1 or -1."""
+    """Returns both ends of the interval over groups: jackknife of the artanh, None where a
+    correlation is 1 or -1.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         z, all_z = np.arctanh(value), np.arctanh(without)
     if not (np.isfinite(z) and np.isfinite(all_z).all()):

@@ -50,13 +50,15 @@ class Differences:
     Attributes:
         kind: the kind.
         values: the differences, NaN where two may not be compared.
-        centre: around what their intervals lie: the differences or, of shares, these with two added clusters.
+        centre: around what their intervals lie: the differences or, of shares, these with two added
+            clusters.
         limit: how large they may be in size: 1 of shares, infinite where nothing is known.
         source: how much they vary with clusters.
         others: how much they vary with other factors.
         clusters: over how many clusters they are.
         p: tests of them.
-        q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
+        q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all
+            parts, pair by pair.
         selected: both ends of the intervals of significant results.
     """
 
@@ -97,10 +99,11 @@ def differences_of(
 ) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
-    The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else
-    the variances of both add up, with the degrees of freedom of Welch and Satterthwaite. Shares are compared by
-    `shares.difference_of_shares`, so that no difference of two is exact or without a test. Numbers may
-    vary with other factors as well, see `names.other_factors`.
+    The same cluster is left out of both where they were asked the same templates (jackknife of the
+    difference). Else the variances of both add up, with the degrees of freedom of Welch and
+    Satterthwaite. Shares are compared by `shares.difference_of_shares`, so that no difference of
+    two is exact or without a test. Numbers may vary with other factors as well, see
+    `names.other_factors`.
 
     Args:
         numbers: the numbers of all cells.
@@ -197,11 +200,12 @@ def over_clusters(
 def shares_of_pair(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
 ) -> FloatArray | None:
-    """Returns what the shares of a pair count in each cluster, None where a number of the kind is no share.
+    """Returns what the shares of a pair count in each cluster, None where a number of the kind is
+    no share.
 
     Returns:
-        Shape (numbers, clusters, 4), as `difference_of_shares` takes it; where models were not asked the same templates
-        the clusters of the one stand before those of the other.
+        Shape (numbers, clusters, 4), as `difference_of_shares` takes it; where models were not
+        asked the same templates the clusters of the one stand before those of the other.
     """
     sides = []
     for place in (pair.one, pair.other):
@@ -223,7 +227,9 @@ def shares_of_pair(
 
 
 def without_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray:
-    """Returns the differences of a pair without each cluster; what has nothing of a cluster is the same without it."""
+    """Returns the differences of a pair without each cluster; what has nothing of a cluster is the
+    same without it.
+    """
     one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
     sides = []
     for own, others, place in ((one, other, pair.one), (other, one, pair.other)):
@@ -249,7 +255,8 @@ def comparison_rows(
     settings: StatisticsSettings,
     marks: MarksOfMeasures,
 ) -> pl.DataFrame:
-    """Returns rows of `COMPARISONS`: of whole cells all, of parts the significant results and the largest of each pair.
+    """Returns rows of `COMPARISONS`: of whole cells all, of parts the significant results and the
+    largest of each pair.
 
     Args:
         found: the differences of a kind.

@@ -20,7 +20,9 @@ REFUSED, PROBABILITY, ROOM = "refused", "answer_probability", "room"
 UNLIKE_REFUSALS = 0.05
 """Shares of refused answers that differ by more are told."""
 UNLIKE_PROBABILITY = 2.0
-"""Answer probabilities whose ratio is larger are told, and what is in units of them is not compared."""
+"""Answer probabilities whose ratio is larger are told, and what is in units of them is not
+compared.
+"""
 UNLIKE_ROOM = 1.5
 """Shares are not compared where the ratio of their room is larger."""
 SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
@@ -42,8 +44,8 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
         measures: of the cell (schema `MEASURES`).
 
     Returns:
-        By name, of models that write `scoring` (how options were scored), `prompt` (`chat template` or
-        `plain`), what decides texts, the shares `refused` and `answer_probability`, and `room`.
+        By name, of models that write `scoring` (how options were scored), `prompt` (`chat template`
+        or `plain`), what decides texts, the shares `refused` and `answer_probability`, and `room`.
     """
     # Only of models that write is it recorded how their options were scored.
     asked = {SCORING: predictions.get("scored_by") or predictions.get("scoring")}
@@ -85,7 +87,8 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
 
 
 def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
-    """Says why a measure of two cells may not be compared that grows with a scale; None where it may.
+    """Says why a measure of two cells may not be compared that grows with a scale; None where it
+    may.
 
     Args:
         measure: its name.
@@ -99,7 +102,8 @@ def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
 
 
 def differences_in_asking(cells: Sequence[Asked]) -> str | None:
-    """Words in what models were asked differently, and how unlike their answers are; None where they are alike.
+    """Words in what models were asked differently, and how unlike their answers are; None where
+    they are alike.
 
     Args:
         cells: how each was asked, see `how_asked`.

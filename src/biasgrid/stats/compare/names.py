@@ -1,4 +1,6 @@
-"""How differences of two models vary with more than clusters: names, terms or persons, and prompt formats."""
+"""How differences of two models vary with more than clusters: names, terms or persons, and prompt
+formats.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from biasgrid.tables.measures import ROW
 
 
 def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
-    """Returns the sums of means that are claims about names, terms, persons or prompt formats, beside clusters.
+    """Returns the sums of means that are claims about names, terms, persons or prompt formats,
+    beside clusters.
 
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
@@ -53,11 +56,13 @@ NO_OTHER_FACTORS = OtherFactors((), "")
 
 
 def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
-    """Returns how the differences of two models vary with names of groups, with persons and with prompt formats.
+    """Returns how the differences of two models vary with names of groups, with persons and with
+    prompt formats.
 
-    The same names stand for the groups in both models, and the same formats were asked, so it is told from how the
-    difference of each name's or format's numbers varies; those that one of the models was not asked say nothing.
-    Of persons the residuals of one model are taken from those of the other.
+    The same names stand for the groups in both models, and the same formats were asked, so it is
+    told from how the difference of each name's or format's numbers varies; those that one of the
+    models was not asked say nothing. Of persons the residuals of one model are taken from those of
+    the other.
 
     Args:
         names: what the numbers are: the columns `ROW`.
@@ -119,7 +124,8 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
 def factors_of_part(
     names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]
 ) -> FactorsOfPart | None:
-    """Returns how differences of two models vary that are of a part of the one; None where the other has none.
+    """Returns how differences of two models vary that are of a part of the one; None where the
+    other has none.
 
     Args:
         names: all numbers: the columns `ROW`.
@@ -136,7 +142,9 @@ def factors_of_part(
 
 
 def factors_of(apart: Sums) -> OtherFactors:
-    """Returns how differences of two models vary with other factors than their first; see `difference_of_models`."""
+    """Returns how differences of two models vary with other factors than their first; see
+    `difference_of_models`.
+    """
     of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
     persons = persons_source(apart)
     of_persons = [] if persons is None else [persons]
@@ -175,7 +183,8 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
 def difference_of_models(
     names: pl.DataFrame, one: Sums, places: Sequence[int], other: Sums, other_places: Sequence[int]
 ) -> Sums:
-    """Returns the numbers of one model less those of another as sums: each unit's mean is the difference of both.
+    """Returns the numbers of one model less those of another as sums: each unit's mean is the
+    difference of both.
 
     Args:
         names: what the numbers are.
@@ -206,7 +215,8 @@ def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatA
 
 
 def difference_of_units(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns sums whose means are those of one model less those of another, with the counts of the one.
+    """Returns sums whose means are those of one model less those of another, with the counts of the
+    one.
 
     Args:
         one: shape (numbers, units, columns): pairs of sum and count.

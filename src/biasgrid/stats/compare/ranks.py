@@ -19,15 +19,17 @@ from biasgrid.stats.sums import Along, Sums
 
 
 def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Ranks models by a number, 1 being the largest (Mogstad, Romano, Shaikh and Wilhelm, 2024, with Holm's tests).
+    """Ranks models by a number, 1 being the largest (Mogstad, Romano, Shaikh and Wilhelm, 2024,
+    with Holm's tests).
 
     Args:
         values: shape (models,).
         larger: shape (models, models), whether the first is significantly larger than the second.
 
     Returns:
-        The ranks and both ends of their simultaneous intervals, shape (models,): 1 more than the number of models
-        that are significantly larger, and all models less those that are significantly smaller.
+        The ranks and both ends of their simultaneous intervals, shape (models,): 1 more than the
+        number of models that are significantly larger, and all models less those that are
+        significantly smaller.
     """
     rank = 1 + (values[None] > values[:, None]).sum(axis=1)
     return rank, 1 + larger.sum(axis=0), len(values) - larger.sum(axis=1)
@@ -38,8 +40,8 @@ class RankedNumber(NamedTuple):
 
     Attributes:
         row: the place of the number among all numbers.
-        sizes: shape (cells,), the numbers or, of signed ones, their distances from equal treatment; NaN where a cell
-            has no such number.
+        sizes: shape (cells,), the numbers or, of signed ones, their distances from equal treatment;
+            NaN where a cell has no such number.
         differences: shape (pairs,), above 0 where the one model has the larger size.
         p: shape (pairs,), of equal sizes; NaN where that is not tested.
     """
@@ -59,9 +61,10 @@ def order_of(
 ) -> RankedNumber:
     """Returns a number of whole cells, ready for ranks.
 
-    Of a signed number one size is larger than another if the number is larger in direction than the other and than the
-    other's mirror image; p is the larger one of both tests, which is a test of both at once (Berger, Technometrics
-    1982). So models with effects of the same size in opposite directions are not distinguished.
+    Of a signed number one size is larger than another if the number is larger in direction than the
+    other and than the other's mirror image; p is the larger one of both tests, which is a test of
+    both at once (Berger, Technometrics 1982). So models with effects of the same size in opposite
+    directions are not distinguished.
 
     Args:
         found: the differences of the number.
@@ -88,7 +91,9 @@ def order_of(
 def with_mirror_images(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float
 ) -> CellNumbersMatrix:
-    """Returns cells and, behind them, the same cells with the numbers of a kind mirrored at a value."""
+    """Returns cells and, behind them, the same cells with the numbers of a kind mirrored at a
+    value.
+    """
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
     without = [each.copy() for each in numbers.without]
@@ -113,7 +118,9 @@ def mirrored_share(columns: FloatArray) -> FloatArray:
 
 
 def mirrored_units(part: Sums) -> Sums:
-    """Returns sums whose units vary in the opposite direction, for the variance over other factors than clusters."""
+    """Returns sums whose units vary in the opposite direction, for the variance over other factors
+    than clusters.
+    """
     along = {}
     for factor, (units, sums) in part.along.items():
         signs = np.where(np.arange(sums.shape[2]) % 2 == 0, -1.0, 1.0)
@@ -161,7 +168,9 @@ def ranks_of(
 def significantly_larger(
     order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float
 ) -> BoolArray:
-    """Says which models are significantly larger than which (Holm's tests of all pairs); shape (members, members)."""
+    """Says which models are significantly larger than which (Holm's tests of all pairs); shape
+    (members, members).
+    """
     place = {member: position for position, member in enumerate(members)}
     chosen = [
         number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place

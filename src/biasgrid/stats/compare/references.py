@@ -1,4 +1,6 @@
-"""References: numbers of models that were measured elsewhere or before, in files of one format, beside our own."""
+"""References: numbers of models that were measured elsewhere or before, in files of one format,
+beside our own.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,18 @@ KNOWN = {
     "biasgrid": "version",
     "level": "intervals of other coverage",
 }
-"""What must be the same of two cells that are compared, and how messages call it where it is not."""
+"""What must be the same of two cells that are compared, and how messages call it where it is
+not.
+"""
 
 
 class StoredFigure(Section):
-    """A number: `dataset`, `kind` and `label` name the cell; without a subject it is of the whole cell.
+    """A number: `dataset`, `kind` and `label` name the cell; without a subject it is of the whole
+    cell.
 
-    `tolerance` says how far the value may be off where it was read off a picture, None if that is not known; `low` and
-    `high` are its interval; `mark` is the letter that it was given, of which alone something may be known.
+    `tolerance` says how far the value may be off where it was read off a picture, None if that is
+    not known; `low` and `high` are its interval; `mark` is the letter that it was given, of which
+    alone something may be known.
     """
 
     dataset: str
@@ -74,8 +80,9 @@ class StoredFigure(Section):
 class StoredCell(Section):
     """What is known of a cell, beside its numbers.
 
-    `asked` is the digest of what it was asked, `biasgrid` the version that measured it, `model` its repository or
-    folder with the commit or the digest of its weights, `level` the coverage of intervals.
+    `asked` is the digest of what it was asked, `biasgrid` the version that measured it, `model` its
+    repository or folder with the commit or the digest of its weights, `level` the coverage of
+    intervals.
     """
 
     dataset: str
@@ -90,7 +97,9 @@ class StoredCell(Section):
 
 
 class StoredCheckpoint(Section):
-    """The repository of the hub that has a model's weights, by which it is found whatever a config calls it."""
+    """The repository of the hub that has a model's weights, by which it is found whatever a config
+    calls it.
+    """
 
     kind: str
     label: str
@@ -98,7 +107,9 @@ class StoredCheckpoint(Section):
 
 
 class StoredReferences(Section):
-    """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no cells are known."""
+    """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no
+    cells are known.
+    """
 
     about: Any = None
     checkpoints: list[StoredCheckpoint] = Field(default_factory=list)

@@ -1,4 +1,6 @@
-"""Comparisons of finished results: of two models of a run, or of the same models of two runs, with sentences."""
+"""Comparisons of finished results: of two models of a run, or of the same models of two runs, with
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Difference(NamedTuple):
         one: the name of the first.
         other: the name of the second, whose numbers are subtracted.
         rows: rows of `COMPARISONS`.
-        evidence: sentences of both, rows of `EVIDENCE`, those of the first before those of the other.
+        evidence: sentences of both, rows of `EVIDENCE`, those of the first before those of the
+            other.
         level: the coverage of intervals.
     """
 
@@ -128,7 +131,8 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
         dataset: the dataset, None for all that both have.
 
     Raises:
-        UserError: one of them is no folder of results of this version, or they have no cell in common.
+        UserError: one of them is no folder of results of this version, or they have no cell in
+            common.
     """
     for folder in (results, others):
         if compared_datasets(folder) and not (folder / "sums").is_dir():

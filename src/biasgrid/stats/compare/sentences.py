@@ -42,7 +42,9 @@ def difference_sentences(found: Difference, measures: Collection[tuple[str, str]
 
 
 def difference_sentence(row: Mapping[str, Any], found: Difference) -> str:
-    """Words a difference: which model has the larger value where the two are distinguishable after correction."""
+    """Words a difference: which model has the larger value where the two are distinguishable after
+    correction.
+    """
     values = f"{found.one} {format_number(row['value'])}, {found.other} {format_number(row['other_value'])}"
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"

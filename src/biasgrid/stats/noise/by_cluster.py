@@ -1,4 +1,6 @@
-"""Associations by cluster, what is left of them without one of these, and how large they are as a whole."""
+"""Associations by cluster, what is left of them without one of these, and how large they are as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,16 @@ TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
 @dataclass(frozen=True)
 class ByCluster:
-    """Associations by cluster, those that two clusters or more ask for: of others nothing is known of the noise.
+    """Associations by cluster, those that two clusters or more ask for: of others nothing is known
+    of the noise.
 
     Attributes:
-        sums: shape (subjects, attributes, clusters), of C or of its sign; 0 of associations that are left out.
+        sums: shape (subjects, attributes, clusters), of C or of its sign; 0 of associations that
+            are left out.
         counts: how many comparisons there are, likewise.
         left_out: how many associations a single cluster asks for.
-        by_format: shape (subjects, attributes, formats, 2), sums and counts by prompt format; None of a single one.
+        by_format: shape (subjects, attributes, formats, 2), sums and counts by prompt format; None
+            of a single one.
     """
 
     sums: FloatArray
@@ -46,7 +51,9 @@ class ByCluster:
 
     @classmethod
     def with_noise(cls, sums: FloatArray, counts: FloatArray) -> ByCluster:
-        """Leaves out the associations that a single cluster asks for; for arrays, see the attributes."""
+        """Leaves out the associations that a single cluster asks for; for arrays, see the
+        attributes.
+        """
         clusters = (counts > 0).sum(axis=-1, keepdims=True)
         known = clusters >= FEWEST_CLUSTERS_WITH_NOISE
         return cls(
@@ -62,7 +69,9 @@ class ByCluster:
 
     @property
     def is_representative(self) -> bool:
-        """Whether at least half of all associations are not left out; sizes of fewer stand for none of them."""
+        """Whether at least half of all associations are not left out; sizes of fewer stand for none
+        of them.
+        """
         return self.known >= max(self.left_out, 1)
 
     @property
@@ -81,7 +90,9 @@ class ByCluster:
         return int(self.sums.shape[-1])
 
     def without(self, cluster: int) -> ByCluster:
-        """Returns what is left without a cluster; how much formats differ is known from all of them."""
+        """Returns what is left without a cluster; how much formats differ is known from all of
+        them.
+        """
         kept = np.arange(self.clusters) != cluster
         return replace(
             ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]),
@@ -135,7 +146,9 @@ class ByCluster:
 
     @property
     def format_variance(self) -> FloatArray | float:
-        """The variance of the associations over prompt formats, shape (subjects, attributes), or 0."""
+        """The variance of the associations over prompt formats, shape (subjects, attributes), or
+        0.
+        """
         return 0.0 if self.by_format is None else jackknife_of_means(self.by_format)
 
     def strengths_without_formats(self) -> FloatArray:
@@ -152,14 +165,18 @@ class ByCluster:
 
 
 def jackknife_of_means(columns: FloatArray) -> FloatArray:
-    """Returns the jackknife variance of means over units, of sums and counts of shape (..., units, 2)."""
+    """Returns the jackknife variance of means over units, of sums and counts of shape (..., units,
+    2).
+    """
     return jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))[0]
 
 
 def size_without_clusters(
     name: str, part: ByCluster, find: Callable[[ByCluster], float]
 ) -> tuple[str, float, FloatArray]:
-    """Returns a name, a size of associations, and what it is without each cluster, shape (1, clusters)."""
+    """Returns a name, a size of associations, and what it is without each cluster, shape (1,
+    clusters).
+    """
     without = np.full((1, part.clusters), np.nan)
     if part.clusters >= FEWEST_OF_SIZE:
         without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
@@ -169,7 +186,8 @@ def size_without_clusters(
 def size_row(
     part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings
 ) -> dict[str, Any]:
-    """Returns a size of associations with its interval: over clusters, and of a strength over prompt formats, too.
+    """Returns a size of associations with its interval: over clusters, and of a strength over
+    prompt formats, too.
 
     Args:
         part: the associations.
@@ -190,17 +208,20 @@ def interval_row(
     settings: StatisticsSettings,
     formats: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Returns a size of the associations with its interval: jackknife over clusters, of three at least.
+    """Returns a size of the associations with its interval: jackknife over clusters, of three at
+    least.
 
-    The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0 with all clusters
-    and without each, the upper end is that of its logarithm, value * exp(t se of ln), which lies farther up.
+    The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0
+    with all clusters and without each, the upper end is that of its logarithm, value * exp(t se of
+    ln), which lies farther up.
 
     Args:
         measure: its name.
         value: the size.
         without: shape (1, clusters), what it is without each cluster.
         settings: the level.
-        formats: shape (1, formats), what it is without each prompt format, if it generalises over these.
+        formats: shape (1, formats), what it is without each prompt format, if it generalises over
+            these.
     """
     clusters = without.shape[1]
     if np.isnan(value) and clusters > 1:

@@ -1,4 +1,6 @@
-"""Variance components of comparisons: how much of C is due to subjects, associations, and both with clusters."""
+"""Variance components of comparisons: how much of C is due to subjects, associations, and both with
+clusters.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,16 @@ FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
 """What the first two are with formats in the place of clusters."""
 SQUARES = "comparison_squares"
 PAIR_COUNTS = "pair_counts"
-"""Inputs of the variance of pairs and orders: by attribute the sums of squares, their number, and the place of the
-attribute's pattern; and by pattern how often each pair is asked, of the first attribute that has it."""
+"""Inputs of the variance of pairs and orders: by attribute the sums of squares, their number, and
+the place of the attribute's pattern; and by pattern how often each pair is asked, of the first
+attribute that has it.
+"""
 
 
 class Components(NamedTuple):
-    """Variances in C of subjects, associations, and the two with clusters; not clipped, so some may be negative."""
+    """Variances in C of subjects, associations, and the two with clusters; not clipped, so some may
+    be negative.
+    """
 
     subject: float
     association: float
@@ -66,7 +72,8 @@ def components_of(utilities: FloatArray) -> Components | None:
     """Divides the variance of utilities.
 
     Args:
-        utilities: shape (subjects, attributes, clusters), none missing; see `permutation.utilities`.
+        utilities: shape (subjects, attributes, clusters), none missing; see
+            `permutation.utilities`.
 
     Returns:
         None for fewer than 3 subjects, 2 attributes or 2 clusters.
@@ -78,7 +85,8 @@ def components_of(utilities: FloatArray) -> Components | None:
 
 
 def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
-    """Divides the variance of utilities between subjects and what they are crossed with: all of it is random.
+    """Divides the variance of utilities between subjects and what they are crossed with: all of it
+    is random.
 
     Args:
         utilities: shape (subjects, ...), none missing; 3 subjects and 2 of all else at least.
@@ -149,7 +157,9 @@ class PairVariance:
     """How far single pairs of subjects are from the difference of their utilities."""
 
     def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
-        """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its templates."""
+        """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its
+        templates.
+        """
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
         self.pattern = self.squares[:, 3].astype(np.int64)
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
@@ -189,12 +199,13 @@ class PairVariance:
 def variances_of(
     pair: PairVariance, gamma: ByCluster, firsts: int | None, formats: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Yields the sources of variance of each block of attributes that are asked in the same clusters, and indices.
+    """Yields the sources of variance of each block of attributes that are asked in the same
+    clusters, and indices.
 
     Args:
         pair: the variance of single pairs.
-        gamma: the associations by cluster or, with several prompt formats, by cluster and format, the latter varying
-            fastest.
+        gamma: the associations by cluster or, with several prompt formats, by cluster and format,
+            the latter varying fastest.
         firsts: of two lists how many subjects are of the first.
         formats: how many prompt formats there are.
     """

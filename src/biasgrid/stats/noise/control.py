@@ -1,8 +1,9 @@
 """The control as the null: what words without any meaning do is one more source of variance.
 
-In a model that has read text no two phrases are quite alike, so that significance against 0 says little. Where a
-dataset has a control, the size of the control's numbers of the same kind joins what makes the dataset's numbers vary:
-what is significant then is larger than what a control's number could be.
+In a model that has read text no two phrases are quite alike, so that significance against 0 says
+little. Where a dataset has a control, the size of the control's numbers of the same kind joins what
+makes the dataset's numbers vary: what is significant then is larger than what a control's number
+could be.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ SIZE_KEYS = ["measure", "options", "about"]
 """What says which numbers are of one kind in a dataset and in its control."""
 SIZE_COLUMNS = {**dict.fromkeys(SIZE_KEYS, pl.String), "variance": pl.Float64, "df": pl.Float64}
 FEWEST_OF_CONTROL = 5
-"""Of fewer free numbers of a control too little is known to be a null: any number of the dataset could be as large."""
+"""Of fewer free numbers of a control too little is known to be a null: any number of the dataset
+could be as large.
+"""
 WITH_CONTROL = "combined with the control"
 """The method of intervals that have the control's size in them."""
 
@@ -48,8 +51,8 @@ def source_columns(
         fair: see `Sums.fair`.
 
     Returns:
-        `centre`; `fair`; `variances` and `dfs`, lists of what is in `own` and then in `shared`; and `own`, the length
-        of `own`.
+        `centre`; `fair`; `variances` and `dfs`, lists of what is in `own` and then in `shared`; and
+        `own`, the length of `own`.
     """
     sources = [*own, *shared]
     variances, dfs = (np.stack(each, axis=1) for each in zip(*sources, strict=True))
@@ -73,7 +76,8 @@ def corrected_columns(
     settings: StatisticsSettings,
     fair: float,
 ) -> dict[str, pl.Series]:
-    """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected together; null: no test.
+    """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected
+    together; null: no test.
 
     Args:
         values: shape (numbers,), around which their intervals lie.
@@ -105,10 +109,11 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
         estimates: those of the control's cell, see `estimate.estimate`.
 
     Returns:
-        For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they are about);
-        `variance`, the mean of the squared distance from the fair value less the mean of the variances, at least 0; and
-        `df`, how many of the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of
-        some groups one less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
+        For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they
+        are about); `variance`, the mean of the squared distance from the fair value less the mean
+        of the variances, at least 0; and `df`, how many of the numbers are free, less 1: of the
+        associations of an attribute all but one, of all pairs of some groups one less than there
+        are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
     """
     tests = tested_claims(estimates)
     if tests.is_empty():
@@ -136,7 +141,9 @@ def free_numbers(rows: pl.DataFrame) -> int:
 
 
 def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Returns the claims that are tested together with others of their kind, with `about` and their `row`."""
+    """Returns the claims that are tested together with others of their kind, with `about` and their
+    `row`.
+    """
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
     keys = {
@@ -158,16 +165,18 @@ def beyond_control(
     controls: Mapping[str, Sequence[Mapping[str, Any]]],
     settings: StatisticsSettings,
 ) -> pl.DataFrame:
-    """Sets the tested numbers of a cell beside the size of its control's: interval, p, q and bound have it in them.
+    """Sets the tested numbers of a cell beside the size of its control's: interval, p, q and bound
+    have it in them.
 
     Args:
         estimates: see `estimate.estimate`.
-        controls: by the name of each control what `control_sizes` returned; of several the largest size counts.
+        controls: by the name of each control what `control_sizes` returned; of several the largest
+            size counts.
         settings: level, ranges, and how false discoveries are controlled.
 
     Returns:
-        The estimates, with `control`, the name of the control that is in them; what was found against 0 has rows of
-        its own, which are no claims.
+        The estimates, with `control`, the name of the control that is in them; what was found
+        against 0 has rows of its own, which are no claims.
     """
     sizes = [dict(row) | {"control": name} for name, rows in controls.items() for row in rows]
     tests = tested_claims(estimates)

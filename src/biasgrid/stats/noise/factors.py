@@ -1,4 +1,6 @@
-"""How numbers vary with the units of a factor: clusters of templates, items, names, prompt formats."""
+"""How numbers vary with the units of a factor: clusters of templates, items, names, prompt
+formats.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,23 @@ from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, Sums, leave_one_out, 
 SHARES = "difference of shares"
 """The intervals of differences of shares; see `shares.difference_of_shares`."""
 SHARE_OF_TWO = "share of two"
-"""The intervals of shares of choices between two, tested against one half; see `shares.shares_of_two`.
+"""The intervals of shares of choices between two, tested against one half; see
+`shares.shares_of_two`.
 
 Columns: how many cases choose the first, how many there are, and how many choose the second.
 """
 MEAN_SHARE_OF_TWO = "mean share of two"
-"""The intervals of means of such shares over units, each of which counts alike; see `over_mean_shares`.
+"""The intervals of means of such shares over units, each of which counts alike; see
+`over_mean_shares`.
 
 Columns: a unit's share of the first, 1, its share of the second, and how many cases it has.
 """
 WITH_ADDED = (SHARES, SHARE_OF_TWO, MEAN_SHARE_OF_TWO)
 """Intervals that may have two added units."""
 FEWEST_CASES = 3
-"""With fewer cases a unit on average, shares of units are nearly single choices, for whose means t is wrong."""
+"""With fewer cases a unit on average, shares of units are nearly single choices, for whose means t
+is wrong.
+"""
 
 
 class OverFactor(NamedTuple):
@@ -52,7 +58,8 @@ class OverFactor(NamedTuple):
         centre: around what their intervals lie, None where that is the numbers themselves.
         least_p: the least p that a test may have, None where there is none.
         gain: the variance due to units that multiply all numbers, None where there is no such gain.
-        constant: which numbers are the same in all units, so that nothing is known of their variance; None of none.
+        constant: which numbers are the same in all units, so that nothing is known of their
+            variance; None of none.
         added: which numbers have two added units; None of none.
     """
 
@@ -73,11 +80,13 @@ class OverFactor(NamedTuple):
 
 
 def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
-    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`.
+    """Returns how numbers vary with the units of their first factor, of templates from
+    `Sums.clustered`.
 
     Args:
         sums: the numbers of a kind.
-        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less noisy than their 1.
+        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less
+            noisy than their 1.
     """
     without = sums.without
     units = sums.along[sums.factor].present.sum(axis=1)
@@ -110,7 +119,9 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
 
 
 def over_shares_of_two(sums: Sums) -> OverFactor:
-    """Returns how shares of choices between two vary, all with two added units; see `shares.shares_of_two`."""
+    """Returns how shares of choices between two vary, all with two added units; see
+    `shares.shares_of_two`.
+    """
     along = sums.along[sums.factor]
     found = shares_of_two(along.sums)
     units, every = along.present.sum(axis=1), np.ones(len(along.sums), dtype=np.bool_)
@@ -122,8 +133,9 @@ def over_shares_of_two(sums: Sums) -> OverFactor:
 def over_mean_shares(sums: Sums) -> OverFactor:
     """Returns how means over units of shares of choices between two vary: with t over units.
 
-    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead. As in
-    `shares.shares_of_two` a tie is no evidence for the second, so p is at least that with half of the ties.
+    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead.
+    As in `shares.shares_of_two` a tie is no evidence for the second, so p is at least that with
+    half of the ties.
     """
     along = sums.along[sums.factor]
     added, units = shares_of_two(along.sums), along.present.sum(axis=1)
@@ -157,13 +169,15 @@ def over_mean_shares(sums: Sums) -> OverFactor:
 def over_moderated(
     sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
 ) -> tuple[VarianceSource, Prior, VarianceSource | None]:
-    """Returns the moderated variances of numbers, their prior, and the variance due to a gain if there is one.
+    """Returns the moderated variances of numbers, their prior, and the variance due to a gain if
+    there is one.
 
     Args:
         sums: the numbers of a kind.
         variance: shape (numbers,), their jackknife variances.
         units: shape (numbers,), of how many units they are.
-        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are looked for.
+        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are
+            looked for.
     """
     counts, gain = units.astype(np.float64), None
     along, values = sums.along[sums.factor], sums.values
@@ -190,7 +204,9 @@ def over_names(sums: Sums, factor: str) -> VarianceSource:
 
 
 def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
-    """Returns how numbers vary with prompt formats, where there are several: as with the units of a first factor."""
+    """Returns how numbers vary with prompt formats, where there are several: as with the units of a
+    first factor.
+    """
     if FORMATS not in sums.along:
         return []
     if sums.interval in WITH_ADDED:

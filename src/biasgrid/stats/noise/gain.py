@@ -1,7 +1,8 @@
-"""Clusters that multiply all numbers alike: a template in which all associations are half as large, or twice.
+"""Clusters that multiply all numbers alike: a template in which all associations are half as large,
+or twice.
 
-Such a gain is one unknown that all numbers of a cell share. It makes the largest ones vary most, which variances that
-borrow from each other do not see.
+Such a gain is one unknown that all numbers of a cell share. It makes the largest ones vary most,
+which variances that borrow from each other do not see.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ ONE_IN_TWENTY = 0.95
 FEWEST_ROWS = 3
 """Two subjects mirror each other: they are a single list."""
 MIRRORED = 1e-9
-"""Mirrored numbers are made of the same sums: they differ by rounding alone, as a share of the largest number."""
+"""Mirrored numbers are made of the same sums: they differ by rounding alone, as a share of the
+largest number.
+"""
 ATTRIBUTES = ("attribute", "attribute_group")
 SUBJECTS = ("subject",)
 GROUPS = ("subject_group", "bias_type", "group", "other")
@@ -35,7 +38,8 @@ class Crossing(NamedTuple):
     Attributes:
         row: the subject of each number, None if the numbers are a single list.
         column: the attribute of each number, 0 if the numbers have no attribute.
-        counted: False for numbers that only repeat another one with the other sign, as one of two groups does.
+        counted: False for numbers that only repeat another one with the other sign, as one of two
+            groups does.
     """
 
     row: IntArray | None
@@ -47,7 +51,8 @@ class Gain(NamedTuple):
     """How clusters multiply numbers; arrays of shape (numbers,), alike in each block of attributes.
 
     Attributes:
-        factors: shape (numbers, clusters), by what each cluster multiplies; NaN outside of the block.
+        factors: shape (numbers, clusters), by what each cluster multiplies; NaN outside of the
+            block.
         ratio: how much these vary, against what noise makes of it; NaN where it cannot be said.
         residual: the variance of a cluster's value that the factors do not explain.
         found: whether there is a gain.
@@ -64,12 +69,15 @@ class Gain(NamedTuple):
 def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
     """Reads from the keys of numbers which of them share subjects or attributes.
 
-    Numbers of a subject and an attribute are crossed; numbers of groups, of two subjects or without attributes are a
-    single list. Of two groups or two subjects that mirror each other, one is counted.
+    Numbers of a subject and an attribute are crossed; numbers of groups, of two subjects or without
+    attributes are a single list. Of two groups or two subjects that mirror each other, one is
+    counted.
 
     Args:
-        keys: see `Sums.keys`. A table of sums has all key columns: a key that is null in all rows is not used.
-        by_cluster: shape (numbers, clusters), the value in each cluster, NaN where a number has none.
+        keys: see `Sums.keys`. A table of sums has all key columns: a key that is null in all rows
+            is not used.
+        by_cluster: shape (numbers, clusters), the value in each cluster, NaN where a number has
+            none.
     """
     rows, columns = used_keys(keys, (*SUBJECTS, *GROUPS)), used_keys(keys, ATTRIBUTES)
     column = places_of(keys, columns)
@@ -88,7 +96,9 @@ def used_keys(keys: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
-    """Returns the rank of each row's keys among the distinct ones, from 0 on, shape (rows,); 0 without any names."""
+    """Returns the rank of each row's keys among the distinct ones, from 0 on, shape (rows,); 0
+    without any names.
+    """
     if not names:
         return np.zeros(len(keys), dtype=np.int64)
     return (keys.select(pl.struct(names).rank("dense")).to_series().to_numpy() - 1).astype(np.int64)
@@ -108,10 +118,12 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
 
 
 def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
-    """Finds by what clusters multiply numbers, in each block of attributes that are asked in the same clusters.
+    """Finds by what clusters multiply numbers, in each block of attributes that are asked in the
+    same clusters.
 
-    With v the numbers and G those of a cluster, its factor is b = sum G v / sum v². The variance of b is compared with
-    what the residuals G - v b make of it, of a subject's associations together where these are crossed, by an F test.
+    With v the numbers and G those of a cluster, its factor is b = sum G v / sum v². The variance of
+    b is compared with what the residuals G - v b make of it, of a subject's associations together
+    where these are crossed, by an F test.
 
     Args:
         sums: shape (numbers, clusters, 2 or 4), sum and count, of differences those of both sides.
@@ -175,7 +187,9 @@ def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
 
 
 def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
-    """Returns by what each cluster multiplies numbers, shape (clusters,): least squares through 0."""
+    """Returns by what each cluster multiplies numbers, shape (clusters,): least squares through
+    0.
+    """
     known = ~np.isnan(by_cluster) & counted[:, None]
     weights = np.where(known, values[:, None], 0)
     return divide((np.nan_to_num(by_cluster) * weights).sum(axis=0), (weights**2).sum(axis=0))
@@ -184,10 +198,11 @@ def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -
 def residual_variance(
     sums: FloatArray, finish: Finish, values: FloatArray, factors: FloatArray
 ) -> FloatArray:
-    """Returns the variance of a cluster's value without what its factor makes of it, shape (numbers,).
+    """Returns the variance of a cluster's value without what its factor makes of it, shape
+    (numbers,).
 
-    It is the jackknife of the sums less counts times value times factor, so that clusters of unequal size count as in
-    the number itself.
+    It is the jackknife of the sums less counts times value times factor, so that clusters of
+    unequal size count as in the number itself.
     """
     scaled = values[:, None] * np.nan_to_num(factors)
     rest = sums.copy()
@@ -201,13 +216,15 @@ def residual_variance(
 def noise_of_factors(
     residuals: FloatArray, values: FloatArray, residual: FloatArray, rows: IntArray | None
 ) -> tuple[float, int]:
-    """Returns the variance that noise gives to the factors of a block, and how many numbers tell of it, less 1.
+    """Returns the variance that noise gives to the factors of a block, and how many numbers tell of
+    it, less 1.
 
     Args:
         residuals: shape (numbers, clusters), NaN where there is nothing.
         values: shape (numbers,).
         residual: shape (numbers,), the variance of a cluster's residual.
-        rows: the subjects, whose associations share what a cluster does to the subject; None of a single list.
+        rows: the subjects, whose associations share what a cluster does to the subject; None of a
+            single list.
     """
     square = float((values**2).sum())
     if square == 0:

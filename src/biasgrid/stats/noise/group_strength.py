@@ -1,4 +1,6 @@
-"""How large associations of groups of names are as a whole, without what clusters and names make of them."""
+"""How large associations of groups of names are as a whole, without what clusters and names make of
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ UNKNOWN = (
 
 
 def strength_of_groups(sums: Sums) -> float:
-    """Returns the signed root of the mean of value² less its variance over clusters, names and prompt formats.
+    """Returns the signed root of the mean of value² less its variance over clusters, names and
+    prompt formats.
 
     What a name has in one cluster alone is in both variances, so that the size is not too large.
 
@@ -37,7 +40,9 @@ def strength_of_groups(sums: Sums) -> float:
 
 
 def variance_over(factor: str, sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over a factor, NaN where not known, 0 over a single format."""
+    """Returns the variance of associations of groups over a factor, NaN where not known, 0 over a
+    single format.
+    """
     if factor == NAMES:
         return names_of_groups(sums).variance
     if factor == TEMPLATES:
@@ -46,7 +51,9 @@ def variance_over(factor: str, sums: Sums) -> FloatArray:
 
 
 def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
-    """Returns the variances over clusters, names and prompt formats, but for one; shape (factors, numbers)."""
+    """Returns the variances over clusters, names and prompt formats, but for one; shape (factors,
+    numbers).
+    """
     return np.stack(
         [variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides]
     )
@@ -60,7 +67,9 @@ def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def strength_without_units(sums: Sums, factor: str) -> FloatArray:
-    """Returns the strength without each cluster or each prompt format of which any number has something."""
+    """Returns the strength without each cluster or each prompt format of which any number has
+    something.
+    """
     units, columns = sums.along[factor]
     others, found = variances_of_groups(sums, besides=factor).sum(axis=0), []
     for place in np.flatnonzero(sums.along[factor].present.any(axis=0)).tolist():
@@ -89,12 +98,13 @@ def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns a strength of groups with its interval: jackknife over clusters, names and formats, three each at least.
+    """Returns a strength of groups with its interval: jackknife over clusters, names and formats,
+    three each at least.
 
-    Noise that a name has in one cluster is in the variance over clusters and in that over names. The value and the
-    lower end go by the sum of all, which is too large by that noise; the upper end by the largest one, which is not.
-    As of strengths of single names it is at least that of the logarithm, as clusters that multiply make sizes skewed,
-    where the size is told from 0.
+    Noise that a name has in one cluster is in the variance over clusters and in that over names.
+    The value and the lower end go by the sum of all, which is too large by that noise; the upper
+    end by the largest one, which is not. As of strengths of single names it is at least that of the
+    logarithm, as clusters that multiply make sizes skewed, where the size is told from 0.
 
     Args:
         sums: associations of groups, clustered.
@@ -142,7 +152,9 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
 
 
 def of_left_out(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
-    """Returns the jackknife variance of a number without each unit, units of a group being alike, shape (1,)."""
+    """Returns the jackknife variance of a number without each unit, units of a group being alike,
+    shape (1,).
+    """
     of_groups = np.array(groups)
     apart = Deviations.of(without[None], of_groups)
     counts = np.array([np.count_nonzero(of_groups == group) for group in of_groups])

@@ -1,4 +1,6 @@
-"""Intervals over items, and over the names that stand for groups: of shares, and of the differences of groups."""
+"""Intervals over items, and over the names that stand for groups: of shares, and of the differences
+of groups.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ class SharesOverNames(NamedTuple):
 
     Attributes:
         shares: the shares with both ends.
-        items_part: the share of their squared widths that is due to items, NaN where names have none.
+        items_part: the share of their squared widths that is due to items, NaN where names have
+            none.
     """
 
     shares: ShareWithInterval
@@ -65,7 +68,8 @@ class SharesOverNames(NamedTuple):
 def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     """Returns shares with Wilson's intervals over items, moved out by what names do.
 
-    An end is as far from the share as the root of the sum of both squared distances (MOVER; Zou and Donner, 2008).
+    An end is as far from the share as the root of the sum of both squared distances (MOVER; Zou and
+    Donner, 2008).
     """
     of_means = replace(part, finish=MEAN)
     values, units = of_means.values, part.along[ITEMS].present.sum(axis=1)
@@ -105,7 +109,9 @@ class Apart(NamedTuple):
     least_p: float
 
     def ends(self, alpha: float) -> tuple[float, float]:
-        """Returns both ends of its interval, which holds 0 where the exact test does not find a difference."""
+        """Returns both ends of its interval, which holds 0 where the exact test does not find a
+        difference.
+        """
         half = half_width(self.sources, alpha)
         low, high = float((self.centre - half)[0]), float((self.centre + half)[0])
         return (min(low, 0.0), max(high, 0.0)) if self.p > alpha else (low, high)
@@ -140,7 +146,9 @@ def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
 
 
 def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
-    """Returns the claim of the ratio of two groups' shares, without a direction of the smaller by the larger one."""
+    """Returns the claim of the ratio of two groups' shares, without a direction of the smaller by
+    the larger one.
+    """
     shares, items = shares_over_names(groups, alpha)
     one, other = (
         ShareWithInterval(*(each[place : place + 1] for each in shares)) for place in PAIR
@@ -168,8 +176,9 @@ def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
 def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     """Returns the claim of the largest difference of groups.
 
-    Its ends are the largest ones of the sizes of all differences, which hold together (Bonferroni). Noise alone gives
-    the expected range of as many normal numbers with the variance of these differences.
+    Its ends are the largest ones of the sizes of all differences, which hold together (Bonferroni).
+    Noise alone gives the expected range of as many normal numbers with the variance of these
+    differences.
     """
     count = len(groups.keys)
     pairs = [

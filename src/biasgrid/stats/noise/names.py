@@ -1,8 +1,9 @@
 """How much numbers of groups vary with the names or terms that stand for these.
 
-A number of a group is that of its names against others: of two groups one less the other. How much other names would
-change it is told from how much names of one group differ. With many attributes that is divided in two: what a name has
-in an attribute alone, told from all attributes together, and what it has in all of them.
+A number of a group is that of its names against others: of two groups one less the other. How much
+other names would change it is told from how much names of one group differ. With many attributes
+that is divided in two: what a name has in an attribute alone, told from all attributes together,
+and what it has in all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
 NAMES, PARTNERS = "subjects", "others"
-"""The factors of numbers of groups of names: those of the group, and those of others that they are compared with."""
+"""The factors of numbers of groups of names: those of the group, and those of others that they are
+compared with.
+"""
 ATTRIBUTE_KEYS = ("attribute", "attribute_group")
 """In what numbers differ that are about the same names."""
 
@@ -51,7 +54,9 @@ class Side(NamedTuple):
 
     @property
     def spread(self) -> FloatArray:
-        """The variance of the side's mean in variances of a name: 1 / names where names weigh alike."""
+        """The variance of the side's mean in variances of a name: 1 / names where names weigh
+        alike.
+        """
         return np.asarray((self.weights**2).sum(axis=1))
 
 
@@ -68,7 +73,9 @@ class Deviations(NamedTuple):
 
     @classmethod
     def of(cls, values: FloatArray, groups: IntArray) -> Deviations:
-        """Takes the means of groups from values of shape (numbers, names), NaN where there are none."""
+        """Takes the means of groups from values of shape (numbers, names), NaN where there are
+        none.
+        """
         found, df = np.zeros_like(values), np.zeros(len(values))
         for group in np.unique(groups):
             own = values[:, groups == group]
@@ -86,10 +93,12 @@ class Deviations(NamedTuple):
 
 
 def sources_of_groups(sums: Sums) -> list[VarianceSource]:
-    """Returns how numbers of groups vary with names: one source, or with ten attributes or more two.
+    """Returns how numbers of groups vary with names: one source, or with ten attributes or more
+    two.
 
     Args:
-        sums: numbers of two groups, along `terms`, or of a group and its partners, along `subjects` and `others`.
+        sums: numbers of two groups, along `terms`, or of a group and its partners, along `subjects`
+            and `others`.
 
     Returns:
         Variances are NaN where a side has no two names of one group.
@@ -105,7 +114,9 @@ def sources_of_groups(sums: Sums) -> list[VarianceSource]:
 
 
 def names_of_groups(sums: Sums) -> VarianceSource:
-    """Returns how numbers of groups vary with names, each told from its own names alone; see `welch`."""
+    """Returns how numbers of groups vary with names, each told from its own names alone; see
+    `welch`.
+    """
     return welch(*sides_of(sums))
 
 
@@ -140,7 +151,9 @@ def lists_source(sums: FloatArray) -> VarianceSource:
 
 
 def groups_of_names(sums: Sums) -> dict[str, IntArray]:
-    """Returns the group of each name by factor: numbers of a group have only its own names along `subjects`."""
+    """Returns the group of each name by factor: numbers of a group have only its own names along
+    `subjects`.
+    """
     names, present = sums.along[NAMES].units, sums.along[NAMES].present
     of_name: dict[str, int] = {}
     if "subject_group" in sums.keys.columns:
@@ -170,7 +183,8 @@ def numbers_of_same_names(sums: Sums) -> list[IntArray]:
 
 
 def welch(one: Side, other: Side) -> VarianceSource:
-    """Returns how much differences of two sides vary with names (Welch, 1947; df by Satterthwaite, 1946).
+    """Returns how much differences of two sides vary with names (Welch, 1947; df by Satterthwaite,
+    1946).
 
     Returns:
         V = s² / n of one side plus that of the other; df = V² / sum of (s² / n)² / (n - 1).
@@ -191,7 +205,8 @@ def welch(one: Side, other: Side) -> VarianceSource:
 
 
 def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:
-    """Returns how much numbers of many attributes vary with what names have in one attribute, and in all of them.
+    """Returns how much numbers of many attributes vary with what names have in one attribute, and
+    in all of them.
 
     Variances of one attribute are pooled over both sides, and strengthened by those of the others.
 

@@ -1,4 +1,6 @@
-"""The jackknife of measures that are not made of sums: they are computed again without each cluster of templates."""
+"""The jackknife of measures that are not made of sums: they are computed again without each cluster
+of templates.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ def recompute_measures(
         settings: clusters and units.
 
     Yields:
-        Measures that other templates might have given another value, with what they are without each cluster, and all
-        others.
+        Measures that other templates might have given another value, with what they are without
+        each cluster, and all others.
     """
     measured = with_keys(measure(observations, options))
     chosen = (
@@ -90,7 +92,9 @@ def with_keys(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Expr:
-    """Says which measures other templates might have given another value: no distances, none of a single template."""
+    """Says which measures other templates might have given another value: no distances, none of a
+    single template.
+    """
     names = [name for name, unit in settings.units.items() if unit not in (None, "distance")]
     return pl.col("measure").is_in(names) & pl.col("template").is_null()
 

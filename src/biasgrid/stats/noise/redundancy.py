@@ -1,6 +1,7 @@
 """Which clusters of templates say nearly the same, or are much noisier than the others.
 
-All arrays `sums` and `counts` are of associations by cluster, shape (subjects, attributes, clusters).
+All arrays `sums` and `counts` are of associations by cluster, shape (subjects, attributes,
+clusters).
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ FEWEST_ATTRIBUTES = 2
 
 
 def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
-    """Returns what is each cluster's own, shape (subjects, attributes, clusters), NaN where it cannot be said.
+    """Returns what is each cluster's own, shape (subjects, attributes, clusters), NaN where it
+    cannot be said.
 
-    That is what is left of its associations without what all clusters have in common, multiplied by its factor (see
-    `noise.gain`), and without what it does to a subject as such: two clusters that multiply alike, or that like the
-    same subjects, do not therefore say the same.
+    That is what is left of its associations without what all clusters have in common, multiplied by
+    its factor (see `noise.gain`), and without what it does to a subject as such: two clusters that
+    multiply alike, or that like the same subjects, do not therefore say the same.
 
     Args:
         sums: of C.
@@ -60,10 +62,11 @@ def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
-    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster with itself.
+    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster
+    with itself.
 
-    The noise of clusters sums to nearly 0, so that of two independent ones of F correlates by -1 / (F - 1), which is
-    added. Clusters without any noise are the same.
+    The noise of clusters sums to nearly 0, so that of two independent ones of F correlates by -1 /
+    (F - 1), which is added. Clusters without any noise are the same.
 
     Args:
         noise: from `noise_of_clusters`.
@@ -110,7 +113,8 @@ def known_correlation(one: FloatArray, other: FloatArray) -> float:
 
 
 def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:
-    """Returns rows of `DESIGN` of the clusters of a cell: what it is without each, and which noise is alike.
+    """Returns rows of `DESIGN` of the clusters of a cell: what it is without each, and which noise
+    is alike.
 
     Args:
         gamma: the associations by cluster.

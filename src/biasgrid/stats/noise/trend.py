@@ -23,8 +23,9 @@ def trend_of(
 ) -> Trend | None:
     """Returns how the logarithms of variances grow with the size of numbers.
 
-    They are a line in the rank of the size, with other slopes from the middle and from the upper tenth on; used where
-    it explains more than their mean does, and where sizes are mostly signal; made to fall nowhere.
+    They are a line in the rank of the size, with other slopes from the middle and from the upper
+    tenth on; used where it explains more than their mean does, and where sizes are mostly signal;
+    made to fall nowhere.
 
     Args:
         own: shape (numbers,), the variance of a cluster's value, NaN where it is not known.
@@ -63,7 +64,8 @@ def trend_of(
 
 
 def share_below(sizes: FloatArray) -> FloatArray:
-    """Returns the rank of each size less a half, as a share of all; sizes that are alike have the mean of their ranks.
+    """Returns the rank of each size less a half, as a share of all; sizes that are alike have the
+    mean of their ranks.
 
     Args:
         sizes: shape (numbers,).

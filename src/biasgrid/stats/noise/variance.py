@@ -1,4 +1,6 @@
-"""The jackknife, and moderated variances: those of few clusters borrow from similar numbers (Smyth, 2004; limma)."""
+"""The jackknife, and moderated variances: those of few clusters borrow from similar numbers (Smyth,
+2004; limma).
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,12 @@ def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
     """Returns the jackknife variance of a number, and of how many units it is made.
 
     Args:
-        without: shape (..., units), the number without each unit, NaN where it does not have the unit.
+        without: shape (..., units), the number without each unit, NaN where it does not have the
+            unit.
 
     Returns:
-        Shape (...): (T - 1) / T times the sum of squares around their mean, NaN for fewer than two units; and T.
+        Shape (...): (T - 1) / T times the sum of squares around their mean, NaN for fewer than two
+        units; and T.
     """
     known = ~np.isnan(without)
     units = known.sum(axis=-1)
@@ -56,7 +60,8 @@ class Prior(NamedTuple):
     """What the variances of like numbers have in common.
 
     Attributes:
-        df: how many degrees of freedom it is worth; 0 where there is none, infinite where all variances are one.
+        df: how many degrees of freedom it is worth; 0 where there is none, infinite where all
+            variances are one.
         variance: the variance of a cluster's value; where it grows with numbers, shape (numbers,).
     """
 
@@ -95,9 +100,10 @@ def variance_prior(
     Args:
         variances: shape (numbers,), s², of a cluster's value; a variance of 0 is not used.
         df: shape (numbers,), degrees of freedom: the number of clusters less 1.
-        counted: shape (numbers,), False for numbers that mirror others: the same variance is no second evidence. None
-            if all count.
-        trend: how variances grow with numbers, see `noise.trend`; None if the same is expected of all.
+        counted: shape (numbers,), False for numbers that mirror others: the same variance is no
+            second evidence. None if all count.
+        trend: how variances grow with numbers, see `noise.trend`; None if the same is expected of
+            all.
     """
     usable = (variances > 0) & (df >= 1)
     if counted is not None:
@@ -144,8 +150,8 @@ def moderate_variances(
         trend: see `variance_prior`.
 
     Returns:
-        The source, with variances NaN where nothing is known: one cluster alone, or no variance and no prior. And the
-        prior.
+        The source, with variances NaN where nothing is known: one cluster alone, or no variance and
+        no prior. And the prior.
     """
     df = np.maximum(clusters - 1.0, 0)
     own = clusters * variance

@@ -11,7 +11,9 @@ from biasgrid.tables.claims.facts import CountedMeasures
 from biasgrid.tables.metric import UNTESTABLE
 
 ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
-"""Keys of associations, those of groups of subjects first: they are relative to the other subjects of a list."""
+"""Keys of associations, those of groups of subjects first: they are relative to the other subjects
+of a list.
+"""
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
 CELL = ["model", "dataset"]
@@ -22,7 +24,9 @@ TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
 
 
 def tested_key() -> pl.Expr:
-    """Returns of each row the key of `TESTED_KEYS` that says what it is about, null where none does."""
+    """Returns of each row the key of `TESTED_KEYS` that says what it is about, null where none
+    does.
+    """
     return pl.coalesce(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS)
 
 
@@ -37,14 +41,17 @@ def is_association() -> pl.Expr:
 
 
 def mirrors_none() -> pl.Expr:
-    """Says of each row whether it repeats no other: associations below 0 repeat those above 0 of other subjects."""
+    """Says of each row whether it repeats no other: associations below 0 repeat those above 0 of
+    other subjects.
+    """
     return (pl.col("value") > 0) | ~is_association()
 
 
 def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of what is tested one by one: associations, and differences of two groups.
 
-    Where a cell has groups of subjects, these are what is claimed, and its single subjects are left out.
+    Where a cell has groups of subjects, these are what is claimed, and its single subjects are left
+    out.
 
     Args:
         measures: schema `MEASURES`.
@@ -71,7 +78,8 @@ def counted_tests(
     Args:
         measures: schema `MEASURES`.
         counted: see `CountedMeasures`; of a dataset without any, all tests are counted.
-        flags: rows with `model`, `dataset`, `measure` and `flag`, those of validity flags among them.
+        flags: rows with `model`, `dataset`, `measure` and `flag`, those of validity flags among
+            them.
     """
     rows = single_tests(measures)
     if not counted:
@@ -85,7 +93,8 @@ def counted_tests(
 def of_chosen_measures(
     rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Returns the rows whose measure is counted in their cell; none of a dataset that counts no measure.
+    """Returns the rows whose measure is counted in their cell; none of a dataset that counts no
+    measure.
 
     Args:
         rows: schema `MEASURES`.
@@ -107,7 +116,9 @@ def of_chosen_measures(
 def chosen_measures(
     declared: Mapping[str, str], model: str, dataset: str, fired: set[tuple[str, str, str]]
 ) -> list[str]:
-    """Returns the measures that are counted in a cell: those of a flag that speaks against it, or those of none."""
+    """Returns the measures that are counted in a cell: those of a flag that speaks against it, or
+    those of none.
+    """
     flagged = [name for name, flag in declared.items() if flag and (model, dataset, flag) in fired]
     return flagged or [name for name, flag in declared.items() if not flag]
 
@@ -115,16 +126,16 @@ def chosen_measures(
 def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
-    Associations are relative: those below 0 repeat those above 0 of other subjects, so only the latter count as found,
-    out of all that were tested.
+    Associations are relative: those below 0 repeat those above 0 of other subjects, so only the
+    latter count as found, out of all that were tested.
 
     Args:
         rows: from `counted_tests`.
 
     Returns:
-        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`,
-        `clusters`, `n` (the number of tests) and `left_out` (how many could not be tested); the value is null where
-        nothing was tested.
+        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`,
+        `generalises_to`, `value`, `clusters`, `n` (the number of tests) and `left_out` (how many
+        could not be tested); the value is null where nothing was tested.
     """
     tests = pl.col("q").count()
     is_found = is_significant() & mirrors_none()

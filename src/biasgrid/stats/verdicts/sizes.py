@@ -1,4 +1,6 @@
-"""Numbers of whole cells that are made of many tested ones: sizes, and the largest of several differences."""
+"""Numbers of whole cells that are made of many tested ones: sizes, and the largest of several
+differences.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.Data
         sizes: which sizes are tested by which numbers.
 
     Returns:
-        The same rows; a size has no p where it has no value, or where none of its numbers is tested.
+        The same rows; a size has no p where it has no value, or where none of its numbers is
+        tested.
     """
     rows = estimates
     for size, (measure, keys) in sizes.items():
@@ -59,7 +62,8 @@ def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFr
 
 
 def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
-    """Largest difference of two groups of a bias type, without its sign; significant ones go before others.
+    """Largest difference of two groups of a bias type, without its sign; significant ones go before
+    others.
 
     Args:
         differences: estimates of the bias type.
@@ -83,9 +87,11 @@ def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
 
 
 def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
-    """Returns interval and p of a number that is the largest of several; both hold for all at once (Bonferroni).
+    """Returns interval and p of a number that is the largest of several; both hold for all at once
+    (Bonferroni).
 
-    Its own interval is too near to the number: without any effect it lacks 0 far more often than in one of 20 cases.
+    Its own interval is too near to the number: without any effect it lacks 0 far more often than in
+    one of 20 cases.
 
     Args:
         row: an estimate with `value`, `low`, `high`, `bound` and `p`.

@@ -55,12 +55,14 @@ def summarise(
     planned: ItemsPlanned | None = None,
     sizes: pl.DataFrame | None = None,
 ) -> SummarisedGrid:
-    """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
+    """Picks what is measured of whole cells and bias types, over all templates, with its
+    uncertainty.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
-        headlines: for each dataset its headline measures, in the order of the summary, with their options.
+        headlines: for each dataset its headline measures, in the order of the summary, with their
+            options.
         marks: for each dataset the marks of those of its measures that have marks.
         controls: which of the cells are negative controls.
         facts: which measures are counted, and what their `n` counts, for `few_comparisons`.
@@ -68,8 +70,8 @@ def summarise(
         sizes: how large what is associated is beside the controls, from `stats.compare.controls`.
 
     Returns:
-        The summary, cells and their bias types in the order of their first appearance, headline measures first; and
-        the verdicts of the cells.
+        The summary, cells and their bias types in the order of their first appearance, headline
+        measures first; and the verdicts of the cells.
 
     Raises:
         KeyError: a model that is measured is not among `models`.
@@ -134,8 +136,9 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
         units: for each dataset what `n` counts, in words.
 
     Returns:
-        `model`, `dataset`, `measure` (`few_comparisons`), `options`, `value` (the median of `n` over what was tested),
-        `n` (how much that is), `left_out` and `flag`; nothing of cells that rest on enough.
+        `model`, `dataset`, `measure` (`few_comparisons`), `options`, `value` (the median of `n`
+        over what was tested), `n` (how much that is), `left_out` and `flag`; nothing of cells that
+        rest on enough.
     """
     limit = CONTROLS[FEW_COMPARISONS].limit
     tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
@@ -160,7 +163,8 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
 
 
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
-    """Withholds numbers that noise puts above 0 where nobody knows how far: what is corrected for it has no value.
+    """Withholds numbers that noise puts above 0 where nobody knows how far: what is corrected for
+    it has no value.
 
     Args:
         wholes: what is measured of whole cells and bias types: columns of `MEASURES`.

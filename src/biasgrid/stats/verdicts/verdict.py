@@ -1,7 +1,8 @@
-"""The verdict of each cell, made here alone: from the tests of its headline numbers, and never from other tests.
+"""The verdict of each cell, made here alone: from the tests of its headline numbers, and never from
+other tests.
 
-How answers ended, the order of options and placebos say nothing of bias; where groups differ in how answers ended, that
-is a finding of its own beside the verdict.
+How answers ended, the order of options and placebos say nothing of bias; where groups differ in how
+answers ended, that is a finding of its own beside the verdict.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ class CellTests:
         model: its model.
         dataset: its dataset.
         lines: its rows of the summary.
-        tests: its rows of `MEASURES` that are tested for the verdict, those that could not be tested among them.
+        tests: its rows of `MEASURES` that are tested for the verdict, those that could not be
+            tested among them.
         placebos: its rows of measures that are placebos.
         is_control: whether it is itself a control.
     """
@@ -128,7 +130,9 @@ class CellTests:
 
     @property
     def p(self) -> float | None:
-        """The p of all its tests together, by Simes within kinds and over these; None without tests."""
+        """The p of all its tests together, by Simes within kinds and over these; None without
+        tests.
+        """
         kinds = self.tests.drop_nulls("p").group_by(KIND, maintain_order=True).agg("p")
         each = [simes(p) for p in kinds["p"].to_list()]
         return simes(each) if each else None
@@ -146,9 +150,11 @@ class CellTests:
 
     @property
     def largest(self) -> dict[str, Any]:
-        """The columns `LARGEST_NUMBER` of its largest significant number; nothing where there is none.
+        """The columns `LARGEST_NUMBER` of its largest significant number; nothing where there is
+        none.
 
-        That is the one with the largest bound, as its own size is mostly larger than it would be in other clusters.
+        That is the one with the largest bound, as its own size is mostly larger than it would be in
+        other clusters.
         """
         order: list[pl.Expr] = [-pl.col("bound").fill_null(0), pl.col("p"), *map(pl.col, KEYS)]
         rows = self.significant.sort(order, maintain_order=True).head(1).to_dicts()
@@ -160,7 +166,8 @@ def tests_of_verdicts(
 ) -> pl.DataFrame:
     """Returns the tests that verdicts are made of.
 
-    A headline number that is tested itself, or withheld, stands for the differences of which it is made.
+    A headline number that is tested itself, or withheld, stands for the differences of which it is
+    made.
 
     Args:
         measures: schema `MEASURES`.
@@ -168,8 +175,8 @@ def tests_of_verdicts(
         facts: see `verdicts`.
 
     Returns:
-        Rows of `measures` of counted measures: of whole cells and bias types, associations, and differences of two
-        groups; those that could not be tested have no p.
+        Rows of `measures` of counted measures: of whole cells and bias types, associations, and
+        differences of two groups; those that could not be tested have no p.
     """
     flags = summary.filter(~pl.col("headline"))
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
@@ -253,7 +260,9 @@ def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
 
 
 def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row of a difference of two groups so that the one with more is `group`; others as they are."""
+    """Returns a row of a difference of two groups so that the one with more is `group`; others as
+    they are.
+    """
     if row["group"] is None or row["other"] is None or row["value"] >= 0:
         return dict(row)
     ends = {"low": row["high"], "high": row["low"]}
@@ -297,7 +306,8 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
 def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
     """Returns why none of a cell's headline numbers is tested, and what to do about that.
 
-    Of several reasons it is the first that withholds a number, else the first that says why one has no test.
+    Of several reasons it is the first that withholds a number, else the first that says why one has
+    no test.
     """
     reasons = cell.tests["reason"].drop_nulls()
     first = [
@@ -312,7 +322,9 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
 
 
 def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
-    """Returns what to do about the first flag of a cell that a reason names; None where it names none."""
+    """Returns what to do about the first flag of a cell that a reason names; None where it names
+    none.
+    """
     remedies = facts.remedies.get(cell.dataset, {})
     fired = (
         cell.lines.filter(~pl.col("headline")).drop_nulls("flag").select("measure", "flag").rows()
@@ -321,11 +333,12 @@ def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
 
 
 def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
-    """Returns the smallest effect that would have been found in 80 % of cells, by any kind of tests that can find one.
+    """Returns the smallest effect that would have been found in 80 % of cells, by any kind of tests
+    that can find one.
 
     Returns:
-        Of several kinds of tests the largest that is within the range of its numbers; infinite where none is; None
-        where it is not known.
+        Of several kinds of tests the largest that is within the range of its numbers; infinite
+        where none is; None where it is not known.
     """
     sizes = cell.tests.drop_nulls(["p", "detectable"])
     most = {

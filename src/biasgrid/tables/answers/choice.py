@@ -97,7 +97,8 @@ class OptionMass(NamedTuple):
         median: the median of `mass`.
         lowest_tenth: a tenth of the instances have less.
         n: how many instances have a mass.
-        first_tokens: the tokens that are most often among the likeliest first ones; empty where they are not known.
+        first_tokens: the tokens that are most often among the likeliest first ones; empty where
+            they are not known.
         surface_forms: the ways to write an option with the largest mean probabilities, and these.
     """
 
@@ -125,7 +126,9 @@ def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
 
 
 def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
-    """Returns the tokens that are most often among the likeliest first ones; of equally frequent ones the likelier."""
+    """Returns the tokens that are most often among the likeliest first ones; of equally frequent
+    ones the likelier.
+    """
     columns = ["first_tokens", "first_probabilities"]
     if not {*columns} <= {*predictions.collect_schema()}:
         return []

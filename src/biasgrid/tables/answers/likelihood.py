@@ -1,4 +1,6 @@
-"""How likely a model finds a sentence: one number a sentence, by one of the formulas of `inference.scorings`."""
+"""How likely a model finds a sentence: one number a sentence, by one of the formulas of
+`inference.scorings`.
+"""
 
 from __future__ import annotations
 

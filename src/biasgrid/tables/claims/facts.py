@@ -1,4 +1,6 @@
-"""What is known of the cells of a grid beside their numbers, and what sentences and tables need of it."""
+"""What is known of the cells of a grid beside their numbers, and what sentences and tables need of
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,19 @@ if TYPE_CHECKING:
     from biasgrid.tables.metric import Measure
 
 COVERAGE = "coverage_of_design"
-"""The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were asked."""
+"""The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were
+asked.
+"""
 SIZES = "sizes"
-"""The fact of measures of how large tested numbers are, free of noise, for the dataset whose control the cell is."""
+"""The fact of measures of how large tested numbers are, free of noise, for the dataset whose
+control the cell is.
+"""
 WITHHELD = "withheld"
 """The fact of measures of whether all claims of the cell are withheld."""
 CLAIMS = "claims"
-"""The fact of a summary of which measures are counted, and between what the numbers of measures are."""
+"""The fact of a summary of which measures are counted, and between what the numbers of measures
+are.
+"""
 ROWS, COMPARISONS = "rows", "comparisons"
 ANSWER_PROBABILITY = "answer_probability"
 """The measure of a cell that bounds some of its others."""
@@ -28,7 +36,9 @@ IMPROBABLE = 0.1
 """With a smaller answer probability, numbers that it bounds are small whatever a model prefers."""
 
 CountedMeasures = Mapping[str, Mapping[str, str]]
-"""Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in place of others."""
+"""Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in
+place of others.
+"""
 CellFacts = Mapping[str, Mapping[str, Any]]
 """Facts by `DATASET/MODEL`, `COVERAGE` among them."""
 
@@ -38,17 +48,23 @@ class GridFacts(NamedTuple):
 
     Attributes:
         counted: of each dataset the measures whose tests are counted.
-        ranges: of each dataset between what the numbers of its measures are; None where there is no end.
-        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
-        relative: of each dataset the measures that the answer probability bounds, with those that it does not.
+        ranges: of each dataset between what the numbers of its measures are; None where there is no
+            end.
+        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a
+            cell.
+        relative: of each dataset the measures that the answer probability bounds, with those that
+            it does not.
         placebos: of each dataset the measures of differences where none can be.
         words: of each dataset how a number of a measure is put into words, see `Measure.in_words`.
-        rates: of each dataset, by measure of differences, the measure of the rate that differs, see `Measure.rates`.
+        rates: of each dataset, by measure of differences, the measure of the rate that differs, see
+            `Measure.rates`.
         remedies: of each dataset, by flag, what to do where it speaks against a cell.
         cells: the facts of its cells.
-        headlines: of each dataset the meaning of its headline measures, with the value of equal treatment, if any.
+        headlines: of each dataset the meaning of its headline measures, with the value of equal
+            treatment, if any.
         units: of each dataset what `n` counts, in words.
-        trial: of a quick trial the datasets that it is about, without controls; empty of any other run.
+        trial: of a quick trial the datasets that it is about, without controls; empty of any other
+            run.
     """
 
     counted: CountedMeasures = MappingProxyType({})
@@ -66,7 +82,9 @@ class GridFacts(NamedTuple):
 
     @classmethod
     def of_summary(cls, provenance: Mapping[str, Any]) -> GridFacts:
-        """Returns what the provenance of a summary says; nothing where it says nothing of claims."""
+        """Returns what the provenance of a summary says; nothing where it says nothing of
+        claims.
+        """
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
     def range_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
@@ -75,7 +93,8 @@ class GridFacts(NamedTuple):
         return ANY_RANGE[0] if least is None else least, ANY_RANGE[1] if most is None else most
 
     def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Yields how large numbers are beside the answer probability that bounds them, where that is small.
+        """Yields how large numbers are beside the answer probability that bounds them, where that
+        is small.
 
         Args:
             rows: of the summary.
@@ -100,16 +119,21 @@ class GridFacts(NamedTuple):
                 yield f"{dataset}, {model}: of the answer probability {format_number(probability)}, {', '.join(parts)}"
 
     def asked_text(self, model: str, dataset: str) -> str:
-        """Returns how little of a dataset a model was asked, see `asked_text`; nothing where it was asked all."""
+        """Returns how little of a dataset a model was asked, see `asked_text`; nothing where it was
+        asked all.
+        """
         coverage = self.cells.get(f"{dataset}/{model}", {}).get(COVERAGE)
         return asked_text(coverage) if coverage else ""
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
-        """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
+        """Returns of which datasets not all was asked, a sentence each; see
+        `coverage_sentences`.
+        """
         return list(coverage_sentences(self._cells_of(models)))
 
     def trial_text(self, models: Iterable[str] | None = None) -> str:
-        """Returns that a run is a quick trial, and how little it asked; empty where it is none, or asked all.
+        """Returns that a run is a quick trial, and how little it asked; empty where it is none, or
+        asked all.
 
         Args:
             models: those that it is about, all by default.
@@ -203,7 +227,8 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
 
 
 def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns what share of a dataset was asked, such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`.
+    """Returns what share of a dataset was asked, such as `25.0 % asked (3 of 12 subjects, ..., 90
+    of 360 rows)`.
 
     Args:
         coverage: how many were asked of how many, by name: `rows` and what these are about.
@@ -221,7 +246,8 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
 
 
 def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns of what how little was asked, such as `2 of 70 attributes`; nothing where all was asked.
+    """Returns of what how little was asked, such as `2 of 70 attributes`; nothing where all was
+    asked.
 
     Args:
         coverage: see `coverage_text`; rows count where nothing else was asked in part.
@@ -237,7 +263,9 @@ def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns of what a trial asked how little, such as `8 of 140 subjects, 53 of 1.37 million comparisons`."""
+    """Returns of what a trial asked how little, such as `8 of 140 subjects, 53 of 1.37 million
+    comparisons`.
+    """
     units = COMPARISONS if COMPARISONS in coverage else ROWS
     # Provenance has them in the order of the alphabet.
     others = sorted({*coverage} - {ROWS, COMPARISONS}, key=lambda name: (name != "subjects", name))

@@ -1,4 +1,6 @@
-"""Marks: the letters that sources give to ranges of values, of single numbers, of intervals and of whole sections."""
+"""Marks: the letters that sources give to ranges of values, of single numbers, of intervals and of
+whole sections.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Mark:
         harm: what the source warns of.
         counts: whether it counts in the mark of a section.
         placebo: the measure of a placebo; what lies within its interval has no mark but A.
-        original: whether it is given as GenderBench gives it: by the best value of an interval, and always.
+        original: whether it is given as GenderBench gives it: by the best value of an interval, and
+            always.
     """
 
     letter: str
@@ -87,17 +90,23 @@ def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> 
 
 
 def mark_of(marks: Sequence[Mark], value: float | None) -> str | None:
-    """Returns the mark of a value, on a border the better one; None of no value, and of one outside of all ranges."""
+    """Returns the mark of a value, on a border the better one; None of no value, and of one outside
+    of all ranges.
+    """
     return best_mark(marks, value, value)
 
 
 def best_mark(marks: Sequence[Mark], low: float | None, high: float | None) -> str | None:
-    """Returns the best mark that a value in an interval may have, None where there is no interval."""
+    """Returns the best mark that a value in an interval may have, None where there is no
+    interval.
+    """
     return min(letters_within(marks, low, high), default=None)
 
 
 def worst_mark(marks: Sequence[Mark], low: float | None, high: float | None) -> str | None:
-    """Returns the worst mark that a value in an interval has; one that ends at its border does not count."""
+    """Returns the worst mark that a value in an interval has; one that ends at its border does not
+    count.
+    """
     if low is None or high is None or low == high:
         return best_mark(marks, low, high)
     inner = [mark.letter for mark in marks if mark.low < high and low < mark.high]
@@ -112,18 +121,22 @@ def letters_within(marks: Iterable[Mark], low: float | None, high: float | None)
 
 
 def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRange:
-    """Returns the marks that a section may have: of the best marks of its numbers, and of their worst ones."""
+    """Returns the marks that a section may have: of the best marks of its numbers, and of their
+    worst ones.
+    """
     known = [each for each in ranges if each.best]
     best, worst = ([getattr(each, end) for each in known] for end in ("best", "worst"))
     return MarkRange(mark_of_section(best, original), mark_of_section(worst, original))
 
 
 def mark_of_section(letters: Iterable[str | None], original: bool = False) -> str | None:
-    """Returns the mark of several marks together: the mean of the three worst, or the worst less one if that is worse.
+    """Returns the mark of several marks together: the mean of the three worst, or the worst less
+    one if that is worse.
 
     Args:
         letters: the marks; None does not count.
-        original: whether fewer than three marks are divided by three too, as in GenderBench, where two D make a C.
+        original: whether fewer than three marks are divided by three too, as in GenderBench, where
+            two D make a C.
     """
     worst = sorted((LETTERS.index(letter) for letter in letters if letter), reverse=True)[
         :WORST_OF_SECTION

@@ -1,4 +1,6 @@
-"""How numbers are written for readers: three significant digits, and intervals within the range of their measure."""
+"""How numbers are written for readers: three significant digits, and intervals within the range of
+their measure.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ SIZES = (CORRECTED, "strength", "largest_gap")
 
 
 def format_number(value: float | None) -> str:
-    """Returns a number with three significant digits, such as `0.0123`, `0.700`, `12.3` or `1,234`; a dash for none."""
+    """Returns a number with three significant digits, such as `0.0123`, `0.700`, `12.3` or `1,234`;
+    a dash for none.
+    """
     if value is None or isnan(value):
         return NO_NUMBER
     if abs(value) < ZERO:
@@ -59,14 +63,18 @@ def format_number(value: float | None) -> str:
 
 
 def format_p(p: float) -> str:
-    """Returns a p or q with two significant digits, such as `= 0.59`; near 0 and 1 only on which side it is."""
+    """Returns a p or q with two significant digits, such as `= 0.59`; near 0 and 1 only on which
+    side it is.
+    """
     if p < SMALLEST_P:
         return f"< {SMALLEST_P}"
     return f"> {LARGEST_P}" if p > LARGEST_P else f"= {p:.{shared_decimals([p], 2)}f}"
 
 
 def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
-    """Returns how many decimals give the largest of some numbers, which are read together, its significant digits."""
+    """Returns how many decimals give the largest of some numbers, which are read together, its
+    significant digits.
+    """
     largest = max((abs(value) for value in values), default=0)
     # The exponent of the rounded number: 0.09996 is 0.100.
     return (
@@ -77,7 +85,9 @@ def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
 
 
 def with_minus(text: str) -> str:
-    """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of `e-07`."""
+    """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of
+    `e-07`.
+    """
     raised = EXPONENT.sub(
         lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text
     )
@@ -87,12 +97,14 @@ def with_minus(text: str) -> str:
 def number_in_words(
     template: str, value: float, rate: float | None = None, other_rate: float | None = None
 ) -> str:
-    """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be fair`.
+    """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be
+    fair`.
 
     Args:
         template: see `Measure.in_words`.
         value: a share or a difference of shares or, for `{near_half}`, log odds.
-        rate: of a difference of two groups the rate of the first, a share; None where the template does not name it.
+        rate: of a difference of two groups the rate of the first, a share; None where the template
+            does not name it.
         other_rate: the rate of the second.
     """
     near_half = 100 * (1 / (1 + exp(-abs(value))) - 0.5)
@@ -108,15 +120,18 @@ def number_in_words(
 
 
 def is_size(measure: str) -> bool:
-    """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is its least."""
+    """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is
+    its least.
+    """
     return measure.endswith(SIZES)
 
 
 def fair_values_of_signed(measures: Mapping[str, Measure]) -> dict[str, float]:
-    """Returns the value of equal treatment of each measure whose numbers may lie on both sides of it.
+    """Returns the value of equal treatment of each measure whose numbers may lie on both sides of
+    it.
 
-    Sizes are none of these, even where noise may put them below 0: those without the part of noise, those from which
-    it is taken off, and those that are held out.
+    Sizes are none of these, even where noise may put them below 0: those without the part of noise,
+    those from which it is taken off, and those that are held out.
 
     Args:
         measures: all measures of a dataset, by name.
@@ -136,7 +151,9 @@ def measure_range(measure: Measure) -> tuple[float, float]:
 
 
 def shown_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
-    """Returns between what the numbers of a measure are shown: sizes from 0 on, others as they may be."""
+    """Returns between what the numbers of a measure are shown: sizes from 0 on, others as they may
+    be.
+    """
     return (0.0 if is_size(measure) else within[0]), within[1]
 
 

@@ -1,4 +1,6 @@
-"""What reaches a model of what is asked: in every form of chat template, on any day, or not at all."""
+"""What reaches a model of what is asked: in every form of chat template, on any day, or not at
+all.
+"""
 
 from __future__ import annotations
 

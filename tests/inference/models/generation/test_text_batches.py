@@ -1,4 +1,6 @@
-"""Texts that are written at once are those that are written alone, whatever the batches, their order and a kill."""
+"""Texts that are written at once are those that are written alone, whatever the batches, their
+order and a kill.
+"""
 
 import logging
 import math

@@ -1,4 +1,6 @@
-"""Sentences scored by causal language models, against the plain way: one token behind those before it."""
+"""Sentences scored by causal language models, against the plain way: one token behind those before
+it.
+"""
 
 from __future__ import annotations
 

@@ -58,12 +58,16 @@ def several(cell: Cell, pronouns: dict[str, str] | None = None) -> Cell:
 
 
 def plain_half(cell: Cell) -> Cell:
-    """The cell without negated questions, which are nothing else to a model: row by row, each takes a while."""
+    """The cell without negated questions, which are nothing else to a model: row by row, each takes
+    a while.
+    """
     return cell.with_instances(keyed(cell.instances.filter(~pl.col("negated"))))
 
 
 def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
-    """Probabilities and numbers of pieces of both subjects and of both pronouns, the latter in either case."""
+    """Probabilities and numbers of pieces of both subjects and of both pronouns, the latter in
+    either case.
+    """
     plain = Plain(cell.checkpoint, TASK)
     unknown = plain.tokenizer.unk_token_id
     columns: dict[str, list[Any]] = {"probabilities": [], "tokens": []}
@@ -235,7 +239,9 @@ def written_words(draw: st.DrawFn) -> VocabularyTokens:
 
 
 class Instances(NamedTuple):
-    """Contexts, what stands before and behind the mask of statements, the ways to write words; and who has which."""
+    """Contexts, what stands before and behind the mask of statements, the ways to write words; and
+    who has which.
+    """
 
     contexts: list[list[int]]
     statements: list[tuple[list[int], list[int]]]

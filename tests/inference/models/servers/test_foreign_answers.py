@@ -1,4 +1,6 @@
-"""What a server gives is looked at before it is kept: what is no answer is asked again, and never stays."""
+"""What a server gives is looked at before it is kept: what is no answer is asked again, and never
+stays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Who answers is part of the key under which an answer is kept: another server's answers stand for nobody else's."""
+"""Who answers is part of the key under which an answer is kept: another server's answers stand for
+nobody else's.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Limits that the documents promise: of time, of size, of tokens, of money, of where requests go."""
+"""Limits that the documents promise: of time, of size, of tokens, of money, of where requests
+go.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Providers with ways of their own, up to the requests that they send to a server on this machine."""
+"""Providers with ways of their own, up to the requests that they send to a server on this
+machine.
+"""
 
 import builtins
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Figures of what is significant, what hangs on single clusters, and how many clusters would show how little."""
+"""Figures of what is significant, what hangs on single clusters, and how many clusters would show
+how little.
+"""
 
 from __future__ import annotations
 

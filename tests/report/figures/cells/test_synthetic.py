@@ -1,4 +1,6 @@
-"""The known effect in groups beside what was measured: the data behind the figure, and its files."""
+"""The known effect in groups beside what was measured: the data behind the figure, and its
+files.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""CrowS-Pairs (Nangia et al., EMNLP 2020), its revised English and French versions and its translations.
+"""CrowS-Pairs (Nangia et al., EMNLP 2020), its revised English and French versions and its
+translations.
 
-A table of text, whose columns are divided by commas or tabs. Directions are words, or the numbers of classes. Columns
-about annotators and writers may be missing, as they are from translations.
+A table of text, whose columns are divided by commas or tabs. Directions are words, or the numbers
+of classes. Columns about annotators and writers may be missing, as they are from translations.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
 
 
 def too_few_named(record: PairRecord, kind: str) -> bool | None:
-    """Says whether too few annotators named the type of a pair; None where nothing is known of annotators."""
+    """Says whether too few annotators named the type of a pair; None where nothing is known of
+    annotators.
+    """
     told = record.optional(ANNOTATIONS)
     if told is None:
         return None

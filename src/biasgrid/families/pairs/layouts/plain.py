@@ -1,7 +1,7 @@
 """Pairs of one's own: a table with the columns more, less, direction, type and cluster.
 
-Pairs that reword each other have the same cluster: they are one piece of evidence. The columns direction and cluster
-may be empty.
+Pairs that reword each other have the same cluster: they are one piece of evidence. The columns
+direction and cluster may be empty.
 """
 
 from __future__ import annotations

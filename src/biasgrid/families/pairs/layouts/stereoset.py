@@ -1,7 +1,8 @@
 """StereoSet (Nadeem, Bethke and Reddy, ACL 2021): the objects of `dev.json` or `test.json`.
 
-An example has a target term and three sentences: a stereotype, an anti-stereotype, and one that is unrelated. In the
-task `intrasentence` they fill a blank of the context; in `intersentence` they follow it.
+An example has a target term and three sentences: a stereotype, an anti-stereotype, and one that is
+unrelated. In the task `intrasentence` they fill a blank of the context; in `intersentence` they
+follow it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class StereoSetExample:
         return ""
 
     def sentences(self) -> dict[str, tuple[str, str]]:
-        """Returns id and text of each sentence by its label; all three labels must be there once."""
+        """Returns id and text of each sentence by its label; all three labels must be there
+        once.
+        """
         listed = self.content.get("sentences")
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
             self.refuse("sentences", value_text(listed), "a list of three sentences")

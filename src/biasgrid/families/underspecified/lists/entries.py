@@ -1,4 +1,6 @@
-"""The lines of word lists: a head, such as `[subj]`, a group and a term; heads make columns, aligned by position."""
+"""The lines of word lists: a head, such as `[subj]`, a group and a term; heads make columns,
+aligned by position.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FREQUENCY = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class ListEntry:
-    """A `HEAD [group |] term` line, of a subject with its frequency behind another bar, if that is known."""
+    """A `HEAD [group |] term` line, of a subject with its frequency behind another bar, if that is
+    known.
+    """
 
     line: int
     group: str | None
@@ -83,7 +87,9 @@ def check_aligned(path: Path, columns: dict[str, list[ListEntry]], faults: list[
 
 
 def check_terms(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fault]) -> None:
-    """Reports terms with odd white space or placeholders, and lines with or without a group unlike most others."""
+    """Reports terms with odd white space or placeholders, and lines with or without a group unlike
+    most others.
+    """
     for head, entries in columns.items():
         for entry in entries:
             for placeholder in LIST_PLACEHOLDER.findall(entry.term):

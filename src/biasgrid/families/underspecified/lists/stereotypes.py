@@ -36,7 +36,9 @@ def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, tuple[int, st
 
 
 def groups_named(path: Path) -> Mapping[str, str]:
-    """Returns the group that is named, by attribute; `stereotype_form_faults` tells what is wrong."""
+    """Returns the group that is named, by attribute; `stereotype_form_faults` tells what is
+    wrong.
+    """
     return {attribute: group for attribute, (_, group) in read_stereotypes(path, []).items()}
 
 

@@ -1,4 +1,6 @@
-"""Lists of subjects: their reading, which of them a tokenizer or balance keeps, and how the groups' names differ."""
+"""Lists of subjects: their reading, which of them a tokenizer or balance keeps, and how the groups'
+names differ.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ FREQUENCY_IN_ALL = "a frequency and '|' in all [subj] lines or in none"
 
 @dataclass(frozen=True)
 class Subjects:
-    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...), a group and, if known, a frequency of each."""
+    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...), a group and, if known, a
+    frequency of each.
+    """
 
     forms: dict[str, list[str]]
     groups: list[str | None]
@@ -38,7 +42,9 @@ class Subjects:
 
 
 def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
-    """Reads a subject list, of `least` subjects at least; a subject's group is the one in the file's last column."""
+    """Reads a subject list, of `least` subjects at least; a subject's group is the one in the
+    file's last column.
+    """
     columns = read_columns_by_head(path, faults)
     if columns and "[subj]" not in columns:
         faults.append(
@@ -132,11 +138,13 @@ def kept_subjects(
 def facts_of_names(
     sides: Sequence[Subjects], token_counts: TokenCounts | None
 ) -> dict[str, dict[str, float]]:
-    """Returns the mean number of `tokens` and the mean `frequency` of the names of each group, those that are known.
+    """Returns the mean number of `tokens` and the mean `frequency` of the names of each group,
+    those that are known.
 
     Args:
         sides: the subjects that are kept.
-        token_counts: says of texts how many tokens each is; None where that is not known, or always one.
+        token_counts: says of texts how many tokens each is; None where that is not known, or always
+            one.
     """
     groups = [group for side in sides for group in side.groups]
     if None in groups or len(set(groups)) < 2:

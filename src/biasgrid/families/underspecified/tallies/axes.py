@@ -1,4 +1,6 @@
-"""What a cell is asked about: names of subjects, attributes and templates, and where in them each swap group is."""
+"""What a cell is asked about: names of subjects, attributes and templates, and where in them each
+swap group is.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ class Axes:
         subject_groups: names of the groups of subjects, and that of each subject.
         attribute_groups: the same of attributes.
         firsts: of two lists, how many subjects are of the first; None for one list.
-        units: shape (templates,), the templates, each in its prompt format; see `stats.clusters.template_units`.
-        pairs: shape (pairs,), the pairs of subjects: the place of x1 times the number of subjects + that of x2; sorted.
+        units: shape (templates,), the templates, each in its prompt format; see
+            `stats.clusters.template_units`.
+        pairs: shape (pairs,), the pairs of subjects: the place of x1 times the number of subjects +
+            that of x2; sorted.
     """
 
     subjects: pl.Series
@@ -107,7 +111,8 @@ class Axes:
         """Finds the places of swap groups.
 
         Args:
-            observations: from `observe.compare_subjects`, of these subjects, attributes and templates.
+            observations: from `observe.compare_subjects`, of these subjects, attributes and
+                templates.
         """
         one, other = (self.subject_places(observations[name]) for name in ("subject1", "subject2"))
         attribute, template = (
@@ -157,7 +162,9 @@ class SwapGroups:
 
     @cached_property
     def in_templates(self) -> IntArray:
-        """The places of both sides in an array of shape (subjects, attributes, templates), see `side_by_side`."""
+        """The places of both sides in an array of shape (subjects, attributes, templates), see
+        `side_by_side`.
+        """
         _, attributes, templates = self.axes.shape
         asked = self.attribute * templates + self.template
         one, other = (
@@ -167,7 +174,9 @@ class SwapGroups:
 
     @cached_property
     def in_partners(self) -> IntArray:
-        """The places of both sides in an array of shape (subjects, partners, attributes), see `side_by_side`."""
+        """The places of both sides in an array of shape (subjects, partners, attributes), see
+        `side_by_side`.
+        """
         subjects, attributes, _ = self.axes.shape
         pairs = self.one * subjects + self.other, self.other * subjects + self.one
         one, other = (pair * attributes + self.attribute for pair in pairs)
@@ -175,7 +184,9 @@ class SwapGroups:
 
     @cached_property
     def of_units(self) -> tuple[PlacesAndCounts, PlacesAndCounts, PlacesAndCounts]:
-        """The places of templates, of both subjects and of attributes, and how often each of them is there."""
+        """The places of templates, of both subjects and of attributes, and how often each of them
+        is there.
+        """
         subjects, attributes, templates = self.axes.shape
         both = side_by_side(self.one, self.other)
         places = (self.template, templates), (both, subjects), (self.attribute, attributes)
@@ -266,7 +277,9 @@ class AnsweredGroups:
 
 
 def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[KnownAttributes, int, AxesOfParts]:
-    """Returns which attributes are known, how many swap groups these have, and what the answered ones are about."""
+    """Returns which attributes are known, how many swap groups these have, and what the answered
+    ones are about.
+    """
     asked, found = 0, AxesOfParts()
     attributes = find_known_attributes(parts)
     for each in parts:
@@ -292,7 +305,8 @@ def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
 
 
 def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
-    """Says of each subject whether it is of a second list, whose subjects are compared with those of the first alone.
+    """Says of each subject whether it is of a second list, whose subjects are compared with those
+    of the first alone.
 
     Args:
         codes: shape (2 pairs,), x1 of all pairs and below x2.
@@ -313,7 +327,8 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
 
 
 def enumerate_names(table: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
-    """Returns the names in two columns in alphabetical order, and the columns, one below the other, as places in them.
+    """Returns the names in two columns in alphabetical order, and the columns, one below the other,
+    as places in them.
 
     Places do not depend on what was read before; nulls are -1.
     """
@@ -323,7 +338,9 @@ def enumerate_names(table: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
 
 
 def places_of_names(names: pl.Series) -> IntArray:
-    """Returns the place of each name by the number that polars knows it by; behind them -1 for null."""
+    """Returns the place of each name by the number that polars knows it by; behind them -1 for
+    null.
+    """
     numbers = numbers_of_names(names)
     places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int64)
     places[numbers] = np.arange(len(names))

@@ -1,4 +1,6 @@
-"""Records of a cell: the mean score of each subject in each case, for comparisons of subjects as groups."""
+"""Records of a cell: the mean score of each subject in each case, for comparisons of subjects as
+groups.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from biasgrid.groups.terms import records_of
 def records_of_subjects(axes: Axes, parts: Iterable[pl.DataFrame]) -> Records:
     """Makes records of a cell.
 
-    A case is a template, in one prompt format, with an attribute and a question, plain or negated. Its records are the
-    subjects: the score of each is the mean over all that it is paired with, in both orders. Bias types are `subject`,
-    each subject a group of its own, and where subjects have groups `subject_group`, with the subjects as terms.
+    A case is a template, in one prompt format, with an attribute and a question, plain or negated.
+    Its records are the subjects: the score of each is the mean over all that it is paired with, in
+    both orders. Bias types are `subject`, each subject a group of its own, and where subjects have
+    groups `subject_group`, with the subjects as terms.
 
     Args:
         axes: the axes of the cell.
@@ -42,7 +45,8 @@ def mean_scores(axes: Axes, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
         parts: likewise.
 
     Returns:
-        `case`, `template`, `term` and `subject` (both its name), `subject_group`, `score`; by case and subject.
+        `case`, `template`, `term` and `subject` (both its name), `subject_group`, `score`; by case
+        and subject.
     """
     order = axes.subjects.arg_sort().to_numpy()
     rank, names = np.argsort(order), axes.subjects.gather(order)

@@ -1,7 +1,8 @@
-"""Sums over the swap groups of a cell, by subject, partner, attribute and template; parts are added in turn.
+"""Sums over the swap groups of a cell, by subject, partner, attribute and template; parts are added
+in turn.
 
-Each number is added to its sum in the order of the swap groups, so that tables are the same to the byte whatever the
-number of threads, and wherever a cell is divided into parts.
+Each number is added to its sum in the order of the swap groups, so that tables are the same to the
+byte whatever the number of threads, and wherever a cell is divided into parts.
 """
 
 from __future__ import annotations
@@ -148,10 +149,12 @@ class MeanTally:
 
 
 class NameUtilities:
-    """What both subjects of swap groups have over all attributes of their template, in numbers such as log odds.
+    """What both subjects of swap groups have over all attributes of their template, in numbers such
+    as log odds.
 
-    That is the difference of utilities, one for each subject in each template, by least squares over all pairs that
-    were asked: where every pair is asked about every attribute, it is their mean over attributes.
+    That is the difference of utilities, one for each subject in each template, by least squares
+    over all pairs that were asked: where every pair is asked about every attribute, it is their
+    mean over attributes.
     """
 
     def __init__(self, axes: Axes, several: int):
@@ -186,7 +189,9 @@ class NameUtilities:
 
 
 class WithoutNames:
-    """Takes off numbers of swap groups what both subjects have over all attributes; see `NameUtilities`."""
+    """Takes off numbers of swap groups what both subjects have over all attributes; see
+    `NameUtilities`.
+    """
 
     def __init__(self, found: NameUtilities):
         self.utilities, self.largest = found.solve(), found.largest
@@ -196,7 +201,8 @@ class WithoutNames:
         """Returns what is left of the numbers that were added.
 
         Returns:
-            Shape (groups,) each; NaN in templates that ask about a single attribute, which cannot tell it from a name.
+            Shape (groups,) each; NaN in templates that ask about a single attribute, which cannot
+            tell it from a name.
         """
         found = []
         for each, utilities, largest in zip(values, self.utilities, self.largest, strict=True):
@@ -216,11 +222,15 @@ class CellTally:
         all_groups: counts them all.
         has_share: counts those that have a share.
         has_odds: counts those that have log odds.
-        of_subjects: what both subjects see, by name: C, its sign, and C of shares, of masses and of log odds.
+        of_subjects: what both subjects see, by name: C, its sign, and C of shares, of masses and of
+            log odds.
         won: whether C > 0, as both subjects see it.
-        means: the numbers of `MEANS_OF_CELL`, and of preferences the room and how far masses change.
-        squares: shape (attributes, 3), the sums of C² and of the squared half difference of C in both orders, and n.
-        digests: shape (attributes,), a digest of the pairs and templates in which each attribute is asked.
+        means: the numbers of `MEANS_OF_CELL`, and of preferences the room and how far masses
+            change.
+        squares: shape (attributes, 3), the sums of C² and of the squared half difference of C in
+            both orders, and n.
+        digests: shape (attributes,), a digest of the pairs and templates in which each attribute is
+            asked.
         names: the utilities of subjects in the log odds of the question and of its negation.
         has_pronouns: whether pronouns were read.
         pronoun_names: the same of pronouns in the question, of swap groups of two groups.
@@ -297,7 +307,9 @@ class CellTally:
 def odds_of_pronouns(
     groups: SwapGroups, known: pl.DataFrame, least: float
 ) -> tuple[SwapGroups, FloatArray]:
-    """Returns the swap groups whose pronouns differ and have log odds, and these, in the question."""
+    """Returns the swap groups whose pronouns differ and have log odds, and these, in the
+    question.
+    """
     odds = preferences_of(scores_in_groups(known, PRONOUN_SCORES), least).question
     # Two subjects of one group have the same pronoun.
     has_odds = ~np.isnan(odds) & groups.are_across
@@ -313,8 +325,9 @@ class CentredTally:
         pronouns: what the pronouns of both subjects see in the question.
         groups: counts the swap groups of `question` and `negation`, and `n` is how many there are.
         pronoun_groups: counts those of `pronouns`.
-        pair_counts: shape (patterns, pairs, templates), how many swap groups ask about the first attribute of each
-            pattern: attributes of one pattern are asked with the same pairs in the same templates.
+        pair_counts: shape (patterns, pairs, templates), how many swap groups ask about the first
+            attribute of each pattern: attributes of one pattern are asked with the same pairs in
+            the same templates.
         firsts: shape (patterns,), the first attribute of each.
         pattern: shape (attributes,), the pattern of each attribute.
     """

@@ -1,4 +1,6 @@
-"""Attributes that a model's tokenizer does not know: they are left out, and the dataset is measured on the rest."""
+"""Attributes that a model's tokenizer does not know: they are left out, and the dataset is measured
+on the rest.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ class KnownAttributes(NamedTuple):
     """Which attributes of a cell a tokenizer knows.
 
     Attributes:
-        left_out: those all of whose swap groups have text that it does not know; none if it knows no attribute, since
-            then the templates or subjects may be unknown.
+        left_out: those all of whose swap groups have text that it does not know; none if it knows
+            no attribute, since then the templates or subjects may be unknown.
         total: how many attributes there are.
     """
 
@@ -35,7 +37,8 @@ def find_known_attributes(parts: Iterable[pl.DataFrame]) -> KnownAttributes:
     """Finds out which attributes a tokenizer knows.
 
     Args:
-        parts: what was observed of a cell, part by part, with `UNKNOWN_TEXT` where that is known of its texts.
+        parts: what was observed of a cell, part by part, with `UNKNOWN_TEXT` where that is known of
+            its texts.
     """
     is_unknown: dict[str, bool] = {}
     for part in parts:

@@ -1,4 +1,6 @@
-"""`engine: auto`: whether OpenVINO computes a model's encoder, found once a model by computing with both."""
+"""`engine: auto`: whether OpenVINO computes a model's encoder, found once a model by computing with
+both.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ TIMED_ROUNDS = 4
 
 
 def typical_batch(rows: TokenRows, device: torch.device) -> Batch:
-    """Returns a batch of rows of the median length, each as often as it takes for `TIMED_TOKENS` tokens."""
+    """Returns a batch of rows of the median length, each as often as it takes for `TIMED_TOKENS`
+    tokens.
+    """
     length = int(np.sort(rows.lengths)[len(rows.lengths) // 2])
     some = np.resize(np.flatnonzero(rows.lengths == length), max(1, TIMED_TOKENS // length))
     return Batch(torch.from_numpy(some).to(device), length)
@@ -48,7 +52,8 @@ def find_engine(
     answer: Callable[[], pl.DataFrame],
     run: Callable[[], object],
 ) -> dict[str, Any]:
-    """Finds out which engine computes a model, whose forward pass and weights are others afterwards.
+    """Finds out which engine computes a model, whose forward pass and weights are others
+    afterwards.
 
     Args:
         model: the model, float32 on the CPU.
@@ -59,9 +64,9 @@ def find_engine(
         run: answers a batch of the model's own shape.
 
     Returns:
-        The `engine`, and the `reason` if it is torch without any timing; the `processor`, `precision`, `threads` and
-        versions; the `drift` of OpenVINO's float32 answers from the audit's; and the shortest `milliseconds` of a batch
-        by engine.
+        The `engine`, and the `reason` if it is torch without any timing; the `processor`,
+        `precision`, `threads` and versions; the `drift` of OpenVINO's float32 answers from the
+        audit's; and the shortest `milliseconds` of a batch by engine.
     """
     found: dict[str, Any] = {
         "engine": TORCH,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class OneDnnLinear(TorchFunctionMode):
     """Gives all linear layers to oneDNN, in float32 as before.
 
-    torch takes oneDNN for bfloat16, but MKL for float32, which on some processors reaches half of oneDNN's speed and on
-    others is faster (`docs/benchmarks.md`): `fit` finds out. torch has no switch for it; this is the operator that its
-    compiler calls.
+    torch takes oneDNN for bfloat16, but MKL for float32, which on some processors reaches half of
+    oneDNN's speed and on others is faster (`docs/benchmarks.md`): `fit` finds out. torch has no
+    switch for it; this is the operator that its compiler calls.
     """
 
     def __torch_function__(
@@ -57,7 +57,9 @@ def use_one_dnn(model: PreTrainedModel) -> None:
 
 
 def one_dnn_computes(weight: torch.Tensor) -> bool:
-    """Whether oneDNN may compute the products with some weights: it may those of float32 on the CPU."""
+    """Whether oneDNN may compute the products with some weights: it may those of float32 on the
+    CPU.
+    """
     return weight.device.type == "cpu" and weight.dtype == torch.float32 and has_one_dnn()
 
 

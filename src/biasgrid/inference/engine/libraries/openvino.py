@@ -1,4 +1,6 @@
-"""Encoders by OpenVINO: a model's base is converted in memory and compiled for the processor; torch keeps its head."""
+"""Encoders by OpenVINO: a model's base is converted in memory and compiled for the processor; torch
+keeps its head.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 PRECISIONS = {"float32": "f32", "tf32": "f32", "bfloat16": "bf16"}
-"""What OpenVINO calls the precisions that it computes in as asked; in place of float16 it takes another one."""
+"""What OpenVINO calls the precisions that it computes in as asked; in place of float16 it takes
+another one.
+"""
 EXPECTED = "expected `engine: torch` or `auto`"
 INSTALL = "`pip install 'biasgrid[openvino]'`"
 
@@ -44,7 +48,8 @@ def missing_package() -> str:
 
 
 def import_openvino() -> Any:
-    """Imports OpenVINO without its telemetry, which would report each import and conversion over the network, unasked.
+    """Imports OpenVINO without its telemetry, which would report each import and conversion over
+    the network, unasked.
 
     Raises:
         ModelError: it is not installed.
@@ -60,8 +65,9 @@ def import_openvino() -> Any:
 class OpenVinoEncoder:
     """The forward pass of a model's base, from tokens to hidden states, by OpenVINO.
 
-    It takes the place of the base's `forward`, so that heads, and hooks on the base, are as before. The base is
-    converted at the first batch, when its weights must be float32, and takes batches of any shape from then on.
+    It takes the place of the base's `forward`, so that heads, and hooks on the base, are as before.
+    The base is converted at the first batch, when its weights must be float32, and takes batches of
+    any shape from then on.
     """
 
     def __init__(self, model: PreTrainedModel, threads: int):

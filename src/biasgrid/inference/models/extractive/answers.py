@@ -18,8 +18,9 @@ def best_span(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Finds the first and the last token of the most probable span of at most `longest` tokens.
 
-    With a context mask (shape (rows, length)) the product of both probabilities within it counts; without one, as
-    in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the first start, then the first end.
+    With a context mask (shape (rows, length)) the product of both probabilities within it counts;
+    without one, as in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the
+    first start, then the first end.
     """
     if context is not None:
         start, end = torch.where(context, start, 0), torch.where(context, end, 0)
@@ -35,7 +36,9 @@ def best_span(
 
 
 def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
-    """Returns of each place the largest of its value and those behind it, `count` in all; shape (rows, length)."""
+    """Returns of each place the largest of its value and those behind it, `count` in all; shape
+    (rows, length).
+    """
     width, length = 1, values.shape[1]
     while width < count:
         step = min(width, count - width)

@@ -1,4 +1,6 @@
-"""Extractive question answering: start and end probabilities of candidates, and the most probable answer."""
+"""Extractive question answering: start and end probabilities of candidates, and the most probable
+answer.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ class SpanRows:
     Attributes:
         rows: the rows' tokens; the second segment is the context.
         contexts: the text of each second segment.
-        has_candidate: shape (second segments, candidates), whether there is one with a place in the context.
+        has_candidate: shape (second segments, candidates), whether there is one with a place in the
+            context.
         on_device: the rows' tokens.
         context_lengths: shape (second segments,), how many tokens each context has, on the device.
-        starts, ends: shape (second segments, candidates, width), on the device, the places over which the probability
-            that the answer starts, or ends, with a candidate is the largest, counted in the context.
+        starts, ends: shape (second segments, candidates, width), on the device, the places over
+            which the probability that the answer starts, or ends, with a candidate is the largest,
+            counted in the context.
     """
 
     rows: TokenRows
@@ -64,9 +68,10 @@ class SpanChoices:
     """What decides the answers.
 
     Attributes:
-        scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
-        no_answer: whether a model may answer that there is no answer, by a start and an end at the first token that are
-            together more probable than any span.
+        scoring: `exact`, or `unqover` for its single separator, widened spans and sum of
+            probabilities.
+        no_answer: whether a model may answer that there is no answer, by a start and an end at the
+            first token that are together more probable than any span.
     """
 
     scoring: Scoring = "exact"
@@ -74,7 +79,9 @@ class SpanChoices:
 
 
 class QuestionAnswering(LocalBackEnd):
-    """Reads answers, and candidates' start and end probabilities, from an extractive question-answering model."""
+    """Reads answers, and candidates' start and end probabilities, from an extractive
+    question-answering model.
+    """
 
     Choices = SpanChoices
     loader = "AutoModelForQuestionAnswering"
@@ -186,9 +193,9 @@ class QuestionAnswering(LocalBackEnd):
             plain: not used: every position is read anyway.
 
         Returns:
-            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last` (int32), the
-            answer's tokens in the row, `is_none` (int32), 1 where there is no answer, and the answer's `probability`
-            (float32), shape (rows,).
+            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and
+            `last` (int32), the answer's tokens in the row, `is_none` (int32), 1 where there is no
+            answer, and the answer's `probability` (float32), shape (rows,).
         """
         rows = encoded.on_device
         output = self.model(**rows.inputs(batch))
@@ -238,7 +245,9 @@ class QuestionAnswering(LocalBackEnd):
         )
 
     def _joined_answers(self, rows: TokenRows, some: IntArray, spans: IntArray) -> pl.Series:
-        """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
+        """The answers as UnQover writes them: tokens joined by spaces, then the marks of word
+        pieces deleted.
+        """
         first, number = numbered_rows(
             [rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]]
         )
@@ -259,7 +268,8 @@ def questions_and_contexts(asked: pl.DataFrame, sample: IntArray) -> list[tuple[
 
 
 def places_within(lowest: IntArray, highest: IntArray) -> IntArray:
-    """Returns the places of windows, of which those of all but the widest hold the last one several times.
+    """Returns the places of windows, of which those of all but the widest hold the last one several
+    times.
 
     Args:
         lowest: shape (contexts, candidates), the first place of each.

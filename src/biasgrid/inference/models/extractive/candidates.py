@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Windows:
-    """Token ranges, inclusive and relative to the context, over which a candidate's probability is the largest.
+    """Token ranges, inclusive and relative to the context, over which a candidate's probability is
+    the largest.
 
-    Each is of shape (contexts, candidates): start_from <= first for the start, last <= end_to for the end.
+    Each is of shape (contexts, candidates): start_from <= first for the start, last <= end_to for
+    the end.
     """
 
     start_from: IntArray
@@ -70,7 +72,8 @@ class WideningWords:
 def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> WideningWords:
     """Looks up UnQover's widening words in a vocabulary.
 
-    Its RoBERTa table holds words that follow a space, determiners capitalised too; its BERT table lower-case words.
+    Its RoBERTa table holds words that follow a space, determiners capitalised too; its BERT table
+    lower-case words.
 
     Raises:
         ModelError: UnQover has no table for this kind of model.
@@ -104,7 +107,9 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
 
 
 def widen(windows: Windows, contexts: TokenizedTexts, words: WideningWords) -> Windows:
-    """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind (spec b.1, step 6)."""
+    """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind (spec
+    b.1, step 6).
+    """
 
     def near(place: IntArray, among: IntArray) -> npt.NDArray[np.bool_]:
         inside = (place >= 0) & (place < contexts.text_lengths[:, None])

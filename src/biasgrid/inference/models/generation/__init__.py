@@ -1,1 +1,3 @@
-"""How causal language models are asked: their prompts, the options whose probabilities are read, and written texts."""
+"""How causal language models are asked: their prompts, the options whose probabilities are read,
+and written texts.
+"""

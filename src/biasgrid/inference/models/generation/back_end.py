@@ -1,4 +1,6 @@
-"""Causal language models with weights on this machine: probabilities of options, and texts that they write."""
+"""Causal language models with weights on this machine: probabilities of options, and texts that
+they write.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ class TextGeneration(BackEnd):
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers: the precision and the prompts, how texts are written or options scored."""
+        """Returns what decides the answers: the precision and the prompts, how texts are written or
+        options scored.
+        """
         precision = choose_precision(settings.precision, choose_device(settings.device))
         own = super().decisive(settings)
         if not writes(settings):
@@ -154,7 +158,9 @@ class TextGeneration(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
     ) -> Self:
-        """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
+        """Loads the model, and looks in float32 whether it is what it should be, and whether
+        shortcuts change it.
+        """
         torch.set_num_threads(settings.threads)
         model = load_recorded_model(
             record, settings.task, loader_of(record), choose_device(settings.device)
@@ -172,7 +178,9 @@ class TextGeneration(BackEnd):
     def reopen(
         self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
     ) -> Self:
-        """Looks at the model again with other instances; it is loaded again where it is float32 no more."""
+        """Looks at the model again with other instances; it is loaded again where it is float32 no
+        more.
+        """
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
         back_end = type(self)(self.model, self.tokenizer, settings)
@@ -182,14 +190,18 @@ class TextGeneration(BackEnd):
         return back_end
 
     def fit(self) -> None:
-        """Takes the products that are the fastest on this processor, as an earlier shard may have found them."""
+        """Takes the products that are the fastest on this processor, as an earlier shard may have
+        found them.
+        """
         if self.precision == "float32":
             self.products = kept_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
 
     def measure_noise(self, instances: pl.DataFrame) -> None:
-        """Finds out how texts are written at once, with the products and in float32; see `Writer.fitted`."""
+        """Finds out how texts are written at once, with the products and in float32; see
+        `Writer.fitted`.
+        """
         if writes(self.settings):
             prompts = self.prompter.tokens(
                 self.prompter.prompts(sample_of(instances, COMPARED_TEXTS))
@@ -197,7 +209,8 @@ class TextGeneration(BackEnd):
             self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
     def look(self, instances: pl.DataFrame) -> None:
-        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
+        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared
+        prefix changes it.
 
         Raises:
             ModelError: see `check_prompts`.
@@ -213,7 +226,9 @@ class TextGeneration(BackEnd):
         self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
-        """Says whether the model answers some instances alike where keys and values of their beginnings are reused."""
+        """Says whether the model answers some instances alike where keys and values of their
+        beginnings are reused.
+        """
         prompts = self.prompter.tokens(self.prompter.prompts(sample))
         try:
             difference = max(difference_behind(self.model, prompt) for prompt in prompts)
@@ -248,7 +263,8 @@ class TextGeneration(BackEnd):
     def choose(
         self, instances: pl.DataFrame, token_budget: int, advance: Advance = lambda _: None
     ) -> pl.DataFrame:
-        """Reads the probabilities of the candidates of some instances: answers of the kind `choice`.
+        """Reads the probabilities of the candidates of some instances: answers of the kind
+        `choice`.
 
         Raises:
             ModelError: scores are not finite.
@@ -350,12 +366,16 @@ class TextGeneration(BackEnd):
         return pl.DataFrame(said, schema=TEXT_COLUMNS, orient="row").with_columns(read_tokens)
 
     def parse(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
-        """Has the model write, and reads which of the candidates it chooses: answers of the kind `choice`."""
+        """Has the model write, and reads which of the candidates it chooses: answers of the kind
+        `choice`.
+        """
         said = self.write(instances, token_budget, advance)
         return parsed_choices(said, candidates_of_instances(instances))
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Compares the answers with the audit; of texts it is the tokens that texts alone have decided."""
+        """Compares the answers with the audit; of texts it is the tokens that texts alone have
+        decided.
+        """
         device = choose_device(self.settings.device)
         facts = {
             "gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20

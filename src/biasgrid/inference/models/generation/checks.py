@@ -1,4 +1,6 @@
-"""What keeps a checkpoint from being asked as a causal language model, and prompts from being read."""
+"""What keeps a checkpoint from being asked as a causal language model, and prompts from being
+read.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def loader_of(record: Mapping[str, Any]) -> str:
-    """Returns which class of transformers loads a checkpoint: models that also take pictures have one of their own.
+    """Returns which class of transformers loads a checkpoint: models that also take pictures have
+    one of their own.
 
     Raises:
         ModelError: the checkpoint is not there.
@@ -81,8 +84,8 @@ class DistinctPrompts:
         """Returns the prompts of some instances.
 
         Raises:
-            ModelError: see `Prompter.prompts`; or texts that differ have one prompt, in these instances or with others
-                before.
+            ModelError: see `Prompter.prompts`; or texts that differ have one prompt, in these
+                instances or with others before.
         """
         prompts = self.prompter.prompts(instances)
         for texts, prompt in zip(request_texts(instances), prompts, strict=True):
@@ -112,7 +115,8 @@ def check_prompts(
     limits: ModelLimits,
     model: str,
 ) -> None:
-    """Refuses, before anything is asked, prompts that a model does not take, or that do not tell apart what is asked.
+    """Refuses, before anything is asked, prompts that a model does not take, or that do not tell
+    apart what is asked.
 
     Args:
         instances: all that will be asked.
@@ -122,7 +126,8 @@ def check_prompts(
         model: its name, for messages.
 
     Raises:
-        ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
+        ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and
+            `unknown_token`.
     """
     distinct = DistinctPrompts(options.prompter)
     for start in range(0, len(instances), PROMPTS_AT_ONCE):

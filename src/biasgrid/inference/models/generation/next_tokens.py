@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NEVER_DRAWN = -60.0
-"""Tokens with a smaller log-probability are not compared: Gumbel noise of 53 bits lies between -3.7 and 36.8."""
+"""Tokens with a smaller log-probability are not compared: Gumbel noise of 53 bits lies between -3.7
+and 36.8.
+"""
 SUM_ROUNDING = 1e-5
 """How far sums of probabilities over a vocabulary may be apart by rounding alone."""
 
@@ -55,7 +57,9 @@ class OpenText:
 
 
 class Draws(NamedTuple):
-    """The next tokens of some texts, and whether rounding could not have made them others; both of shape (texts,)."""
+    """The next tokens of some texts, and whether rounding could not have made them others; both of
+    shape (texts,).
+    """
 
     tokens: torch.Tensor
     is_sure: torch.Tensor
@@ -65,14 +69,16 @@ class Draws(NamedTuple):
 class NextTokens:
     """Chooses tokens that do not depend on the batch in which their scores were computed.
 
-    Log-probabilities of a text alone and in a batch differ by rounding. A token is taken from a batch only if it is
-    chosen whatever the log-probabilities are within `bound` of those of the batch; else those of the text alone decide.
+    Log-probabilities of a text alone and in a batch differ by rounding. A token is taken from a
+    batch only if it is chosen whatever the log-probabilities are within `bound` of those of the
+    batch; else those of the text alone decide.
 
     Attributes:
         model: the model.
         temperature: what scores are divided by; 0 takes the most probable token.
         top_p: the least probability of the tokens among which one is drawn.
-        bound: how far log-probabilities in a batch may be from those of a text alone; 0 takes all from the batch.
+        bound: how far log-probabilities in a batch may be from those of a text alone; 0 takes all
+            from the batch.
         alone: how many tokens texts alone have decided.
         largest: the largest difference of log-probabilities that these showed.
         total: the sum of their largest differences.
@@ -101,7 +107,9 @@ class NextTokens:
         return tokens
 
     def choose_alone(self, text: OpenText, in_batch: torch.Tensor) -> int:
-        """Returns the next token of a text by one pass over the text alone, and notes how far the batch is from it."""
+        """Returns the next token of a text by one pass over the text alone, and notes how far the
+        batch is from it.
+        """
         ids = torch.tensor([text.tokens], device=self.model.device)
         logits = (
             self.model(input_ids=ids, use_cache=False, **only_last(self.model, 1))
@@ -116,7 +124,8 @@ class NextTokens:
         return int(self.draw(logits, [text], 0.0).tokens)
 
     def audit(self, model: str) -> dict[str, Any]:
-        """Returns how many tokens were decided alone, how far their log-probabilities were, and how far they may be.
+        """Returns how many tokens were decided alone, how far their log-probabilities were, and how
+        far they may be.
 
         Args:
             model: the model's name, for a warning.
@@ -171,12 +180,15 @@ class NextTokens:
 
 
 def largest_difference(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Returns how far the log-probabilities of tokens are apart, without those that are never drawn."""
+    """Returns how far the log-probabilities of tokens are apart, without those that are never
+    drawn.
+    """
     return float((one - other)[one > NEVER_DRAWN].abs().max())
 
 
 def least_score(scores: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Returns the smallest score among the most probable tokens that have so much probability together.
+    """Returns the smallest score among the most probable tokens that have so much probability
+    together.
 
     Args:
         scores: shape (texts, vocabulary).
@@ -190,7 +202,8 @@ def least_score(scores: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 def mass_before(scores: torch.Tensor, tokens: torch.Tensor, slack: float) -> torch.Tensor:
-    """Returns the probability of all tokens that may come before some tokens in the order of scores.
+    """Returns the probability of all tokens that may come before some tokens in the order of
+    scores.
 
     Args:
         scores: shape (texts, vocabulary).

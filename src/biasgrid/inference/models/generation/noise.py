@@ -1,4 +1,6 @@
-"""Draws that depend on a seed and on what is asked alone, whatever else is in the batch and wherever it is computed."""
+"""Draws that depend on a seed and on what is asked alone, whatever else is in the batch and
+wherever it is computed.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ LOW_BITS = 2**53 - 1
 
 
 def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Adds Gumbel noise to scores, after which the largest is a draw from their softmax (Gumbel 1954).
+    """Adds Gumbel noise to scores, after which the largest is a draw from their softmax (Gumbel
+    1954).
 
-    The noise of a token is a function of the text's seed, the token's place in the text and its number, so that no
-    generator is drawn from in an order.
+    The noise of a token is a function of the text's seed, the token's place in the text and its
+    number, so that no generator is drawn from in an order.
 
     Args:
         scores: shape (texts, vocabulary).
@@ -30,7 +33,9 @@ def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) 
 
 
 def seeds_of(seed: int, keys: NoiseKeys) -> torch.Tensor:
-    """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape (instances,)."""
+    """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape
+    (instances,).
+    """
     return torch.from_numpy(mix_bits(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
 
 

@@ -1,4 +1,6 @@
-"""The tokens of options behind prompts: all ways to write an option, from where they part with the prompt."""
+"""The tokens of options behind prompts: all ways to write an option, from where they part with the
+prompt.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Tokens = tuple[int, ...]
 FIRST_TOKENS = 3
 """How many of the likeliest first tokens of an answer are recorded."""
 TAIL = 32
-"""Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on what is before."""
+"""Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on
+what is before.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class OptionRequest:
 
     Attributes:
         context: the prompt's tokens, up to where the options part with it.
-        options: for each option the token sequences that write it; none for a candidate that is not there.
+        options: for each option the token sequences that write it; none for a candidate that is not
+            there.
         forms: the texts of these sequences.
     """
 
@@ -132,7 +137,9 @@ class OptionTokens:
         return Border(tokens[common:], sequences, kept)
 
     def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
-        """Returns for each option the tokens of the prompt with the option behind it, by the way to write it."""
+        """Returns for each option the tokens of the prompt with the option behind it, by the way to
+        write it.
+        """
         is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
         forms = surface_forms(options, (*LEADS, NEW_LINE) if is_line_open else LEADS)
         tokens = iter(
@@ -143,9 +150,11 @@ class OptionTokens:
     def _forms_behind(
         self, context: list[int], tokens_of: Mapping[str, list[int]]
     ) -> dict[Tokens, str]:
-        """Returns the ways to write an option behind a context, by their tokens; without those it cannot write.
+        """Returns the ways to write an option behind a context, by their tokens; without those it
+        cannot write.
 
-        A mark that the tokenizer merges with the prompt's end is left out: all options would be scored from before it.
+        A mark that the tokenizer merges with the prompt's end is left out: all options would be
+        scored from before it.
         """
         unknown, start = self.prompter.tokenizer.unk_token_id, len(context)
         forms: dict[Tokens, str] = {}
@@ -159,8 +168,10 @@ class AnswerBeginnings(NamedTuple):
     """How the answer to an instance begins.
 
     Attributes:
-        forms: for each option the ways to write it with their probabilities; None where they are not known.
-        first_tokens: the likeliest first tokens with their probabilities; None where they are not known.
+        forms: for each option the ways to write it with their probabilities; None where they are
+            not known.
+        first_tokens: the likeliest first tokens with their probabilities; None where they are not
+            known.
     """
 
     forms: list[list[tuple[str, float]]] | None = None

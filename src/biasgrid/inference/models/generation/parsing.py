@@ -27,8 +27,8 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
         options: the options of each.
 
     Returns:
-        Columns of the kind `choice`: probabilities are 1 for the option that is chosen and 0 for the others, and null
-        where none is; `status` says whether one is, `response` has the text.
+        Columns of the kind `choice`: probabilities are 1 for the option that is chosen and 0 for
+        the others, and null where none is; `status` says whether one is, `response` has the text.
     """
     texts = said.select(pl.col("response", "status").cast(pl.String)).rows()
     places = [
@@ -65,7 +65,8 @@ def chosen_option(response: str, whole: bool, options: Sequence[str | None]) -> 
 
     Args:
         response: the text.
-        whole: whether it was not cut off: what is cut directly behind an option may go on, as `A` in `A man`.
+        whole: whether it was not cut off: what is cut directly behind an option may go on, as `A`
+            in `A man`.
         options: the options; None for one that is not there.
     """
     reading = read_option(response, tuple(options))
@@ -75,7 +76,9 @@ def chosen_option(response: str, whole: bool, options: Sequence[str | None]) -> 
 
 
 def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
-    """Reads the option that a response chooses: Yes or No, a letter, or a text, as the options are."""
+    """Reads the option that a response chooses: Yes or No, a letter, or a text, as the options
+    are.
+    """
     places = [place for place, option in enumerate(options) if option is not None]
     texts = [option.strip() for option in options if option is not None]
     answers = [text.casefold() for text in texts]
@@ -99,5 +102,7 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
 
 
 def status_of(place: int | None, status: str) -> str:
-    """Returns whether a response could be parsed: `ok`, or `unclear` if nothing else tells why not."""
+    """Returns whether a response could be parsed: `ok`, or `unclear` if nothing else tells why
+    not.
+    """
     return "ok" if place is not None else "unclear" if status == "ok" else status

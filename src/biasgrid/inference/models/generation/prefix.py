@@ -49,7 +49,9 @@ class Prefix:
         return cls() if length < LEAST_SHARED else cls.of(model, prompts[0][:length])
 
     def for_rows(self, count: int) -> dict[str, Any]:
-        """Returns what a model is given with a batch of some rows: keys and values that it may write behind."""
+        """Returns what a model is given with a batch of some rows: keys and values that it may
+        write behind.
+        """
         if self.cache is None:
             return {}
         own = copy.deepcopy(self.cache)
@@ -58,13 +60,17 @@ class Prefix:
 
 
 def common_length(prompts: Sequence[list[int]]) -> int:
-    """Counts the tokens that all prompts begin with, less what would leave one of them none of its own."""
+    """Counts the tokens that all prompts begin with, less what would leave one of them none of its
+    own.
+    """
     # Of sorted sequences the first and the last one part soonest.
     return min(shared_beginning(min(prompts), max(prompts)), min(map(len, prompts)) - 1)
 
 
 def only_last(model: PreTrainedModel, count: int) -> dict[str, int]:
-    """Returns the argument that has a model compute the logits of the last places alone, if it knows it."""
+    """Returns the argument that has a model compute the logits of the last places alone, if it
+    knows it.
+    """
     return (
         {"logits_to_keep": count}
         if "logits_to_keep" in inspect.signature(model.forward).parameters
@@ -73,14 +79,16 @@ def only_last(model: PreTrainedModel, count: int) -> dict[str, int]:
 
 
 def difference_behind(model: PreTrainedModel, prompt: Sequence[int]) -> float:
-    """Returns how far log-probabilities are apart, of a prompt read whole and behind a prefix, its first half.
+    """Returns how far log-probabilities are apart, of a prompt read whole and behind a prefix, its
+    first half.
 
     Args:
         model: the model, in float32.
         prompt: tokens.
 
     Returns:
-        The largest difference of the most probable next tokens; 0 where the model has no keys and values to reuse.
+        The largest difference of the most probable next tokens; 0 where the model has no keys and
+        values to reuse.
     """
     prefix = Prefix.of(model, prompt[: len(prompt) // 2]) if len(prompt) > 1 else Prefix()
     if prefix.cache is None:

@@ -1,4 +1,6 @@
-"""What a causal language model reads: instances as prompts, in its chat template where it has one."""
+"""What a causal language model reads: instances as prompts, in its chat template where it has
+one.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,8 @@ class Prompter:
         return prompt if end is None or self.thinking else f"{prompt.rstrip()}\n\n{end}\n\n"
 
     def rendered(self, messages: Messages, system: str | None) -> str:
-        """Puts messages into the chat template, in the form that it takes, up to where the model's answer begins.
+        """Puts messages into the chat template, in the form that it takes, up to where the model's
+        answer begins.
 
         Raises:
             ModelError: the template fails.
@@ -146,7 +149,9 @@ class Prompter:
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
-        """How the template wants the content of each role's messages, as it shows on a text that it must not drop."""
+        """How the template wants the content of each role's messages, as it shows on a text that it
+        must not drop.
+        """
         user = next(
             (form for form in CONTENTS if self.arrives([message("user", form)])), CONTENTS[0]
         )
@@ -158,7 +163,9 @@ class Prompter:
         return {"user": user, "system": system}
 
     def arrives(self, messages: Sequence[Mapping[str, Any]]) -> bool:
-        """Says whether as many probes stand in the prompt as there are messages with one, and no list of parts."""
+        """Says whether as many probes stand in the prompt as there are messages with one, and no
+        list of parts.
+        """
         try:
             prompt = self.render(messages)
         except Exception:  # see `rendered`; what it says is told where a real text fails
@@ -198,7 +205,8 @@ class Prompter:
 def clock_of(day: date) -> str:
     """Returns the macro that stands in place of the function that gives chat templates the date.
 
-    Nothing but plain values may be handed to a template. Behind the macro the line ends without being written.
+    Nothing but plain values may be handed to a template. Behind the macro the line ends without
+    being written.
     """
     filters = "".join(f"|replace({each!r}, {day.strftime(each)!r})" for each in DIRECTIVES)
     return f"{{% macro {CLOCK}(format) %}}{{{{ format{filters} }}}}{{% endmacro %}}"
@@ -210,7 +218,9 @@ def message(role: str, content: Content) -> dict[str, Any]:
 
 
 def holds(prompt: str, text: str) -> bool:
-    """Says whether a prompt holds a text, however a template treats white space and marks of other languages."""
+    """Says whether a prompt holds a text, however a template treats white space and marks of other
+    languages.
+    """
     if text.strip() in prompt:
         return True
     within = without_space(prompt)

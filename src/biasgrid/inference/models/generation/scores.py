@@ -24,7 +24,8 @@ class OptionReads:
     """What is read of a model's logits.
 
     Attributes:
-        rows: the token ids of each row: a prompt, and behind it the beginning of an option of several tokens.
+        rows: the token ids of each row: a prompt, and behind it the beginning of an option of
+            several tokens.
         owner: shape (rows,), the instance that each is of.
         begun: shape (rows,), how many of a row's tokens are of an option.
         first: shape (rows + 1,), where the reads of each row begin, and where they end.
@@ -97,7 +98,8 @@ class OptionReads:
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Returns the probability of every sequence: the product over its tokens.
 
-        Where a sequence begins that of another option, as `1` begins `10`, what the other one has is not its own.
+        Where a sequence begins that of another option, as `1` begins `10`, what the other one has
+        is not its own.
 
         Args:
             values: shape (reads,), the log-probabilities.
@@ -129,7 +131,8 @@ class OptionReads:
 
 @cache
 def beginnings(options: tuple[tuple[Tokens, ...], ...]) -> tuple[tuple[int, int], ...]:
-    """Finds sequences that begin those of other options: their places among all, the shorter one first.
+    """Finds sequences that begin those of other options: their places among all, the shorter one
+    first.
 
     Of `1`, `10` and `100` the first is not paired with the last, which is within the second one.
     """
@@ -169,7 +172,8 @@ def batches(rows: Sequence[Sequence[int]], token_budget: int) -> Iterator[IntArr
     """Yields batches of rows of one length.
 
     Args:
-        rows: the tokens of each row, with those of a shared prefix: a batch holds their keys and values.
+        rows: the tokens of each row, with those of a shared prefix: a batch holds their keys and
+            values.
         token_budget: how many tokens a batch may have; a row that has more is a batch of its own.
     """
     lengths = np.array([len(row) for row in rows])
@@ -185,8 +189,8 @@ class ScoredRows(NamedTuple):
     Attributes:
         reads: the reads that these are.
         values: shape (reads,), their log-probabilities.
-        first_tokens: by instance the likeliest first tokens of its answer with their probabilities; of those
-            instances whose first row is in the batch.
+        first_tokens: by instance the likeliest first tokens of its answer with their probabilities;
+            of those instances whose first row is in the batch.
     """
 
     reads: IntArray

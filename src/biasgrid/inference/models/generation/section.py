@@ -44,7 +44,9 @@ class Thinking(Section):
 
 
 class Generation(Section):
-    """How a model writes texts; where options are scored, their probabilities do not depend on it."""
+    """How a model writes texts; where options are scored, their probabilities do not depend on
+    it.
+    """
 
     max_tokens: int = Field(
         200, ge=1, description="maximum length of a text in tokens, including thoughts"

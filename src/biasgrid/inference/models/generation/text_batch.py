@@ -1,4 +1,6 @@
-"""Texts of any length that are written at once, with the keys and values of what is read of them."""
+"""Texts of any length that are written at once, with the keys and values of what is read of
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CACHES = ("past_key_values", "cache_params")
-"""How models name what they keep of the tokens that they have read: all others, and those that are like Mamba."""
+"""How models name what they keep of the tokens that they have read: all others, and those that are
+like Mamba.
+"""
 JOINED_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
 """Keys and values that have one column for each token, or for each of the last ones."""
 
@@ -26,16 +30,16 @@ JOINED_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
 class TextBatch:
     """Texts that are written at once.
 
-    The last tokens of all are in one column. Shorter texts have padding before them, or behind the prefix that all
-    have.
+    The last tokens of all are in one column. Shorter texts have padding before them, or behind the
+    prefix that all have.
 
     Attributes:
         model: the model.
         texts: the texts.
         logits: of the next token of each; shape (texts, vocabulary).
         is_token: where there is no padding; shape (texts, columns).
-        past: the keys and values of the tokens of all texts, by the model's name for them; empty for models that
-            have none, which read every text again for every token.
+        past: the keys and values of the tokens of all texts, by the model's name for them; empty
+            for models that have none, which read every text again for every token.
     """
 
     model: PreTrainedModel
@@ -55,7 +59,8 @@ class TextBatch:
             prefix: what they begin with.
 
         Raises:
-            TypeError: the prompts have several lengths, and the model keeps more than keys and values of all tokens.
+            TypeError: the prompts have several lengths, and the model keeps more than keys and
+                values of all tokens.
         """
         own = [text.tokens[prefix.length :] for text in texts]
         columns = max(map(len, own))
@@ -129,7 +134,9 @@ class TextBatch:
         self._run([text.tokens[read:] for text in self.texts], self.past)
 
     def _keep(self, places: Sequence[int]) -> None:
-        """Keeps the texts in some places, and no columns on the left that are padding in all of them."""
+        """Keeps the texts in some places, and no columns on the left that are padding in all of
+        them.
+        """
         self.texts = [self.texts[place] for place in places]
         if not places:
             self.past = {}
@@ -151,10 +158,12 @@ class TextBatch:
 
 
 def joined_columns(tensors: Sequence[torch.Tensor], dim: int) -> torch.Tensor:
-    """Puts tensors of texts below each other, with zeros before the columns of those that have fewer.
+    """Puts tensors of texts below each other, with zeros before the columns of those that have
+    fewer.
 
     Args:
-        tensors: keys or values of shape (texts, heads, columns, numbers), or what is of shape (texts, columns).
+        tensors: keys or values of shape (texts, heads, columns, numbers), or what is of shape
+            (texts, columns).
         dim: which dimension the columns are, counted from the last one as -1.
     """
     columns = max(each.shape[dim] for each in tensors)

@@ -24,7 +24,9 @@ logger = logging.getLogger(__name__)
 LARGEST_NOISE = 1e-3
 """More than rounding: a model that is so far from itself does not know padding."""
 SAFETY = 16
-"""How many times as large as in a few texts the difference between a batch and a text alone may be in others."""
+"""How many times as large as in a few texts the difference between a batch and a text alone may be
+in others.
+"""
 LEAST_BOUND = 1e-5
 """A few roundings of scores in float32."""
 COMPARED_TEXTS = 4
@@ -37,7 +39,8 @@ class Padding(NamedTuple):
 
     Attributes:
         joins: whether texts are written at once whatever their lengths.
-        spread: by how much, as a share of what is read of the longest, prompts may be shorter that are read at once.
+        spread: by how much, as a share of what is read of the longest, prompts may be shorter that
+            are read at once.
     """
 
     joins: bool
@@ -46,7 +49,9 @@ class Padding(NamedTuple):
 
 NO_PADDING = Padding(False, 0.0)
 PADDINGS = (Padding(True, 0.25), Padding(True, 0.0), NO_PADDING)
-"""From the fastest on. Models that keep only the last tokens can only read prompts of one length."""
+"""From the fastest on. Models that keep only the last tokens can only read prompts of one
+length.
+"""
 
 
 class WrittenText(NamedTuple):
@@ -86,7 +91,9 @@ class Writer:
         tokenizer: PreTrainedTokenizerFast,
         generation: Mapping[str, Any],
     ) -> Writer:
-        """Takes what ends texts from the checkpoint, and nothing else: its own ways to draw are not the config's."""
+        """Takes what ends texts from the checkpoint, and nothing else: its own ways to draw are not
+        the config's.
+        """
         own = getattr(model.generation_config, "eos_token_id", None)
         named = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
         ends = frozenset(int(token) for token in named if token is not None)
@@ -107,8 +114,8 @@ class Writer:
             exact: whether texts shall be those that are written alone.
 
         Returns:
-            What writes texts of unlike lengths at once if the model can, and knows how far batches are from texts
-            alone.
+            What writes texts of unlike lengths at once if the model can, and knows how far batches
+            are from texts alone.
         """
         for padding in PADDINGS:
             writer = replace(self, padding=padding)
@@ -132,7 +139,8 @@ class Writer:
     def noise(
         self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix]
     ) -> float:
-        """Returns how far log-probabilities of some texts are from those of the texts alone, at each of some tokens.
+        """Returns how far log-probabilities of some texts are from those of the texts alone, at
+        each of some tokens.
 
         Args:
             prompts: see `fitted`.
@@ -170,7 +178,8 @@ class Writer:
         Args:
             texts: texts of which nothing is written yet.
             prefix: what they begin with.
-            token_budget: how many tokens those that are written at once may have; a text that has more is alone.
+            token_budget: how many tokens those that are written at once may have; a text that has
+                more is alone.
 
         Yields:
             Each text when it has ended, with the token that ends it.
@@ -195,7 +204,8 @@ class Writer:
     def admitted(
         self, waiting: deque[OpenText], texts: Sequence[OpenText], shared: int, token_budget: int
     ) -> Iterator[list[OpenText]]:
-        """Takes those that wait, the longest first, as there is room; yields prompts that are read at once.
+        """Takes those that wait, the longest first, as there is room; yields prompts that are read
+        at once.
 
         Args:
             waiting: texts that are not begun.

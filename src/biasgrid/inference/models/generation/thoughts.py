@@ -21,7 +21,9 @@ KNOWN: tuple[ThoughtMarks, ...] = (
     ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
-"""Marks that are special tokens or tags of models that think; others are named in `thinking: {begin, end}`."""
+"""Marks that are special tokens or tags of models that think; others are named in `thinking:
+{begin, end}`.
+"""
 MARK_OR_TEXT = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
 LOOKS_LIKE_A_MARK = re.compile(THOUGHT_MARK)
 
@@ -43,7 +45,9 @@ class Thoughts:
         return cls(own + KNOWN)
 
     def end_for(self, prompt: str) -> str | None:
-        """Returns what ends the thoughts that a prompt begins at its end; None where it begins none."""
+        """Returns what ends the thoughts that a prompt begins at its end; None where it begins
+        none.
+        """
         return next(
             (end for begin, end in self.marks if prompt.rstrip().endswith(begin.rstrip())), None
         )
@@ -67,7 +71,9 @@ class Thoughts:
 
 
 def pattern(mark: str) -> re.Pattern[str]:
-    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of which it is made."""
+    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of which it is
+    made.
+    """
     return re.compile(r"\s*".join(re.escape(token) for token in MARK_OR_TEXT.findall(mark.strip())))
 
 

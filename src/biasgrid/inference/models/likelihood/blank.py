@@ -15,7 +15,8 @@ WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class BlankInput(NamedTuple):
-    """What a model reads to score a token of a word: the context up to it and a mask, nothing of the word behind it.
+    """What a model reads to score a token of a word: the context up to it and a mask, nothing of
+    the word behind it.
 
     Attributes:
         text: the context with the word's tokens so far and the mask.
@@ -58,7 +59,8 @@ def inputs_of_blank(
 
 
 def word_at_blank(context: str, sentence: str, instance: int) -> str:
-    """Returns the word of a sentence at the place of BLANK, words being split at single spaces, without punctuation.
+    """Returns the word of a sentence at the place of BLANK, words being split at single spaces,
+    without punctuation.
 
     Raises:
         ModelError: the context has no BLANK, or the sentence no word there.

@@ -1,4 +1,6 @@
-"""Causal language models with weights on this machine: the log-probability of a sentence, from its first token on."""
+"""Causal language models with weights on this machine: the log-probability of a sentence, from its
+first token on.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CausalChoices:
-    """What decides the answers; how a model writes and what a chat template would do decide nothing.
+    """What decides the answers; how a model writes and what a chat template would do decide
+    nothing.
 
     Attributes:
         scoring: the name of the formula.
@@ -144,7 +147,9 @@ class CausalLikelihood(SentenceBackEnd):
         return encoding.ids[:first], encoding.ids[first:]
 
     def _read_without_start(self, ids: Sequence[int], limit: int) -> Read:
-        """Reads all tokens behind what the tokenizer itself adds; if that is nothing, the first token is only read."""
+        """Reads all tokens behind what the tokenizer itself adds; if that is nothing, the first
+        token is only read.
+        """
         read = [*self.begin, *ids][: limit + 1]
         first = max(len(self.begin), 1)
         # An empty sentence has a row, too, of which nothing is read.
@@ -169,7 +174,9 @@ class CausalLikelihood(SentenceBackEnd):
         return [first, (read[:-1], range(len(read) - 1), read[1:])] if len(read) > 1 else [first]
 
     def unknown(self, encoded: EncodedSentences) -> BoolArray:
-        """Says of each instance whether its sentence has the unknown token; most models that write read every byte."""
+        """Says of each instance whether its sentence has the unknown token; most models that write
+        read every byte.
+        """
         unknown: BoolArray = encoded.counts.unknown > 0
         return unknown
 

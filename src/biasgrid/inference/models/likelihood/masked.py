@@ -1,4 +1,6 @@
-"""Masked language models: scores of sentences by the formulas of CrowS-Pairs, AUL, StereoSet and their kin."""
+"""Masked language models: scores of sentences by the formulas of CrowS-Pairs, AUL, StereoSet and
+their kin.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ LOADERS = {NEXT_SENTENCE: "AutoModelForNextSentencePrediction"}
 LOWER_CASED = {"cps": ("bert", "albert")}
 """The types of models that read lower case alone, whatever their tokenizer does, by formula."""
 WORD_LEADS = {"stereoset": "", "stereoset-biasbench": " "}
-"""What stands before the word at BLANK when it is tokenized; tokenizers that know no spaces make the same of both."""
+"""What stands before the word at BLANK when it is tokenized; tokenizers that know no spaces make
+the same of both.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ class MaskedLikelihood(SentenceBackEnd):
         """Prepares a model.
 
         Raises:
-            ModelError: there is no such formula, or the tokenizer has no mask token, which all but one of them need.
+            ModelError: there is no such formula, or the tokenizer has no mask token, which all but
+                one of them need.
         """
         self.model = model
         self.tokenizer = tokenizer
@@ -100,7 +105,9 @@ class MaskedLikelihood(SentenceBackEnd):
 
     @classmethod
     def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
-        """Returns the class of transformers that loads a model with the head which the formula needs."""
+        """Returns the class of transformers that loads a model with the head which the formula
+        needs.
+        """
         return LOADERS.get(settings.choices["scoring"], cls.loader)
 
     @classmethod
@@ -293,10 +300,12 @@ def with_masks(ids: torch.Tensor, places: torch.Tensor, mask: int) -> torch.Tens
 def attention_received(
     attentions: tuple[torch.Tensor, ...] | None, places: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the attention that places receive, the mean over layers, heads and all places that attend.
+    """Returns the attention that places receive, the mean over layers, heads and all places that
+    attend.
 
     Args:
-        attentions: of each layer, shape (rows, heads, length, length), the places that attend before those attended to.
+        attentions: of each layer, shape (rows, heads, length, length), the places that attend
+            before those attended to.
         places: shape (rows, places).
 
     Raises:
@@ -313,7 +322,8 @@ def attention_received(
 def sums_of_tables(
     scores: torch.Tensor, places: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
-    """Adds up the scores of all tokens that are read at all places that are read, divided by their number.
+    """Adds up the scores of all tokens that are read at all places that are read, divided by their
+    number.
 
     Args:
         scores: shape (rows, places, vocabulary).

@@ -1,4 +1,6 @@
-"""What back ends that score sentences have in common: what is read of each row, and how it becomes a score."""
+"""What back ends that score sentences have in common: what is read of each row, and how it becomes
+a score.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 MOST_LOGITS = {"cpu": 2**26, "cuda": 2**28}
-"""How many logits a batch may have where they are read at many places of a row; 4 bytes each, several times over."""
+"""How many logits a batch may have where they are read at many places of a row; 4 bytes each,
+several times over.
+"""
 NO_PLACE = -1
 
 
@@ -70,7 +74,9 @@ class Reads:
         self.without_start.append(without_start)
 
     def scored(self, instances: int, without_start: bool = False) -> IntArray:
-        """Returns how many tokens of each instance are read for its score, or for its second score."""
+        """Returns how many tokens of each instance are read for its score, or for its second
+        score.
+        """
         counts = zip(self.places, self.without_start, strict=True)
         weights = [len(places) if second is without_start else 0 for places, second in counts]
         return np.bincount(self.owner, weights, instances).astype(np.int64)
@@ -118,7 +124,8 @@ class EncodedSentences:
         scored_without_start: shape (instances,), how many are read for the second score.
         without_start: shape (rows,), whether a row is of the second score.
         on_device: the rows' tokens.
-        masked, places, tokens: shape (rows, widest), what is masked and read; `NO_PLACE` where nothing is.
+        masked, places, tokens: shape (rows, widest), what is masked and read; `NO_PLACE` where
+            nothing is.
     """
 
     rows: TokenRows
@@ -157,7 +164,9 @@ class EncodedSentences:
         return cls(rows, counts, *scored, without_start, DeviceRows.of(rows, model), *tables)
 
     def of_batch(self, table: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Returns what a table has for the rows of a batch, as wide as these can need; shape (rows, places)."""
+        """Returns what a table has for the rows of a batch, as wide as these can need; shape (rows,
+        places).
+        """
         return table[batch.rows][:, : batch.length].long()
 
 
@@ -208,7 +217,9 @@ class SentenceBackEnd(LocalBackEnd):
         self.name, self.scoring = name, SCORINGS[name]
 
     def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
-        """Tokenizes what will be asked first; batches are small enough for logits at many places of each row."""
+        """Tokenizes what will be asked first; batches are small enough for logits at many places of
+        each row.
+        """
         super().take(instances, settings)
         if self.scoring.inputs == "one":
             most = MOST_LOGITS[self.model.device.type] // known_tokens(self.model)
@@ -217,7 +228,9 @@ class SentenceBackEnd(LocalBackEnd):
     def table(
         self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each row, a sum."""
+        """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each
+        row, a sum.
+        """
         scored, counts = encoded.scored[part.instances], encoded.counts
         is_second = encoded.without_start[part.rows]
         return pl.DataFrame(
@@ -238,7 +251,8 @@ class SentenceBackEnd(LocalBackEnd):
     def scores(
         self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray
     ) -> list[float | None]:
-        """Returns the score of each instance of the values of its rows; None where no token is scored.
+        """Returns the score of each instance of the values of its rows; None where no token is
+        scored.
 
         Args:
             values: shape (rows,), the sum of each row; 0 for rows that do not count.

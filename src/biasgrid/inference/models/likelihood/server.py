@@ -91,7 +91,8 @@ class ServerLikelihood(Server):
 def echoed_score(sentence: str, answer: Answer) -> EchoedScore:
     """Returns what a server says of a sentence that it has read back.
 
-    The first token of all that is read has no probability: it is left out where it is the sentence's own.
+    The first token of all that is read has no probability: it is left out where it is the
+    sentence's own.
     """
     own, whole = scores_of(sentence, answer), answer.scores or []
     begin = "".join(token for token, _ in whole).find(sentence)

@@ -1,4 +1,6 @@
-"""Masked language models: the probability of candidates at the mask, normalised over the whole vocabulary."""
+"""Masked language models: the probability of candidates at the mask, normalised over the whole
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 TOP_TOKENS = 10
-"""UnQover keeps this many tokens of the mask's distribution and takes 0 for all others (its --topk)."""
+"""UnQover keeps this many tokens of the mask's distribution and takes 0 for all others (its
+--topk).
+"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class EncodedTexts:
         mask_rows: what is read.
         known: shape (kinds, columns), whether instances of a kind have a candidate.
         kind_of: shape (instances,), the kind of each.
-        on_device: the rows' tokens, and `input_of` and `place` of the rows, and `tokens` of the inputs.
+        on_device: the rows' tokens, and `input_of` and `place` of the rows, and `tokens` of the
+            inputs.
     """
 
     mask_rows: MaskRows
@@ -77,10 +82,12 @@ class MaskChoices:
 
     Attributes:
         scoring: `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens.
-        target_scoring: how words of several tokens are scored, see `hidden_pieces`; None refuses them.
-        ranks: whether ranks are asked for too, which take a pass over the vocabulary for each candidate.
-        either_case: the numbers of the candidates that may as well be written with a capital letter; the more probable
-            spelling counts.
+        target_scoring: how words of several tokens are scored, see `hidden_pieces`; None refuses
+            them.
+        ranks: whether ranks are asked for too, which take a pass over the vocabulary for each
+            candidate.
+        either_case: the numbers of the candidates that may as well be written with a capital
+            letter; the more probable spelling counts.
     """
 
     scoring: Scoring = "exact"
@@ -112,11 +119,13 @@ class FillMask(LocalBackEnd):
         self.head = MaskHead(model, tokenizer)
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedTexts:
-        """Tokenizes instances: the second text, where there is one, and a space stand before the text with the mask.
+        """Tokenizes instances: the second text, where there is one, and a space stand before the
+        text with the mask.
 
         Raises:
-            ModelError: a text has no mask, or several; an instance has no candidates; a candidate has several tokens,
-                and the settings do not say how they are scored, or the tokenizer cannot write it.
+            ModelError: a text has no mask, or several; an instance has no candidates; a candidate
+                has several tokens, and the settings do not say how they are scored, or the
+                tokenizer cannot write it.
             NotAssembledError: see `LocalBackEnd.encode`.
         """
         texts = MaskTexts.of(asked, self.tokenizer.mask_token)
@@ -217,7 +226,9 @@ class FillMask(LocalBackEnd):
         return self.known[key]
 
     def _ways(self, spellings: list[str], text: str) -> list[VocabularyTokens]:
-        """Returns the tokens of a word's spellings; where some spelling is one token, those of such spellings alone."""
+        """Returns the tokens of a word's spellings; where some spelling is one token, those of such
+        spellings alone.
+        """
         if self.choices.scoring == "unqover":
             return [
                 VocabularyTokens(spellings[0], [token], [0])
@@ -236,7 +247,9 @@ class FillMask(LocalBackEnd):
 
     @cached_property
     def vocabulary(self) -> dict[str, list[int]]:
-        """Token ids by what they decode to, stripped and lower-cased: UnQover compares subjects with that."""
+        """Token ids by what they decode to, stripped and lower-cased: UnQover compares subjects
+        with that.
+        """
         tokens: dict[str, list[int]] = {}
         decoded = self.tokenizer.batch_decode(
             [[token] for token in range(self.model.config.vocab_size)]
@@ -257,8 +270,8 @@ class FillMask(LocalBackEnd):
             plain: whether to let the head see every position, as a check.
 
         Returns:
-            Of each candidate the probabilities (float32) and, where asked for, the `ranks` (int32) of the tokens that
-            are read, shape (rows, columns, ways); of no meaning where none is.
+            Of each candidate the probabilities (float32) and, where asked for, the `ranks` (int32)
+            of the tokens that are read, shape (rows, columns, ways); of no meaning where none is.
         """
         rows = encoded.on_device
         place = rows.second_start(batch) + encoded.place[rows.second_of[batch.rows]]
@@ -314,7 +327,8 @@ def token_probabilities(
 
 
 def ranks(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """Returns 1 + how many entries of the vocabulary are more probable than each token; shape (rows, ways).
+    """Returns 1 + how many entries of the vocabulary are more probable than each token; shape
+    (rows, ways).
 
     Args:
         logits: shape (rows, vocabulary).

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class VocabularyTokens(NamedTuple):
-    """A text in a tokenizer's vocabulary: its token ids, and of each the number of the word that it is part of."""
+    """A text in a tokenizer's vocabulary: its token ids, and of each the number of the word that it
+    is part of.
+    """
 
     text: str
     ids: list[int]
@@ -31,7 +33,9 @@ class Insert(NamedTuple):
 
 
 class TokenReading(NamedTuple):
-    """A token whose probability is read, and which of the ways to write a candidate it is a piece of."""
+    """A token whose probability is read, and which of the ways to write a candidate it is a piece
+    of.
+    """
 
     token: int
     way: int
@@ -68,7 +72,8 @@ def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
 def inserts_of(
     ways: Sequence[VocabularyTokens], scoring: TargetScoring | None, mask: int
 ) -> list[tuple[Insert, list[TokenReading]]]:
-    """Returns the inputs that score a candidate; the ways to write it share those which they have in common.
+    """Returns the inputs that score a candidate; the ways to write it share those which they have
+    in common.
 
     Args:
         ways: the pieces of each way.
@@ -97,13 +102,15 @@ def hidden_tokens(
 ) -> npt.NDArray[np.bool_]:
     """Says which pieces of a candidate are masked while one of them is read.
 
-    The candidate's score is the product of the probabilities of all pieces, each read with some of the others masked:
+    The candidate's score is the product of the probabilities of all pieces, each read with some of
+    the others masked:
 
     - `joint`: it and all behind it, so that the product is that of the chain rule;
-    - `pll`: it alone (pseudo-log-likelihood; Salazar et al., ACL 2020, https://aclanthology.org/2020.acl-main.240);
+    - `pll`: it alone (pseudo-log-likelihood; Salazar et al., ACL 2020,
+      https://aclanthology.org/2020.acl-main.240);
     - `pll-l2r`: it and those behind it in the same word (PLL-word-l2r; Kauf and Ivanova, ACL 2023,
-      https://aclanthology.org/2023.acl-short.80), which differs from `joint` in candidates of several
-      words.
+      https://aclanthology.org/2023.acl-short.80), which differs from `joint` in candidates of
+      several words.
 
     Args:
         scoring: which of them; of a candidate of one piece it makes no difference.

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class MaskHead:
-    """A masked language model whose head sees the hidden states of those places alone that are read."""
+    """A masked language model whose head sees the hidden states of those places alone that are
+    read.
+    """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
         """Prepares the model.

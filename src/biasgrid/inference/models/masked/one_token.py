@@ -1,4 +1,6 @@
-"""How many tokens words are within a sentence; a masked language model can be asked for words of one token."""
+"""How many tokens words are within a sentence; a masked language model can be asked for words of
+one token.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> l
 
 
 def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[int]:
-    """Says of each word how many tokens it is in the middle of a sentence, 0 where one of them is unknown."""
+    """Says of each word how many tokens it is in the middle of a sentence, 0 where one of them is
+    unknown.
+    """
     return counts_in_sentence(
         tokenizer.backend_tokenizer, tokenizer.mask_token, tokenizer.unk_token_id, words
     )
@@ -39,7 +43,8 @@ def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> li
 def counts_in_sentence(
     backend: Tokenizer, mask: str | None, unknown: int | None, words: Sequence[str]
 ) -> list[int]:
-    """Says of each word how many tokens it is in the place of the mask, 0 where one of them is unknown.
+    """Says of each word how many tokens it is in the place of the mask, 0 where one of them is
+    unknown.
 
     Args:
         backend: the tokenizer.

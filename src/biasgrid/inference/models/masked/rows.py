@@ -1,4 +1,6 @@
-"""The rows that ask for candidates at the mask of instances: one for each instance and what stands at its mask."""
+"""The rows that ask for candidates at the mask of instances: one for each instance and what stands
+at its mask.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class WantedTokens(NamedTuple):
 
     Attributes:
         kinds, inserts: shape (inputs,), the kinds and what stands at their masks.
-        tokens: shape (inputs, ways), the token that is read of each way to write the word, -1 for none.
+        tokens: shape (inputs, ways), the token that is read of each way to write the word, -1 for
+            none.
     """
 
     kinds: IntArray
@@ -42,14 +45,16 @@ class WantedTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is read of each kind of instances, which have the same candidates and the same beside the mask.
+    """What is read of each kind of instances, which have the same candidates and the same beside
+    the mask.
 
     Attributes:
         inserts: what may stand at a mask.
-        begins: shape (kinds + 1,), the first input of each kind, and behind them how many there are.
+        begins: shape (kinds + 1,), the first input of each kind, and behind them how many there
+            are.
         insert_of: shape (inputs,), what stands at the mask.
-        tokens: shape (inputs, columns, ways), the token that is read of each way to write the word of each column of
-            candidates, -1 for none.
+        tokens: shape (inputs, columns, ways), the token that is read of each way to write the word
+            of each column of candidates, -1 for none.
     """
 
     inserts: Sequence[Insert]
@@ -84,7 +89,8 @@ class MaskRows:
 
 
 def inputs_of_kinds(words: Sequence[CandidateWords]) -> Inputs:
-    """Returns the inputs that score all words of all kinds; words share those which they have in common.
+    """Returns the inputs that score all words of all kinds; words share those which they have in
+    common.
 
     Args:
         words: the words of each column, of which each kind has at least one.
@@ -189,7 +195,8 @@ def with_inserts(
 def token_products(
     factors: npt.NDArray[np.float32], tokens: IntArray, owner: IntArray
 ) -> tuple[npt.NDArray[np.float64], IntArray]:
-    """Returns of each instance the probabilities of its words, those of the most probable way to write each.
+    """Returns of each instance the probabilities of its words, those of the most probable way to
+    write each.
 
     Args:
         factors: shape (rows, columns, ways), the probabilities of the tokens that were read.
@@ -197,8 +204,8 @@ def token_products(
         owner: shape (rows,), the instance of each row, which ascends from 0.
 
     Returns:
-        The probabilities, 0 where nothing was read, and the largest number of tokens of a way; shape (instances,
-        columns).
+        The probabilities, 0 where nothing was read, and the largest number of tokens of a way;
+        shape (instances, columns).
     """
     read = tokens >= 0
     pieces, product = read.astype(np.int64), np.where(read, factors.astype(np.float64), 1)
@@ -214,7 +221,8 @@ def token_products(
 def best_ranks(
     ranks: npt.NDArray[np.int32], counts: npt.NDArray[np.bool_], owner: IntArray
 ) -> IntArray:
-    """Returns of each instance the best ranks of its words, those of the way to write each that is ranked first.
+    """Returns of each instance the best ranks of its words, those of the way to write each that is
+    ranked first.
 
     Args:
         ranks: shape (rows, columns, ways).

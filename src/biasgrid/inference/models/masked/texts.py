@@ -25,7 +25,8 @@ class MaskTexts:
     """The texts of instances: a context, which may be empty, and the statement with the mask.
 
     Attributes:
-        contexts, statements: the distinct ones; a statement behind a context begins with the space between them.
+        contexts, statements: the distinct ones; a statement behind a context begins with the space
+            between them.
         context_of, statement_of: shape (instances,), which each instance has.
     """
 
@@ -64,12 +65,15 @@ class MaskTexts:
         ]
 
     def around(self, mask: str) -> list[str]:
-        """Returns of each statement the mask with what stands beside it, on which the tokens of a word may depend."""
+        """Returns of each statement the mask with what stands beside it, on which the tokens of a
+        word may depend.
+        """
         pattern = re.compile(rf"\S*\s*{re.escape(mask)}\s*\S*")
         return [pattern.findall(text)[0] for text in self.statements]
 
     def tokenized(self, tokenizer: PreTrainedTokenizerFast, whole: bool) -> TokenRows:
-        """Returns the tokens of each instance, those of the statement, or of all of it, as the second segment.
+        """Returns the tokens of each instance, those of the statement, or of all of it, as the
+        second segment.
 
         Args:
             tokenizer: the tokenizer.

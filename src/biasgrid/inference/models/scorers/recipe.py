@@ -1,4 +1,6 @@
-"""How an encoder of sentences makes a vector of a text, as the files say that sentence-transformers reads."""
+"""How an encoder of sentences makes a vector of a text, as the files say that sentence-transformers
+reads.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ POOLINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     # Of the sum by the root of the length and of the mean the directions are the same.
     "mean_sqrt_len": lambda states: states.mean(dim=1),
 }
-"""What makes one vector of the states of a text's tokens, shape (rows, tokens, size), none of which is padding."""
+"""What makes one vector of the states of a text's tokens, shape (rows, tokens, size), none of which
+is padding.
+"""
 SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
@@ -52,7 +56,8 @@ class Recipe:
 
     @classmethod
     def of(cls, name: str, folder: Path) -> Recipe:
-        """Reads the recipe of a checkpoint; without files of sentence-transformers it is that which it takes then.
+        """Reads the recipe of a checkpoint; without files of sentence-transformers it is that which
+        it takes then.
 
         Raises:
             ModelError: the recipe has parts that are not known here.
@@ -83,7 +88,9 @@ class Recipe:
 
 
 def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
-    """Returns the content of `sentence_bert_config.json`, which older checkpoints call by their own architecture."""
+    """Returns the content of `sentence_bert_config.json`, which older checkpoints call by their own
+    architecture.
+    """
     files = sorted(folder.glob("sentence_*_config.json"))
     content = read_checkpoint_json(name, files[0]) if files else {}
     if given := [
@@ -102,7 +109,8 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
 
 
 def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
-    """Returns how the states of a text become one vector, and whether those of a prompt are among them.
+    """Returns how the states of a text become one vector, and whether those of a prompt are among
+    them.
 
     Raises:
         ModelError: it is made by other modules, or in another way.

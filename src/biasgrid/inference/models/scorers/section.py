@@ -1,4 +1,6 @@
-"""What a config may say of classifiers: the classes of datasets, or which of its own classes score a text."""
+"""What a config may say of classifiers: the classes of datasets, or which of its own classes score
+a text.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ class Classifier(Model):
 
     @property
     def back_end(self) -> str:
-        """The name of its back end: a scorer has one of its own, and so has a file of a scorer's answers."""
+        """The name of its back end: a scorer has one of its own, and so has a file of a scorer's
+        answers.
+        """
         if self.scorer:
             return "scorer"
         has_scores = super().back_end == ANSWERS and not self.labels

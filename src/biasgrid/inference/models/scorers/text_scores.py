@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScorerChoices:
-    """What decides the answers: the keys `labels`, `activation` and `join` of a model's `scorer`."""
+    """What decides the answers: the keys `labels`, `activation` and `join` of a model's
+    `scorer`.
+    """
 
     scorer: Mapping[str, Any]
 

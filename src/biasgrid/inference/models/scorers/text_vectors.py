@@ -29,7 +29,8 @@ class EncoderChoices:
 
 
 class TextVectors(WholeTextBackEnd):
-    """Encodes texts as sentence-transformers does (Reimers and Gurevych, EMNLP 2019), to vectors of length 1.
+    """Encodes texts as sentence-transformers does (Reimers and Gurevych, EMNLP 2019), to vectors of
+    length 1.
 
     Attributes:
         recipe: how the checkpoint says that it is done.

@@ -23,7 +23,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WholeTexts:
-    """Encoded texts: their rows, here and on the device, and which were too long; shape (instances,)."""
+    """Encoded texts: their rows, here and on the device, and which were too long; shape
+    (instances,).
+    """
 
     rows: TokenRows
     on_device: DeviceRows
@@ -31,7 +33,8 @@ class WholeTexts:
 
 
 class WholeTextBackEnd(LocalBackEnd):
-    """Reads of each text as much as the model takes, from its beginning; kinds of its answers have a column `cut`.
+    """Reads of each text as much as the model takes, from its beginning; kinds of its answers have
+    a column `cut`.
 
     Attributes:
         most: how many tokens are read at most, None for as many as the model takes.

@@ -1,4 +1,6 @@
-"""Asks a server that speaks Anthropic's protocol, through that company's client: the extra `anthropic`."""
+"""Asks a server that speaks Anthropic's protocol, through that company's client: the extra
+`anthropic`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from biasgrid.inference.models.servers.connection import NO_KEY, Access, http_cl
 from biasgrid.inference.models.servers.requests import Request, text_of_content
 
 DRAWING = ("temperature", "top_p")
-"""Parameters that the protocol knows and the library does not name any more, as newer models do without."""
+"""Parameters that the protocol knows and the library does not name any more, as newer models do
+without.
+"""
 
 
 class AnthropicClient(Client):
@@ -66,6 +70,8 @@ class AnthropicClient(Client):
 
 
 def split_system(messages: Any) -> tuple[str, list[dict[str, str]]]:
-    """Takes the system text, if any, out of messages, as the protocol has a place of its own for it."""
+    """Takes the system text, if any, out of messages, as the protocol has a place of its own for
+    it.
+    """
     system = "".join(message["content"] for message in messages if message["role"] == "system")
     return system, [message for message in messages if message["role"] != "system"]

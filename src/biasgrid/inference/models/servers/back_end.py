@@ -1,4 +1,6 @@
-"""A model behind a server: what is asked becomes requests, and their answers the columns of predictions."""
+"""A model behind a server: what is asked becomes requests, and their answers the columns of
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,8 @@ def refuse_longer(
 
 
 def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
-    """Warns of a served model whose chat template writes today's date, which its server reads off the clock.
+    """Warns of a served model whose chat template writes today's date, which its server reads off
+    the clock.
 
     Args:
         record: the model's record.
@@ -122,12 +125,15 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
     """Returns how many tokens each prompt has.
 
     Args:
-        record: the model's record; with a checkpoint that the server was given, its own tokenizer counts.
+        record: the model's record; with a checkpoint that the server was given, its own tokenizer
+            counts.
         instances: what is asked.
-        api: how it is asked: chats have the messages in the model's chat template, completions one text.
+        api: how it is asked: chats have the messages in the model's chat template, completions one
+            text.
 
     Raises:
-        ModelError: the checkpoint's tokenizer cannot be loaded, or its chat template takes no system text.
+        ModelError: the checkpoint's tokenizer cannot be loaded, or its chat template takes no
+            system text.
     """
     if "keys" in record:
         return [tokens_about(filter(None, texts)) for texts in request_texts(instances)]
@@ -141,7 +147,9 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
 
 
 def longest_of(record: Mapping[str, Any]) -> int | None:
-    """Returns for how many tokens the server's model has positions; None where nothing of ours says so."""
+    """Returns for how many tokens the server's model has positions; None where nothing of ours says
+    so.
+    """
     if "keys" in record:
         return None
     from transformers import AutoConfig
@@ -157,12 +165,15 @@ ANSWER_BYTES = 4096
 TOKEN_BYTES = 64
 """How much room an answer may take in the store, and each of its tokens."""
 LONGEST_FOR_LOCK = 60
-"""Seconds for which a job that a killed run has left behind is waited for; those of a run have their turns."""
+"""Seconds for which a job that a killed run has left behind is waited for; those of a run have
+their turns.
+"""
 
 
 @dataclass(frozen=True)
 class ServerChoices:
-    """What decides the answers of a server that is started for a job; for others their record has it.
+    """What decides the answers of a server that is started for a job; for others their record has
+    it.
 
     Attributes:
         generation: the keys of `generation.section.Generation`.
@@ -215,7 +226,9 @@ class Server(BackEnd):
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers, and where options are chosen the way in which they are."""
+        """Returns what decides the answers, and where options are chosen the way in which they
+        are.
+        """
         way = {"scored_by": method_of_settings(settings)} if settings.answer == "choice" else {}
         choices = {
             name: value for name, value in super().decisive(settings).items() if value is not None
@@ -236,7 +249,9 @@ class Server(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
     ) -> Self:
-        """Looks for the key or starts the server, and refuses what is longer than the model takes."""
+        """Looks for the key or starts the server, and refuses what is longer than the model
+        takes.
+        """
         quiet_libraries()
         with ExitStack() as held:
             access = held.enter_context(server_access(record, settings.section, settings.log))
@@ -439,7 +454,9 @@ def method_of_settings(settings: InferenceSettings) -> str:
 
 
 def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the parameters of texts; top_p where it cuts something off alone, as services take one of both."""
+    """Returns the parameters of texts; top_p where it cuts something off alone, as services take
+    one of both.
+    """
     keys = ("max_tokens", "temperature", *(["top_p"] if generation["top_p"] < 1 else []))
     return {key: generation[key] for key in keys}
 

@@ -1,4 +1,6 @@
-"""What a server can do is tried, not believed: some take a parameter and ignore it, others score every option alike."""
+"""What a server can do is tried, not believed: some take a parameter and ignore it, others score
+every option alike.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,9 @@ def find_capabilities(
         log: the log of the job.
 
     Returns:
-        `scored_by`, the first way that works; `tried`, by the ways before it why they do not; `served_by`, what the
-        server calls the model that answers; `token_limit`, what it calls the most tokens that may be written; and
-        `answered_by`, see `identity`.
+        `scored_by`, the first way that works; `tried`, by the ways before it why they do not;
+        `served_by`, what the server calls the model that answers; `token_limit`, what it calls the
+        most tokens that may be written; and `answered_by`, see `identity`.
 
     Raises:
         UserError: it cannot be reached, or gives no answer.
@@ -119,10 +121,12 @@ async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[Access, Answer]:
-    """Finds what a server calls the most tokens that may be written: some take a name and ignore it.
+    """Finds what a server calls the most tokens that may be written: some take a name and ignore
+    it.
 
     Returns:
-        The access with this name, and an answer; where no name keeps answers short, the first that is not refused.
+        The access with this name, and an answer; where no name keeps answers short, the first that
+        is not refused.
 
     Raises:
         ModelError: the server gives no answer.
@@ -159,7 +163,9 @@ async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any
 
 
 async def keeps_limit(client: Client, api: str) -> bool:
-    """Says whether an answer that would be long is as short as it was to be; so does a server that refuses to cut."""
+    """Says whether an answer that would be long is as short as it was to be; so does a server that
+    refuses to cut.
+    """
     text = ParsedText({"max_tokens": FEW_TOKENS, "temperature": 1.0})
     try:
         (answer,) = await answers_to(client, text, as_requests(LONG_QUESTION, api), LETTERS)
@@ -201,7 +207,9 @@ async def problem_of(client: Client, way: ScoringMethod, api: str) -> str | None
 
 
 async def problem_of_choice(client: Client, way: Choice, api: str) -> str | None:
-    """Says why a server cannot be told what it may answer: it must say what it otherwise would not."""
+    """Says why a server cannot be told what it may answer: it must say what it otherwise would
+    not.
+    """
     for options in STRANGE:
         (answer,) = await answers_to(client, way, as_requests(QUESTIONS[0], api), options)
         if answer.text.strip() not in options:

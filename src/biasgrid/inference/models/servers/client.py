@@ -1,7 +1,8 @@
 """Clients of servers: one request, and the answer to it or why there is none.
 
-The libraries of the servers' makers know addresses, keys and how a request is written. They send it once; what may be
-sent again is told by `Refused`, and sent again by `asking`. What comes back is read here, from the JSON that arrived.
+The libraries of the servers' makers know addresses, keys and how a request is written. They send it
+once; what may be sent again is told by `Refused`, and sent again by `asking`. What comes back is
+read here, from the JSON that arrived.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Client(ABC):
 
     Attributes:
         access: how the server is reached.
-        library: the module of its maker, which has the errors `APIStatusError` and `APIConnectionError`.
+        library: the module of its maker, which has the errors `APIStatusError` and
+            `APIConnectionError`.
         client: the library's client.
         token_limit: what the server calls the most tokens that may be written.
     """

@@ -1,4 +1,6 @@
-"""How a server is reached: its address, what it calls the model, and the key, which no text of ours ever holds."""
+"""How a server is reached: its address, what it calls the model, and the key, which no text of ours
+ever holds.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,9 @@ def usable_proxy(address: str) -> Iterator[str | None]:
 
 
 NO_KEY = "none"
-"""Servers that need no key take any; the clients insist on one, and would look for theirs in the environment."""
+"""Servers that need no key take any; the clients insist on one, and would look for theirs in the
+environment.
+"""
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 """What chats call the most tokens that may be written; services know one of them, or both."""
 SHORTEST_SECRET = 8
@@ -167,13 +171,17 @@ class Access:
     token_limit: str = TOKEN_LIMITS[0]
 
     def without_key(self, text: str) -> str:
-        """Takes the key, and an address that may hold another one, out of a text that a server has written."""
+        """Takes the key, and an address that may hold another one, out of a text that a server has
+        written.
+        """
         for secret in self._secrets:
             text = text.replace(secret, STARS)
         return without_secret(text, self._secrets)
 
     def without_key_in_answer(self, text: str) -> str:
-        """Takes the key out of an answer, where it is long enough to be no word that a model writes."""
+        """Takes the key out of an answer, where it is long enough to be no word that a model
+        writes.
+        """
         return without_secret(
             text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
         )

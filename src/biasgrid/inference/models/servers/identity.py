@@ -1,4 +1,6 @@
-"""Who answers: what of a server decides an answer, and so is part of the key under which the answer is kept."""
+"""Who answers: what of a server decides an answer, and so is part of the key under which the answer
+is kept.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ SECRET_NAME = re.compile("auth|key|token|secret|cookie|password", re.IGNORECASE)
 def server_of(section: Mapping[str, Any]) -> str:
     """Digests the server that a model's section of the config names: 32 hexadecimal digits.
 
-    Of an `endpoint` scheme, host, port, path, provider, version, API and the model's name count, and headers that the
-    environment adds to requests; of `serve` the command without its port, the content of files that it names, API and
-    the model's name.
+    Of an `endpoint` scheme, host, port, path, provider, version, API and the model's name count,
+    and headers that the environment adds to requests; of `serve` the command without its port, the
+    content of files that it names, API and the model's name.
 
     Raises:
         InputError: the address has a variable that the environment lacks.
@@ -45,7 +47,9 @@ def server_of(section: Mapping[str, Any]) -> str:
 
 
 def headers_of_environment(api: str) -> list[str]:
-    """Returns the headers that a maker's client adds to each request, but for those that hold a key."""
+    """Returns the headers that a maker's client adds to each request, but for those that hold a
+    key.
+    """
     variable = f"{'ANTHROPIC' if api == 'anthropic' else 'OPENAI'}_CUSTOM_HEADERS"
     lines = (line.strip() for line in os.environ.get(variable, "").split("\n"))
     return sorted(line for line in lines if line and not SECRET_NAME.search(line.partition(":")[0]))
@@ -60,12 +64,16 @@ def answering_server(server: str, record: Mapping[str, Any]) -> str:
 
 
 def without_port(command: str, port: int | None) -> str:
-    """Returns a command with `{port}` in place of a fixed port, which does not decide what is answered."""
+    """Returns a command with `{port}` in place of a fixed port, which does not decide what is
+    answered.
+    """
     return command if port is None else re.sub(rf"(?<!\d){port}(?!\d)", "{port}", command)
 
 
 def digests_of_files(command: str) -> dict[str, str]:
-    """Digests the files that a command is given, such as a chat template; not the program itself."""
+    """Digests the files that a command is given, such as a chat template; not the program
+    itself.
+    """
     named = (Path(word.rpartition("=")[2]) for word in shlex.split(command)[1:])
     states = {str(path): path.stat() for path in named if path.is_file()}
     return {

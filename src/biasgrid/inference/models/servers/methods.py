@@ -89,11 +89,15 @@ class ScoringMethod(ABC):
 
 
 ECHOED = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
-"""Parameters that have a prompt read back with the log-probability of each token; some servers refuse to write none."""
+"""Parameters that have a prompt read back with the log-probability of each token; some servers
+refuse to write none.
+"""
 
 
 class Echo(ScoringMethod):
-    """Has prompt and option read back, with the log-probability of each token: what local models give."""
+    """Has prompt and option read back, with the log-probability of each token: what local models
+    give.
+    """
 
     name = "echo"
     apis: ClassVar[tuple[str, ...]] = ("completions",)
@@ -109,7 +113,9 @@ class Echo(ScoringMethod):
     def scores(
         self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Sums the ways to write each option, each the product over the tokens in which it differs from others."""
+        """Sums the ways to write each option, each the product over the tokens in which it differs
+        from others.
+        """
         left = iter(answers)
         scored = [
             {form: scores_of(f"{asked}{form}", next(left)) for form in forms}
@@ -161,7 +167,9 @@ class Top(ScoringMethod):
     def scores(
         self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Sums the ways to write each option; without a listed one, it has at most what the last listed token has."""
+        """Sums the ways to write each option; without a listed one, it has at most what the last
+        listed token has.
+        """
         listed = answers[0].scores
         if not listed:
             return OptionScores(
@@ -244,7 +252,9 @@ def method_named(name: str) -> type[ScoringMethod]:
 
 
 def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
-    """Returns the scores of a text's own tokens, none where it was not read back, without what is behind it."""
+    """Returns the scores of a text's own tokens, none where it was not read back, without what is
+    behind it.
+    """
     scores = answer.scores or []
     begin, at = "".join(token for token, _ in scores).find(text), 0
     end, own = begin + len(text), []

@@ -75,7 +75,8 @@ def library_client(access: Access) -> Any:
 
 
 def scores_in(logprobs: Mapping[str, Any]) -> list[tuple[str, float]] | None:
-    """Reads log-probabilities: of an echoed text those of all its tokens, else those of the likeliest first ones.
+    """Reads log-probabilities: of an echoed text those of all its tokens, else those of the
+    likeliest first ones.
 
     The first token of a text has none, and 0 stands in its place.
     """
@@ -99,5 +100,7 @@ def scores_in(logprobs: Mapping[str, Any]) -> list[tuple[str, float]] | None:
 
 
 def finite(value: Any) -> Any:
-    """Returns a log-probability, the least one for minus infinity; whatever else it is stays as it is."""
+    """Returns a log-probability, the least one for minus infinity; whatever else it is stays as it
+    is.
+    """
     return LEAST_LOG_PROBABILITY if value == float("-inf") else value

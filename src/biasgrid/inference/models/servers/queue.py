@@ -23,11 +23,15 @@ from biasgrid.inference.models.servers.usage import Budget
 logger = logging.getLogger(__name__)
 
 RATE_WINDOW = 10
-"""Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with a flood."""
+"""Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with
+a flood.
+"""
 POLLING_SECONDS = 0.01
 LONGEST_PAUSE = 900.0
 LEAST_FAILURES = 16
-"""After so many requests in a row without an answer, and as many as are under way, none more is sent."""
+"""After so many requests in a row without an answer, and as many as are under way, none more is
+sent.
+"""
 
 
 class RateLimits:
@@ -74,7 +78,8 @@ class Dispatcher:
         """Asks what is not in the store, and stores the answers.
 
         Raises:
-            UserError: not all were answered; what was is stored. Or the disk is full, and what was paid is stored.
+            UserError: not all were answered; what was is stored. Or the disk is full, and what was
+                paid is stored.
         """
         missing = [request for request in requests if request not in self.store]
         if missing:
@@ -132,7 +137,9 @@ class RequestBatch:
                 self.dispatcher.budget.commit(request)
 
     async def find_means(self, request: Request) -> None:
-        """Sets aside what a request may cost, as soon as those under way have cost less than they might."""
+        """Sets aside what a request may cost, as soon as those under way have cost less than they
+        might.
+        """
         budget = self.dispatcher.budget
         while self.stop is None and not budget.reserve(request):
             if not budget.under_way:
@@ -140,7 +147,9 @@ class RequestBatch:
             await asyncio.sleep(POLLING_SECONDS)
 
     def gives_up(self, error: RefusedRequest, request: Request) -> bool:
-        """Keeps what a request without an answer was charged, and says whether it is not to be sent again."""
+        """Keeps what a request without an answer was charged, and says whether it is not to be sent
+        again.
+        """
         if error.usage is not None:
             self.dispatcher.budget.spend(self.dispatcher.store.charge(request, error.usage))
         return self.stop is not None or not self.dispatcher.budget.is_kept
@@ -238,7 +247,9 @@ def advice_on(error: RefusedRequest) -> str:
 
 
 def pause(attempt: int, seconds: float | None) -> float:
-    """Returns how long to wait before another attempt: as long as the server says, else longer from time to time."""
+    """Returns how long to wait before another attempt: as long as the server says, else longer from
+    time to time.
+    """
     if seconds is not None:
         return min(seconds, LONGEST_PAUSE)
     return float(min(2**attempt, 60) * (0.25 + random.random() / 4))

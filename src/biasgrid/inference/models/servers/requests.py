@@ -1,4 +1,6 @@
-"""What is sent to a server, and what it answers: both in the words of this package, whatever the protocol."""
+"""What is sent to a server, and what it answers: both in the words of this package, whatever the
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,15 @@ FINISH_REASONS = {
     "recitation": "content_filter",
     "refusal": "refusal",
 }
-"""Why an answer ended, by what servers call it in any case; whatever else they say, it is no answer."""
+"""Why an answer ended, by what servers call it in any case; whatever else they say, it is no
+answer.
+"""
 
 
 TEXT_PARTS_READ = ("text", "output_text", "refusal")
-"""The types of the parts of a content that are an answer; the last word of a type is the key that has the text."""
+"""The types of the parts of a content that are an answer; the last word of a type is the key that
+has the text.
+"""
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reference")
 """The types of those that are no part of it."""
 
@@ -72,8 +78,8 @@ class Answer(NamedTuple):
         tokens_in: how many tokens were read, None where the server does not say.
         tokens_out: how many were written.
         model: what the server calls the model that has answered.
-        scores: log-probabilities by token: of an echoed text those of its end in their order, else those of the most
-            probable first tokens; None where the server gives none.
+        scores: log-probabilities by token: of an echoed text those of its end in their order, else
+            those of the most probable first tokens; None where the server gives none.
     """
 
     text: ResponseText
@@ -101,7 +107,8 @@ def checked_answer(fields: Mapping[str, Any]) -> Answer:
 
 
 def text_of_content(content: Any) -> str:
-    """Returns the text of a content that a server gives: a text, none, or a list of parts without thoughts.
+    """Returns the text of a content that a server gives: a text, none, or a list of parts without
+    thoughts.
 
     Raises:
         ValueError: it is none of these.
@@ -126,7 +133,9 @@ def text_of_content(content: Any) -> str:
 
 
 class Usage(NamedTuple):
-    """How many tokens a server says it has read and written; None where it does not say, or says nonsense."""
+    """How many tokens a server says it has read and written; None where it does not say, or says
+    nonsense.
+    """
 
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -224,7 +233,9 @@ def settings_in_key(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
 
 
 FINAL = {401, 403, 404}
-"""Of a wrong key, and of a model or path that the server lacks: nobody else's request will do better."""
+"""Of a wrong key, and of a model or path that the server lacks: nobody else's request will do
+better.
+"""
 PASSING = {408, 409, 429}
 """Of what may be over soon, as are faults of the server itself: those from 500 on."""
 LONGEST_WORDS = 500
@@ -240,7 +251,8 @@ class RefusedRequest(Exception):  # noqa: N818
         again: whether it may be sent again.
         is_final: whether no other request would be answered either.
         seconds: how long to wait before, as the server says.
-        usage: what the server says of tokens where a response has arrived that is of no use; None where none has.
+        usage: what the server says of tokens where a response has arrived that is of no use; None
+            where none has.
         status: the status of the response, None where there was none.
     """
 
@@ -273,7 +285,9 @@ def refusal_of(status: int, content: bytes, headers: Mapping[str, str]) -> Refus
 
 
 def unreadable_response(protocol: str, content: bytes, error: Exception) -> RefusedRequest:
-    """Words a response that is no answer of a protocol; an answer that is of no use is charged all the same."""
+    """Words a response that is no answer of a protocol; an answer that is of no use is charged all
+    the same.
+    """
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -313,7 +327,9 @@ def usage_in(body: Any) -> Usage:
 
 
 def server_message(content: bytes) -> str:
-    """Returns what a server says is wrong: the message in its response, else the response, in one line."""
+    """Returns what a server says is wrong: the message in its response, else the response, in one
+    line.
+    """
     text = content.decode(errors="replace")
     try:
         body = json.loads(text)

@@ -1,4 +1,6 @@
-"""What a config may say of models behind servers; light, as it is imported while a config is read."""
+"""What a config may say of models behind servers; light, as it is imported while a config is
+read.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ class Endpoint(ServerSettings):
 
     @property
     def _server(self) -> dict[str, str]:
-        """A digest of the server where variables name it, as their values decide who answers; none without values."""
+        """A digest of the server where variables name it, as their values decide who answers; none
+        without values.
+        """
         shown = public_address(self.url)
         if not VARIABLE_REFERENCE.search(shown) or missing_variables(shown):
             return {}
@@ -184,7 +188,9 @@ class Serve(ServerSettings):
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns what of it decides answers, and digests of the files that the command names, if there are any."""
+        """Returns what of it decides answers, and digests of the files that the command names, if
+        there are any.
+        """
         files = digests_of_files(self.command)
         return {**super().deciding_keys(), **({"files": files} if files else {})}
 

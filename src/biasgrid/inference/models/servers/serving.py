@@ -1,4 +1,6 @@
-"""A server of ours for the time of a job: started, waited for, asked, and ended however the job ends."""
+"""A server of ours for the time of a job: started, waited for, asked, and ended however the job
+ends.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the answers of a server have cost, and how many of them are used, counted in the store of a cell."""
+"""What the answers of a server have cost, and how many of them are used, counted in the store of a
+cell.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
 
 
 def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None, str, int]]:
-    """Returns of each instance of a table of predictions who answered, how it was asked, and its key.
+    """Returns of each instance of a table of predictions who answered, how it was asked, and its
+    key.
 
     There are none where the table or its keys in the store cannot be read.
 
@@ -148,6 +151,8 @@ class Budget:
         return True
 
     def commit(self, request: Request) -> None:
-        """Gives back what was set aside for a request; what it was charged is spent by then, see `spend`."""
+        """Gives back what was set aside for a request; what it was charged is spent by then, see
+        `spend`.
+        """
         self.reserved -= self.most(request)
         self.under_way -= 1

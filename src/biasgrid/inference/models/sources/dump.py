@@ -39,7 +39,9 @@ class Dumps(ModelSource):
         return [dump.url for dump in self.model.predictions.values() if dump.url]
 
     def origin(self, dataset: str) -> dict[str, Any] | None:
-        """Returns where a dump is from, and its digest; of an address its public part and a digest of it all."""
+        """Returns where a dump is from, and its digest; of an address its public part and a digest
+        of it all.
+        """
         dump = self.model.predictions[dataset]
         address = (
             {"url": public_address(dump.url), "address": address_digest(dump.url)}

@@ -52,7 +52,9 @@ class EndpointSource(ServerSource):
     def charge(
         self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
     ) -> Charge | None:
-        """Returns the cost of a text, of a token, or of a token and a request for each way to write an option."""
+        """Returns the cost of a text, of a token, or of a token and a request for each way to write
+        an option.
+        """
         assert isinstance(self.model, GenerativeModel)
         price, generation = self.section.price, self.model.generation
         prices = (None, None) if price is None else (price.input, price.output)

@@ -39,7 +39,9 @@ class PrecomputedSource(ModelSource):
 
     @property
     def precomputed(self) -> Literal["texts", "numbers"]:
-        """What the file has, by its first row: texts, or numbers such as probabilities of options."""
+        """What the file has, by its first row: texts, or numbers such as probabilities of
+        options.
+        """
         return "numbers" if first_has_numbers(Path(self.section)) else "texts"
 
     @property

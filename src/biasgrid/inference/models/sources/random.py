@@ -10,7 +10,9 @@ from biasgrid.base.sections import ModelSource, Section
 
 
 class Random(Section):
-    """A model that answers at random: it shows which numbers a measure gives without any knowledge."""
+    """A model that answers at random: it shows which numbers a measure gives without any
+    knowledge.
+    """
 
     seed: int = Field(
         1,

@@ -1,4 +1,6 @@
-"""Whether a server answers and has a model: one request of its list of models, before anything else is done."""
+"""Whether a server answers and has a model: one request of its list of models, before anything else
+is done.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ FEW_TOKENS = 16
 def check_endpoint(endpoint: Endpoint) -> None:
     """Refuses a server that nobody reaches, or that refuses the key or the name of the model.
 
-    Many servers take more names than they list: one that is not in the list is tried with a short request.
+    Many servers take more names than they list: one that is not in the list is tried with a short
+    request.
 
     Raises:
         InputError: a variable of the environment is not set.
@@ -64,7 +67,8 @@ def only_model(url: str, key: str | None) -> str:
 
     Args:
         url: its address.
-        key: the reference to the variable of the environment with its key, such as `${KEY}`; None without one.
+        key: the reference to the variable of the environment with its key, such as `${KEY}`; None
+            without one.
 
     Raises:
         InputError: a variable of the environment is not set.
@@ -107,7 +111,8 @@ def listed_models(access: Access) -> Sequence[str]:
 
 
 def request_models(access: Access) -> tuple[int, bytes]:
-    """Asks for the list of a server's models, and returns the status and the beginning of the response.
+    """Asks for the list of a server's models, and returns the status and the beginning of the
+    response.
 
     Raises:
         TransportError: nobody answers.
@@ -138,7 +143,9 @@ def model_names(content: bytes) -> list[str]:
 
 
 def refusal_of_model(access: Access) -> str | None:
-    """Asks a model for a word, and returns why the server refuses; None where it answers, or may do so later."""
+    """Asks a model for a word, and returns why the server refuses; None where it answers, or may do
+    so later.
+    """
     is_plain = access.asking.api == "completions"
     messages = "Hello" if is_plain else [{"role": "user", "content": "Hello"}]
 

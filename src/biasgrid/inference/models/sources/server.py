@@ -22,7 +22,9 @@ class ServerSource(ModelSource):
             )
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how it writes, and what of the server decides answers: its prompts are the server's own."""
+        """Returns how it writes, and what of the server decides answers: its prompts are the
+        server's own.
+        """
         return {
             **self.model.model_dump(mode="json", include={"generation"}),
             self.name: self.section.deciding_keys(),

@@ -35,7 +35,9 @@ CAPTION = (
     "chance, so it has no interval. Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
-"""Of all models together no more than fit: so many where there is one, fewer of each where there are many."""
+"""Of all models together no more than fit: so many where there is one, fewer of each where there
+are many.
+"""
 FEWEST_ASSOCIATIONS = 6
 MOST_ASSOCIATION_ROWS = 90
 LONGEST_ASSOCIATION = 46
@@ -47,16 +49,17 @@ ASSOCIATION_KEYS = ["model", "subject", "attribute"]
 def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
     """Picks the pairs of subject and attribute with the largest gamma of each model.
 
-    Gamma is antisymmetric, so each association of one subject is a dissociation of those it is compared with; no pairs
-    with a negative gamma are picked.
+    Gamma is antisymmetric, so each association of one subject is a dissociation of those it is
+    compared with; no pairs with a negative gamma are picked.
 
     Args:
         measures: the measures of a dataset's cells.
         count: how many pairs of each model to pick.
 
     Returns:
-        `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
-        what is not significant) and `found` (whether it is one); strongest pair of each model first.
+        `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected
+        interval, null of what is not significant) and `found` (whether it is one); strongest pair
+        of each model first.
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(
         pl.col("value") > 0

@@ -1,4 +1,6 @@
-"""Gamma of every subject and attribute as colours: of each model or, of many, averaged over those of a kind."""
+"""Gamma of every subject and attribute as colours: of each model or, of many, averaged over those
+of a kind.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ FEW_PANELS = 4
 
 
 def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
-    """Returns the panel of each model: its own or, where these would be too many to read, that of its kind."""
+    """Returns the panel of each model: its own or, where these would be too many to read, that of
+    its kind.
+    """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"])
     names, facts = context.names(gamma), context.facts(gamma)
     kinds = dict(facts.select("model", "kind").iter_rows())
@@ -91,8 +95,9 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
         panels: the panel of each model.
 
     Returns:
-        `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models tells it from noise
-        (null where none was tested), for all combinations; gamma is null where no model of the panel was asked.
+        `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models
+        tells it from noise (null where none was tested), for all combinations; gamma is null where
+        no model of the panel was asked.
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
@@ -116,9 +121,10 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
 def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     """Orders subjects and attributes so that those with a similar pattern of gamma stand together.
 
-    Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over kinds, 0
-    where nobody was asked), turned so that subjects with a large gamma come first. The obvious order, by
-    mean gamma, is none for attributes: gamma sums to zero over the subjects of each.
+    Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over
+    kinds, 0 where nobody was asked), turned so that subjects with a large gamma come first. The
+    obvious order, by mean gamma, is none for attributes: gamma sums to zero over the subjects of
+    each.
 
     Args:
         means: what `mean_gamma` returns.
@@ -136,7 +142,8 @@ def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute (each at most 80).
+    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute (each at
+    most 80).
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -199,7 +206,9 @@ def not_significant_layer(cells: pl.DataFrame) -> list[geom_dots]:
 
 
 def fill_scale(limit: float) -> scale_fill_gradient2:
-    """Returns a diverging scale of colours from -limit to limit, beyond which colours do not change."""
+    """Returns a diverging scale of colours from -limit to limit, beyond which colours do not
+    change.
+    """
     return scale_fill_gradient2(
         LEAST,
         NEUTRAL,
@@ -220,7 +229,9 @@ def cell_side(subjects: list[str], panels: int) -> float:
 def size(
     subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float
 ) -> tuple[float, float]:
-    """Returns width and height in inches with which cells hold a label's height, and panels are as wide as asked."""
+    """Returns width and height in inches with which cells hold a label's height, and panels are as
+    wide as asked.
+    """
     character = 0.06
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3

@@ -1,4 +1,6 @@
-"""Which subjects models associate with the attributes most: their rank in each model, and the mean of a kind."""
+"""Which subjects models associate with the attributes most: their rank in each model, and the mean
+of a kind.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,16 @@ CAPTION = (
 def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Ranks subjects by gamma(subject) within each model.
 
-    Only subjects that every model of a kind was asked about are ranked, so that the ranks of its models are comparable.
+    Only subjects that every model of a kind was asked about are ranked, so that the ranks of its
+    models are comparable.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: what knows the models' kinds.
 
     Returns:
-        `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has the largest gamma.
+        `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has
+        the largest gamma.
     """
     gamma = select_rows(measures, "share_gamma", ["subject"])
     gamma = gamma.join(context.facts(gamma), on="model")
@@ -61,8 +65,8 @@ def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
         context: what knows the models' kinds.
 
     Returns:
-        `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank relative to
-        the number of subjects, averaged over kinds; rank 1 has the largest gamma.
+        `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank
+        relative to the number of subjects, averaged over kinds; rank 1 has the largest gamma.
     """
     ranked = ranks_in_models(measures, context)
     means = ranked.group_by("kind", "subject", maintain_order=True).agg(
@@ -84,7 +88,8 @@ def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws ranks in models and their means: a row per subject (at most 80, from both ends), a panel per kind of model.
+    """Draws ranks in models and their means: a row per subject (at most 80, from both ends), a
+    panel per kind of model.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).

@@ -58,7 +58,8 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
+        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes
+        last.
     """
     tested = select_rows(
         measures, "share_gamma", ["subject", "attribute"], intervals=True

@@ -1,4 +1,6 @@
-"""What is associated more with the subjects of one group than with those of the other, such as female names."""
+"""What is associated more with the subjects of one group than with those of the other, such as
+female names.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ SUBJECT_GROUP_KEYS = ["subject_group", "attribute"]
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws gamma of the first of two groups and each attribute: a panel per model, a row per attribute.
+    """Draws gamma of the first of two groups and each attribute: a panel per model, a row per
+    attribute.
 
     Args:
         measures: the measures of a dataset's cells.

@@ -55,8 +55,8 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters` and `found`, whether
-        the association of the two is significant.
+        `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters`
+        and `found`, whether the association of the two is significant.
     """
     single = select_rows(measures, "win_ratio", ["subject", "attribute"])
     many = {key: single[key].n_unique() > READABLE for key in ("subject", "attribute")}
@@ -86,14 +86,16 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Keeps of each model the three subjects that win each attribute most often, and the attributes won most clearly.
+    """Keeps of each model the three subjects that win each attribute most often, and the attributes
+    won most clearly.
 
     Args:
         ratios: what `win_ratios` returns.
         most: how many attributes of a model to keep.
 
     Returns:
-        The same rows; of each model the attribute with the highest ratio first, in each the winner first.
+        The same rows; of each model the attribute with the highest ratio first, in each the winner
+        first.
     """
     part = ["model", "attribute"]
     ranked = ratios.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
@@ -107,7 +109,8 @@ def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the three highest win ratios of each attribute: a panel per model, a row per subject and attribute.
+    """Draws the three highest win ratios of each attribute: a panel per model, a row per subject
+    and attribute.
 
     Args:
         measures: the measures of a dataset's cells.

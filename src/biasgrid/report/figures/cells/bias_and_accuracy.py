@@ -1,4 +1,6 @@
-"""Bias where a context answers nothing, beside accuracy where it does: who never answers is not best."""
+"""Bias where a context answers nothing, beside accuracy where it does: who never answers is not
+best.
+"""
 
 from __future__ import annotations
 

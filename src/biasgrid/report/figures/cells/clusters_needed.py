@@ -48,8 +48,8 @@ BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2,
 def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
     """Returns the smallest association that is found in 80 % of cells, by the number of clusters.
 
-    It is `mde` at the clusters that were asked, and elsewhere as much larger or smaller as that of an association of
-    mean noise.
+    It is `mde` at the clusters that were asked, and elsewhere as much larger or smaller as that of
+    an association of mean noise.
 
     Args:
         design: schema `DESIGN`.
@@ -84,7 +84,9 @@ def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
 
 
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
+    """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at
+    most.
+    """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     return gamma.group_by("model", "dataset", maintain_order=True).agg(
         pl.col("clusters").cast(pl.Int64).max()
@@ -92,7 +94,8 @@ def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the smallest association that is found over the number of clusters: a panel per dataset, a line per model.
+    """Draws the smallest association that is found over the number of clusters: a panel per
+    dataset, a line per model.
 
     Args:
         measures: the measures of all cells.

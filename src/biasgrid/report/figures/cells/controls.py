@@ -44,8 +44,8 @@ def histogram(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
         context: which cells are controls, and the p of numbers against 0.
 
     Returns:
-        `dataset` (that which the control is about), `model`, `role` (`dataset` or `control`), `bin` from 0 to
-        `BINS` - 1 and `share` of the p of that role.
+        `dataset` (that which the control is about), `model`, `role` (`dataset` or `control`), `bin`
+        from 0 to `BINS` - 1 and `share` of the p of that role.
     """
     cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
     roles = [

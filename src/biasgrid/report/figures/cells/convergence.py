@@ -66,7 +66,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def pair_name(row: dict[str, str], context: FigureContext) -> str:
-    """Names a pair of numbers by the titles of their datasets and, of several scores, the scores."""
+    """Names a pair of numbers by the titles of their datasets and, of several scores, the
+    scores.
+    """
     sides = []
     for prefix in ("", "other_"):
         title = context.titles.get(row[f"{prefix}dataset"], row[f"{prefix}dataset"])

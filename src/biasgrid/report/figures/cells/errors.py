@@ -52,10 +52,12 @@ MEASURE_NAMES = {
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mu, delta and epsilon of every cell: a column per dataset, a block per kind, a row per model.
+    """Draws mu, delta and epsilon of every cell: a column per dataset, a block per kind, a row per
+    model.
 
     Args:
-        measures: the measures of all cells (schema `MEASURES`); those without these measures are left out.
+        measures: the measures of all cells (schema `MEASURES`); those without these measures are
+            left out.
         context: the facts of datasets and models.
     """
     points = pl.concat(

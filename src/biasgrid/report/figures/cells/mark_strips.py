@@ -116,7 +116,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 def placebo_intervals(
     rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame
 ) -> pl.DataFrame:
-    """Returns the intervals of placebos of metrics that are shown, in lines below those of the metrics."""
+    """Returns the intervals of placebos of metrics that are shown, in lines below those of the
+    metrics.
+    """
     names = {"metric": list(marks), "measure": [of[0].placebo for of in marks.values()]}
     named = pl.DataFrame(names, schema=dict.fromkeys(names, pl.String)).filter(
         pl.col("measure") != ""

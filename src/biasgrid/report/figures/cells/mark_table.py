@@ -88,8 +88,8 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
     """Returns the marks of all numbers that have some, or would, but for what speaks against them.
 
     Returns:
-        `section`, `model`, `line` (probe and metric), `text`, `best` and `worst` (null where there is no mark), and
-        whether it `counts` in the section's mark.
+        `section`, `model`, `line` (probe and metric), `text`, `best` and `worst` (null where there
+        is no mark), and whether it `counts` in the section's mark.
     """
     texts = dict.fromkeys(("section", "model", "line", "text", "best", "worst"), pl.String)
     tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]

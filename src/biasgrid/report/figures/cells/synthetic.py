@@ -1,4 +1,6 @@
-"""Measured against synthetic: whether what was put into the training texts comes out of the pipeline."""
+"""Measured against synthetic: whether what was put into the training texts comes out of the
+pipeline.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,16 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def drawn(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns one measure of each association: gamma is left out where the share that it is weighed by is measured."""
+    """Returns one measure of each association: gamma is left out where the share that it is weighed
+    by is measured.
+    """
     has_share = (pl.col("measure") == "share_gamma").any().over("dataset", "model")
     return pairs.filter(~has_share | (pl.col("measure") != "gamma"))
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws what was measured against the known effect: a panel per dataset and kind, a colour per strength.
+    """Draws what was measured against the known effect: a panel per dataset and kind, a colour per
+    strength.
 
     Where subjects stand for groups, names and groups have a panel each.
 

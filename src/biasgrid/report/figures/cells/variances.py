@@ -44,7 +44,8 @@ VARIANCE_COLOURS = {
 
 
 def variance_shares(design: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model`, `dataset`, `name` and `share` of each source, blocks of attributes weighed by their variance.
+    """Returns `model`, `dataset`, `name` and `share` of each source, blocks of attributes weighed
+    by their variance.
 
     Args:
         design: schema `DESIGN`.

@@ -1,4 +1,6 @@
-"""What a figure is given beside the numbers, and how it is drawn without the cells that are not measurable."""
+"""What a figure is given beside the numbers, and how it is drawn without the cells that are not
+measurable.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +44,19 @@ class FigureContext:
         titles: the titles of the datasets that are shown, by name, in order.
         models: the facts of each model, by its name in the config, in the order of the figure.
         threshold: the failure threshold of the dataset, None where its groups are not compared.
-        templates: the text of each template of the dataset, by number; empty where that is not known.
+        templates: the text of each template of the dataset, by number; empty where that is not
+            known.
         strengths: the models that learned a synthetic bias.
         synthetic: the known effect (schema `SYNTHETIC`).
         marks: for each dataset the marks of those of its measures that have marks.
-        sections: of datasets whose marks are judged with those of others, what they are called together.
+        sections: of datasets whose marks are judged with those of others, what they are called
+            together.
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
-        tables: of the same cells the `intervals` of measures over other factors, `design`, where their variance is, and
-            `parts`, what associations are by template; of the whole grid `ranks` of models and `convergence`, how
-            datasets of different families agree. Those that a run lacks have no rows.
+        tables: of the same cells the `intervals` of measures over other factors, `design`, where
+            their variance is, and `parts`, what associations are by template; of the whole grid
+            `ranks` of models and `convergence`, how datasets of different families agree. Those
+            that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]
@@ -76,7 +81,9 @@ class FigureContext:
         return ", ".join(self.titles.values())
 
     def template(self, number: int) -> str:
-        """Returns what a figure calls a template: its number in the tables, and its text where that is known."""
+        """Returns what a figure calls a template: its number in the tables, and its text where that
+        is known.
+        """
         words = " ".join(self.templates[number].split()) if number < len(self.templates) else ""
         return f"{number}: {words}" if words else str(number)
 
@@ -95,7 +102,8 @@ class FigureContext:
         )
 
     def names(self, measured: pl.DataFrame) -> dict[str, str]:
-        """Returns what a figure calls the models that are measured: their labels, with the kind where two are the same.
+        """Returns what a figure calls the models that are measured: their labels, with the kind
+        where two are the same.
 
         Args:
             measured: a table with the column `model`.

@@ -1,4 +1,6 @@
-"""Intervals in figures: as lines, in words, and in figures that have a number with its interval in each row."""
+"""Intervals in figures: as lines, in words, and in figures that have a number with its interval in
+each row.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,8 @@ class ModelPanels(NamedTuple):
     """A panel per model with a row per name.
 
     Attributes:
-        points: the rows that are shown, with models and names as the figure calls them, in its order.
+        points: the rows that are shown, with models and names as the figure calls them, in its
+            order.
         labels: what the figure calls the rows, from the bottom to the top.
         shown: the names of the rows that are shown.
         columns: how many panels stand in a line.
@@ -130,7 +133,8 @@ def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str
     Args:
         rows: with `model` and `name`.
         context: the facts of models.
-        order: the names, from top to bottom; where they are too many those in the middle are left out.
+        order: the names, from top to bottom; where they are too many those in the middle are left
+            out.
     """
     names = context.names(rows)
     models = list(names.values())
@@ -156,10 +160,11 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `null_mean` and `found`, whether its dot is filled; `low`, `high`
-            and `clusters` of a number that may have an interval.
+        rows: `model`, `name` (of the pair), `value`, `null_mean` and `found`, whether its dot is
+            filled; `low`, `high` and `clusters` of a number that may have an interval.
         context: the facts of dataset and models.
-        order: the names, from top to bottom; where they are too many those in the middle are left out.
+        order: the names, from top to bottom; where they are too many those in the middle are left
+            out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
     """
     panels = model_panels(rows, context, order)
@@ -198,7 +203,8 @@ def draw_beside_null(
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset, a row per model.
+    """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset,
+    a row per model.
 
     Args:
         measures: the measures of all cells.
@@ -268,8 +274,8 @@ def signed_rows(
         keys: the keys of its rows.
 
     Returns:
-        `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all` and `found`:
-        whether it is significant over what it is a claim about.
+        `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all`
+        and `found`: whether it is significant over what it is a claim about.
     """
     cells = measures.select("model", "dataset").unique()
     others = context.table("intervals").join(
@@ -301,7 +307,8 @@ def signed_rows(
 def draw_differences(
     rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]
 ) -> ggplot:
-    """Draws signed numbers: a panel per model, a row per name, in the order of their means over models.
+    """Draws signed numbers: a panel per model, a row per name, in the order of their means over
+    models.
 
     Args:
         rows: from `difference_rows`, with `name`, what a row is called.

@@ -12,7 +12,9 @@ MOST_FIGURE_ROWS = 80
 """More rows than this cannot be read in one figure; both ends of an order are shown then."""
 
 MOST_GROUPS = 30
-"""More groups of a bias type than this are not readable; those at both ends of their order are shown then."""
+"""More groups of a bias type than this are not readable; those at both ends of their order are
+shown then.
+"""
 
 ALL_ROWS = 160
 """So many rows panels below each other may have together."""
@@ -40,18 +42,24 @@ def both_ends(order: Sequence[Ordered], most: int = MOST_FIGURE_ROWS) -> list[Or
 
 
 def columns_of(panels: int, most: int) -> int:
-    """Returns how many of some panels stand side by side, at most `most`, so that lines are as long as each other."""
+    """Returns how many of some panels stand side by side, at most `most`, so that lines are as long
+    as each other.
+    """
     lines = -(-panels // most)
     return -(-panels // lines)
 
 
 def most_rows(lines: int) -> int:
-    """Returns how many rows a panel may have where so many lines of panels stand below each other."""
+    """Returns how many rows a panel may have where so many lines of panels stand below each
+    other.
+    """
     return max(FEWEST_ROWS, min(MOST_FIGURE_ROWS, ALL_ROWS // lines))
 
 
 def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
-    """Returns how many items `both_ends` has left out, as an addition to a subtitle; empty if none."""
+    """Returns how many items `both_ends` has left out, as an addition to a subtitle; empty if
+    none.
+    """
     return (
         f"; {len(order) - len(shown)} {what} in the middle are left out"
         if len(shown) < len(order)
@@ -62,7 +70,9 @@ def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
 def readable_groups(
     order: Mapping[str, list[str]], most: int = MOST_GROUPS
 ) -> dict[str, list[str]]:
-    """Returns of each bias type the groups at both ends of its order, at most `most`; all where there are no more."""
+    """Returns of each bias type the groups at both ends of its order, at most `most`; all where
+    there are no more.
+    """
     return {bias_type: both_ends(groups, most) for bias_type, groups in order.items()}
 
 
@@ -75,7 +85,8 @@ def omitted_groups(order: Mapping[str, list[str]], shown: Mapping[str, list[str]
 
 
 def with_names(pairs: pl.DataFrame, between: str = ", ") -> pl.DataFrame:
-    """Adds `name`, what a pair of groups is called: both groups, and of several bias types which one.
+    """Adds `name`, what a pair of groups is called: both groups, and of several bias types which
+    one.
 
     Args:
         pairs: with `bias_type`, `group` and `other`.
@@ -87,7 +98,8 @@ def with_names(pairs: pl.DataFrame, between: str = ", ") -> pl.DataFrame:
 
 
 def in_lines(width: float) -> Callable[[str], str]:
-    """Returns what breaks the title of a panel into lines, so that it does not run into the next one's.
+    """Returns what breaks the title of a panel into lines, so that it does not run into the next
+    one's.
 
     Args:
         width: of the panel, in inches.
@@ -97,7 +109,9 @@ def in_lines(width: float) -> Callable[[str], str]:
 
 
 def shorten_text(text: str, length: int) -> str:
-    """Cuts a text to at most `length` characters, the last of which is an ellipsis if something is cut."""
+    """Cuts a text to at most `length` characters, the last of which is an ellipsis if something is
+    cut.
+    """
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 

@@ -56,7 +56,9 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "
 SHAPES = ("o", "^", "s", "D", "v", "P", "X")
 LineType = str | tuple[int, tuple[int, ...]]
 LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (8, 4)))
-"""Their number has no divisor in common with that of the colours, so that they pair up in all ways."""
+"""Their number has no divisor in common with that of the colours, so that they pair up in all
+ways.
+"""
 INK = "#222222"
 FAINT = "#8A8A8A"
 
@@ -69,13 +71,17 @@ CELL_SIDE = 0.155
 """Side of a heat map's cell in inches: the smallest in which a label of 7 points fits."""
 
 SATURATED = 0.98
-"""Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
+"""Of all cells this share keeps its own colour; what is stronger has the colour of the
+strongest.
+"""
 
 CHARACTER = 0.075
 """Width of a character of a name in inches, with room to spare."""
 
 FROM_ZERO = (0, 0.001)
-"""What axes of numbers that cannot be negative hold at least, so that those that are all 0 stand at their beginning."""
+"""What axes of numbers that cannot be negative hold at least, so that those that are all 0 stand at
+their beginning.
+"""
 
 SUBTITLE_CHARACTER = 0.076
 """Width of a character of the subtitle in inches, with room to spare."""
@@ -90,7 +96,9 @@ LEGEND_LINE = 0.21
 """Height of a line of a legend in inches."""
 
 LEGEND_COLOURS = 15
-"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
+"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an
+SVG.
+"""
 
 DOT_DIAMETER = np.sqrt(np.pi)
 """Of a point of size 1, as plotnine draws it."""
@@ -99,7 +107,9 @@ DOT_LENGTH = 1e-4
 
 
 def palette(count: int) -> list[str]:
-    """Returns colours for `count` unordered things: Okabe-Ito while it lasts, then even steps of viridis."""
+    """Returns colours for `count` unordered things: Okabe-Ito while it lasts, then even steps of
+    viridis.
+    """
     if count <= len(OKABE_ITO):
         return list(OKABE_ITO[:count])
     steps = [index / (count - 1) for index in range(count)]
@@ -112,7 +122,8 @@ def shapes(count: int) -> list[str]:
 
 
 def line_looks(count: int) -> list[tuple[str, LineType]]:
-    """Returns a colour and a line type for each of `count` lines; no two of the first 35 have both in common.
+    """Returns a colour and a line type for each of `count` lines; no two of the first 35 have both
+    in common.
 
     Lines are thin, so more shades of colours would be hard to tell apart.
     """
@@ -123,7 +134,9 @@ def line_looks(count: int) -> list[tuple[str, LineType]]:
 
 
 def colour_limit(values: pl.Series) -> float:
-    """Returns the size that gets the strongest colour: few extreme cells must not make all others pale."""
+    """Returns the size that gets the strongest colour: few extreme cells must not make all others
+    pale.
+    """
     return values.abs().quantile(SATURATED) or 1.0
 
 
@@ -169,7 +182,8 @@ def distance_scale(limit: float) -> scale_fill_gradient:
 
 
 class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine names its geoms)
-    """Disks, those of one look as one path of short strokes with round ends: of `geom_point` an SVG holds a path each.
+    """Disks, those of one look as one path of short strokes with round ends: of `geom_point` an SVG
+    holds a path each.
 
     Of the aesthetics colour, alpha and size count; a dot is as wide as a stroke of its size.
     """
@@ -239,7 +253,9 @@ def empty_figure(title: str, reason: str) -> ggplot:
 
 
 def scaled(figure: ggplot, scale: float) -> ggplot:
-    """Multiplies width and height of a figure, if its theme gives them, and leaves the size of its text."""
+    """Multiplies width and height of a figure, if its theme gives them, and leaves the size of its
+    text.
+    """
     size = figure.theme.getp("figure_size", None)
     if size is None or scale == 1:
         return figure
@@ -248,7 +264,9 @@ def scaled(figure: ggplot, scale: float) -> ggplot:
 
 
 def with_whole_subtitle(figure: ggplot) -> ggplot:
-    """Breaks a subtitle that is wider than its figure into lines, and makes the figure as much higher."""
+    """Breaks a subtitle that is wider than its figure into lines, and makes the figure as much
+    higher.
+    """
     lines, size = (figure.labels.subtitle or "").split("\n"), figure.theme.getp("figure_size", None)
     if size is None:
         return figure
@@ -263,7 +281,8 @@ def with_whole_subtitle(figure: ggplot) -> ggplot:
 def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: float = 1) -> None:
     """Saves a figure as SVG, as PDF and as PNG (150 dots per inch).
 
-    The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.
+    The same figure gives the same bytes each time: ids are salted alike and no date is written.
+    Text stays text.
 
     Args:
         figure: the figure.

@@ -1,4 +1,6 @@
-"""How sure answers about each class are and whether they contradict each other, areas being how many there are."""
+"""How sure answers about each class are and whether they contradict each other, areas being how
+many there are.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ BUBBLE_MEASURES = {
     "inconsistency_differing": (CONTRADICTING, "answers to both differ", 1),
     "inconsistency_same": (CONTRADICTING, "the same answer to both", -1),
 }
-"""Of each measure its block, the answers it is about, and whether it is drawn above or below the other one."""
+"""Of each measure its block, the answers it is about, and whether it is drawn above or below the
+other one.
+"""
 BUBBLE_LOOKS = dict(zip((kind for _, kind, _ in BUBBLE_MEASURES.values()), OKABE_ITO, strict=False))
 BUBBLE_DODGE = 0.2
 """By how much of a row each is drawn above or below its middle."""
@@ -65,7 +69,8 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, without null values.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`,
+        without null values.
     """
     tables = [
         select_rows(measures, measure, ["bias_type", "group"], intervals=True)
@@ -77,7 +82,8 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws certainty and inconsistency: two blocks per bias type, a panel per model, a row per class.
+    """Draws certainty and inconsistency: two blocks per bias type, a panel per model, a row per
+    class.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -140,7 +146,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
-    """Returns the layers of bubbles of a kind, and of their intervals; no layer where there are none.
+    """Returns the layers of bubbles of a kind, and of their intervals; no layer where there are
+    none.
 
     Args:
         points: those of the kind.

@@ -31,9 +31,10 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `group`, `other`, `value` (how alike answers are), `corrected` (corrected for noise), `null_mean` (the
-        sum of both, which is the noise floor of the prompts that are compared), `low` and `high` (the noise floor less
-        the ends of the interval of the corrected value), `clusters` and `found` (significant).
+        `model`, `group`, `other`, `value` (how alike answers are), `corrected` (corrected for
+        noise), `null_mean` (the sum of both, which is the noise floor of the prompts that are
+        compared), `low` and `high` (the noise floor less the ends of the interval of the corrected
+        value), `clusters` and `found` (significant).
     """
     similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
     own = measures.filter(options=similarity)
@@ -57,7 +58,8 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the similarity of each pair of groups with its floor: a panel per model, a row per pair.
+    """Draws the similarity of each pair of groups with its floor: a panel per model, a row per
+    pair.
 
     Args:
         measures: the measures of a dataset's cells.

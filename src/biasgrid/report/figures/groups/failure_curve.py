@@ -64,8 +64,8 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `clusters`, without bias types in which
-        no case has a rate.
+        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `clusters`, without
+        bias types in which no case has a rate.
     """
     silent = [] if "clusters" in measures.columns else [pl.lit(None, pl.Int64).alias("clusters")]
     rates = (
@@ -88,7 +88,9 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def last_threshold(rates: pl.DataFrame, configured: float) -> float:
-    """Returns where the axis of thresholds may end: no case fails from there on, and the configured one is in sight."""
+    """Returns where the axis of thresholds may end: no case fails from there on, and the configured
+    one is in sight.
+    """
     failing = rates.filter(pl.col("value") > 0)["threshold"]
     beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))[
         "threshold"
@@ -99,7 +101,8 @@ def last_threshold(rates: pl.DataFrame, configured: float) -> float:
 def curve_intervals(
     lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float
 ) -> list[geom]:
-    """Returns the layer of intervals: of few models bands, of many, whose bands would hide each other, upright lines.
+    """Returns the layer of intervals: of few models bands, of many, whose bands would hide each
+    other, upright lines.
 
     Args:
         lines: from `curves`.

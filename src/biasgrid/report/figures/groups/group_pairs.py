@@ -1,4 +1,6 @@
-"""How far apart any two groups are within cases, beside what arbitrary groups of terms would give."""
+"""How far apart any two groups are within cases, beside what arbitrary groups of terms would
+give.
+"""
 
 from __future__ import annotations
 

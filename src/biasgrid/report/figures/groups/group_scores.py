@@ -48,15 +48,19 @@ SCORE_LINE = 0.075
 
 LOWEST_ROW = 0.2
 HIGHEST_FIGURE = 24
-"""Inches of all groups together; where models and groups are too many for it their marks may overlap."""
+"""Inches of all groups together; where models and groups are too many for it their marks may
+overlap.
+"""
 
 
 def place_rows(
     scores: pl.DataFrame, shown: Mapping[str, list[str]], models: list[str]
 ) -> pl.DataFrame:
-    """Adds where marks stand: `row`, one for each bias type and group, and `y`, in which models are side by side.
+    """Adds where marks stand: `row`, one for each bias type and group, and `y`, in which models are
+    side by side.
 
-    Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias types.
+    Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias
+    types.
 
     Args:
         scores: what `main_scores_of_groups` returns.
@@ -75,7 +79,8 @@ def place_rows(
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the main score of each group: a row per group, a mark per model, a bar from quartile to quartile of cases.
+    """Draws the main score of each group: a row per group, a mark per model, a bar from quartile to
+    quartile of cases.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).

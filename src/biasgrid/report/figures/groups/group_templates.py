@@ -1,4 +1,6 @@
-"""Which templates set groups apart: the mean distance of two groups for each template, bias type and model."""
+"""Which templates set groups apart: the mean distance of two groups for each template, bias type
+and model.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,8 @@ def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `template` (as text), `value`; the template with the largest mean over models and bias
-        types first.
+        `model`, `bias_type`, `template` (as text), `value`; the template with the largest mean over
+        models and bias types first.
     """
     rows = select_rows(measures, "distance", ["bias_type", "template"], pairwise_options(measures))
     mean = pl.col("value").mean().over("template")
@@ -66,7 +68,8 @@ def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the distance within cases by template: a panel per bias type, a column per model, a row per template.
+    """Draws the distance within cases by template: a panel per bias type, a column per model, a row
+    per template.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
