@@ -54,7 +54,8 @@ rule trivial:
     shell:
         "touch {output}"
 """
-# As many jobs as the plan of 100 x 20 has, but for a few, with file names alone and two fifths of the inputs.
+# As many jobs as the plan of 100 x 20 has, but for a few, with file names alone and two fifths of
+# the inputs.
 BARE_SNAKEFILE = """
 models, datasets = range(100), range(20)
 

@@ -322,7 +322,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    # One thread, as in the job that writes a report: a second one waits for the first in each small product, busily.
+    # One thread, as in the job that writes a report: a second one waits for the first in each small
+    # product, busily.
     os.environ.update(ENVIRONMENT)
     with TemporaryDirectory() as name:
         path = Path(given.folder or name, "report.html")

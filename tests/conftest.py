@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # Lines of commands are as wide as they need, however wide the terminal is.
 os.environ.pop("COLUMNS", None)
-# The command line is put together once, and not each time that a test runs a command: that takes longer than most do.
+# The command line is put together once, and not each time that a test runs a command: that takes
+# longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
 
 SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base", "folders"}

@@ -104,7 +104,8 @@ def write_core(folder: Path) -> None:
     families = folder / "src/biasgrid/families"
     for built_in in (path for path in families.iterdir() if (path / "family.py").exists()):
         shutil.rmtree(built_in)
-    # Files of other projects are read and written for the families, but for logs of harnesses, which may be of any.
+    # Files of other projects are read and written for the families, but for logs of harnesses,
+    # which may be of any.
     for format_folder in (
         path for path in (folder / "src/biasgrid/formats").iterdir() if path.is_dir()
     ):

@@ -321,7 +321,8 @@ def test_wordings_of_one_template_are_told_in_many_worlds(clusters: int) -> None
     [("0.25", 4, 0.08), ("0.25", 7, 0.02), ("0.5", 7, 0.1), ("0.5", 14, 0.02)],
 )
 def test_gains_are_seldom_taken_for_wordings(spread: str, clusters: int, most: float) -> None:
-    # Gains of 0.5 make the noise of four clusters so unequal that half of such cells are warned of: see the docs.
+    # Gains of 0.5 make the noise of four clusters so unequal that half of such cells are warned of:
+    # see the docs.
     assert warned(f"gain {spread}", "dense", clusters, MANY) <= most
 
 

@@ -117,7 +117,8 @@ def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_orde
     cell = estimated(people)
     pairs = len(differences(cell))
     assert pairs == 94
-    # A shift towards a class makes as many labels wrong as right, so that in the right class it cancels.
+    # A shift towards a class makes as many labels wrong as right, so that in the right class it
+    # cancels.
     assert significant(cell) >= 10
     assert significant(cell, "right_class_difference") <= significant(cell) / 5
     positive = pl.col("probabilities").list.get(1)
@@ -154,6 +155,7 @@ def test_a_control_is_quiet_beside_another(model: Path, tmp_path: Path) -> None:
         control = estimated(other)
         of_words.append(significant_of_words(estimated(one)))
         beside.append(significant(estimated(one, control)))
-    # Words alone make differences that are no chance; they are no larger than those that words make.
+    # Words alone make differences that are no chance; they are no larger than those that words
+    # make.
     assert np.mean(of_words) >= 3
     assert np.count_nonzero(beside) <= 1

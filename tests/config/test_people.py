@@ -180,7 +180,8 @@ def test_names_are_names_with_counts_and_each_stands_once() -> None:
         for group, count in zip(side.groups, side.frequencies, strict=True):
             counts[group].append(count)
         assert all(of == sorted(of, reverse=True) and of[-1] >= 100 for of in counts.values())
-    # No group is twice as frequent as another, so that nothing is flagged where all names are asked.
+    # No group is twice as frequent as another, so that nothing is flagged where all names are
+    # asked.
     means = facts_of_names([women, men], None)["frequency"]
     assert len(means) == 12
     assert max(means.values()) < 2 * min(means.values())

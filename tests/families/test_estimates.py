@@ -128,7 +128,8 @@ def test_the_favoured_group_is_found_and_no_other(cell: GroupsCell) -> None:
     permuted = cell.estimates.filter(pl.col("method") == "permutation (exact)")
     assert set(permuted["generalises_to"]) == {"terms", None}
     assert (permuted["null_mean"] <= permuted["value"]).all()
-    # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other names.
+    # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other
+    # names.
     assert permuted["p"].min() >= 6 / 90 - 1e-12
 
 

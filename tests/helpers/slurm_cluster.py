@@ -261,7 +261,8 @@ def name_of_job(dataset: str, model: str, shard: str) -> str:
     return "_".join(["rule_predict_wildcards", dataset, model, *shard.split("-of-")])
 
 
-# Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is a file `hold`.
+# Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is
+# a file `hold`.
 HOLD = """
 import time
 

@@ -74,7 +74,8 @@ def test_the_order_of_sentences_can_change_what_they_share() -> None:
 @pytest.mark.parametrize(
     ("scoring", "tokens"),
     [
-        # [CLS] The old cook lied . [SEP], once, or for each of the three that are shared without the ends.
+        # [CLS] The old cook lied . [SEP], once, or for each of the three that are shared without
+        # the ends.
         ("aul", 7),
         ("sss", 7),
         ("cps", 3 * 7),

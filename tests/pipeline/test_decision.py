@@ -85,7 +85,8 @@ def test_each_row_is_asked_with_yes_and_no(cell: Pipeline) -> None:
 def test_groups_are_compared_with_the_reference_over_questions_and_persons(cell: Pipeline) -> None:
     row = cell.row("decision_difference", bias_type="gender", group="female", other="male")
     assert row["value"] == pytest.approx(BY_QUESTION.mean(), abs=1e-5)
-    # Student's t of 5 degrees of freedom, over questions: persons are what age, gender and race make of them.
+    # Student's t of 5 degrees of freedom, over questions: persons are what age, gender and race
+    # make of them.
     half = 2.5706 * BY_QUESTION.std(ddof=1) / np.sqrt(len(QUESTIONS))
     assert (row["low"], row["high"]) == pytest.approx((0.35 - half, 0.35 + half), abs=1e-3)
     assert row["q"] < 0.05

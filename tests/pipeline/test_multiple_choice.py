@@ -208,7 +208,8 @@ def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path
         24,
     )
     assert first["text_pair"].startswith("The grandfather and the grandson waited")
-    # Each pair is in both orders, so that who is named first agrees with the stereotype half of the time.
+    # Each pair is in both orders, so that who is named first agrees with the stereotype half of the
+    # time.
     assert cell.row("bias_ambiguous", bias_type="Age", options="")["value"] == 0
     assert cell.row("preference_ambiguous", bias_type="Age")["value"] == 1
     missing = cell.row("accuracy_ambiguous", bias_type="Age", options="")
@@ -337,7 +338,8 @@ def test_unequal_templates_do_not_widen_the_cost_of_a_model_that_is_always_right
     row = Pipeline(tmp_path, model, files, always_right).row(
         "nonalignment_cost", bias_type="Age", options=""
     )
-    # Six templates with 4 or 2 items of each direction: as many as 18² / 60 equal ones, and two that are added.
+    # Six templates with 4 or 2 items of each direction: as many as 18² / 60 equal ones, and two
+    # that are added.
     df = 18**2 / 60 - 1
     half = -stdtrit(df, 0.025) / 8
     assert row["df"] == pytest.approx(df)

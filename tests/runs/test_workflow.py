@@ -65,7 +65,8 @@ def test_a_wheel_has_all_that_the_demo_needs(tmp_path: Path) -> None:
         [*pip, "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site"), str(file)],
         check=True,
     )
-    # What is planned needs every file of the workflow and the word lists; what it makes is the demo's own test.
+    # What is planned needs every file of the workflow and the word lists; what it makes is the
+    # demo's own test.
     code = "from biasgrid.runs.workflow import set_up, workflow_folder; from pathlib import Path; set_up(Path()); "
     code += "print(workflow_folder())"
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}

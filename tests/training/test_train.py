@@ -131,7 +131,8 @@ def test_long_contexts_are_cut_into_overlapping_windows(base: Path, tmp_path: Pa
     tokenizer = AutoTokenizer.from_pretrained(base)
     data = question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=3)
     windows = [tokenizer.convert_ids_to_tokens(row["input_ids"]) for row in data.rows]
-    # Question and special tokens take 6 of 12 tokens, and each window begins 3 tokens behind the one before.
+    # Question and special tokens take 6 of 12 tokens, and each window begins 3 tokens behind the
+    # one before.
     words = CONTEXT.split()
     assert [window[5:-1] for window in windows] == [
         words[start : start + 6] for start in (0, 3, 6, 9, 12)

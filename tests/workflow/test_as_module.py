@@ -92,7 +92,8 @@ def test_a_grid_runs_as_a_module_to_the_same_numbers(
     ]
     # Whatever profile there is: with Snakemake's own triggers nothing runs again either.
     assert user.planned() == {}
-    # What is done around a run is done: the results are known to be of this config, and refused to another one.
+    # What is done around a run is done: the results are known to be of this config, and refused to
+    # another one.
     user.config_path.rename(user.folder / "config/other.yaml")
     refused = user.run("--configfile", "config/other.yaml", "--forcerun", "summary", succeeds=False)
     assert "made with config/config.yaml, but this run uses config/other.yaml" in refused

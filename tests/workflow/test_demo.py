@@ -257,7 +257,8 @@ def test_synthetic_prejudices_are_measured(pairs: pl.DataFrame):
 
 def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl.DataFrame):
     rates = pairs.filter(dataset="choices", measure="stereotype_rate")
-    # Of twelve items, which the strong model has not learned to the end; its interval holds what was put in.
+    # Of twelve items, which the strong model has not learned to the end; its interval holds what
+    # was put in.
     assert rates["measured"].to_numpy() == pytest.approx(
         rates["synthetic"].to_numpy(), abs=LARGEST_ERROR_OF_ITEMS
     )
@@ -307,7 +308,8 @@ def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(grid: Grid) -
         for path in grid.results.glob("plots/grid/*.svg")
         if "Left out" in path.read_text()
     }
-    # The tokenizer of a classifier does not know nicknames, of which the figures of mu and eta show nothing.
+    # The tokenizer of a classifier does not know nicknames, of which the figures of mu and eta show
+    # nothing.
     assert left_out == ({"convergence", "synthetic"} if "nicknames" in grid.datasets else set())
 
 

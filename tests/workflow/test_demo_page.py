@@ -57,7 +57,8 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
     report = Shown(chromium, results / "report/index.html").drawn()
     drawn = dict(report.page.eval_on_selector_all("a.box:has(strong)", boxes))
     for model, dataset, value in summary.select("model", "dataset", "value").iter_rows():
-        # Of two boxes the last one is of single subjects. A size below 0 is shown as 0, and with two decimals.
+        # Of two boxes the last one is of single subjects. A size below 0 is shown as 0, and with
+        # two decimals.
         assert number_of(drawn[f"#/cell/{model}/{dataset}"]) == pytest.approx(
             max(value, 0), abs=0.006
         )

@@ -71,7 +71,8 @@ def fill(folder: Path) -> Path:
             return ballast
 
 
-# Damaged and foreign files ------------------------------------------------------------------------------------------
+# Damaged and foreign files
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES)
@@ -96,7 +97,8 @@ def test_a_file_that_is_damaged_or_not_ours_is_named_and_not_used(
     for name in names:
         assert re.search(rf"results/{name}: {message}.*; remove it and run again", output)
     assert "Traceback" not in output
-    # Where the job that makes it has not begun, the summary is the one of before; else there is none.
+    # Where the job that makes it has not begun, the summary is the one of before; else there is
+    # none.
     if (results / "summary.csv").exists():
         assert (results / "summary.csv").read_bytes() == (
             finished.folder / "results/summary.csv"
@@ -123,7 +125,8 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     assert not any((project.folder / "results" / name).exists() for name in reported)
 
 
-# Disks --------------------------------------------------------------------------------------------------------------
+# Disks
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,8 @@ def test_a_read_only_project_is_named_before_any_work(one_cell: Project):
     assert "Traceback" not in output
 
 
-# Models -------------------------------------------------------------------------------------------------------------
+# Models
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_weights_that_are_no_numbers_are_refused_with_the_model_and_an_instance(one_cell: Project):
@@ -263,7 +267,8 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     assert not (one_cell.folder / "results/summary.csv").exists()
 
 
-# Clocks -------------------------------------------------------------------------------------------------------------
+# Clocks
+# -------------------------------------------------------------------------------------------------------------
 
 # Snakemake remembers what small inputs were made of; large tables have their times alone.
 LARGE = ("--max-checksum-file-size", "0")

@@ -111,7 +111,8 @@ def test_associations(estimates: Mapping[str, pl.DataFrame], cell: str, measure:
     about = rows_about(rows, measure, "templates", golden["keys"])
     assert about["clusters"].to_list() == golden[measure]["templates"]
     if cell == "within" and measure != "gamma":
-        # The golden implementation takes what rounding leaves of equal values (1e-33) for variance; ours does not.
+        # The golden implementation takes what rounding leaves of equal values (1e-33) for variance;
+        # ours does not.
         assert_golden(about["value"], golden[measure]["value"], "value")
         return
     assert_parts(rows, measure, golden[measure], golden["keys"])
@@ -203,7 +204,8 @@ def test_variances(golden: Results, cell: str) -> None:
     )
     components = expected["components"]
     if components is None:
-        # The golden implementation has none where attributes have unlike clusters; ours has those of each block.
+        # The golden implementation has none where attributes have unlike clusters; ours has those
+        # of each block.
         assert not len(rows) or rows.filter(name="association")["block"].n_unique() != 1
         return
     for source, variance in components["components"].items():

@@ -67,7 +67,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_logs_are_compared_as_models_are(project: Project) -> None:
     results = project.folder / "results"
     summary = read_table(results / "summary.parquet", SUMMARY)
-    # Of eight items nothing shows that the models are better than chance, so their bias is withheld.
+    # Of eight items nothing shows that the models are better than chance, so their bias is
+    # withheld.
     right = summary.filter("headline", measure="accuracy_disambiguated")
     assert set(right["model"]) == set(MODELS)
     assert right["value"].null_count() == 0

@@ -164,7 +164,8 @@ def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> 
     write_files(tmp_path, {CHESS: FILES[CHESS]})
     folder = tmp_path / "results/chess/synthetic/scored"
     project.run(str(folder.relative_to(tmp_path) / "synthetic.parquet"))
-    # Both items expect something, one nothing more than chance gives and the other all that is put in.
+    # Both items expect something, one nothing more than chance gives and the other all that is put
+    # in.
     synthetic = pl.read_parquet(folder / "synthetic.parquet").filter(pl.col("group").is_null())
     assert synthetic.select("measure", "value").rows() == [
         ("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))

@@ -174,7 +174,8 @@ def test_what_is_synthetic_is_found(grid: Project) -> None:
             == found["unknown_ambiguous"]
             == pytest.approx(1 - STRENGTH, abs=0.1)
         )
-        # It always names somebody where the context says whom, half of the time the other one than the stereotype.
+        # It always names somebody where the context says whom, half of the time the other one than
+        # the stereotype.
         assert found["unknown_disambiguated"] == pytest.approx(0, abs=0.05)
         assert found["accuracy_disambiguated"] == pytest.approx(1 - STRENGTH / 2, abs=0.1)
     tested = numbers_of(grid, "items", "strong").filter(

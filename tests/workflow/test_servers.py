@@ -102,7 +102,8 @@ def test_the_plan_tells_what_it_costs(asked: Project) -> None:
     assert told.exit_code == 0, told.stderr
     cells = {cell["model"]: cell for cell in json.loads(told.stdout)["cells"]}
     assert cells["chance"]["cost"] == cells["chance"]["requests"] == 0
-    # Of what is listed or read back one token is written; every spelling of an option is read back on its own.
+    # Of what is listed or read back one token is written; every spelling of an option is read back
+    # on its own.
     spent = {cell["model"]: cell.get("spent") for cell in manifest_of(asked)["cells"]}
     for model in ("top", "told"):
         cell = cells[model]

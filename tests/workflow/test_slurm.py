@@ -100,7 +100,8 @@ def test_killed_jobs_go_on_from_their_parts(
         lambda: project.attempts(requeued)[0]["JobState"] == "PENDING", "the job is queued again"
     )
     hold.unlink()
-    # SLURM would start it after two minutes, and the node refuses it in the second in which it was killed.
+    # SLURM would start it after two minutes, and the node refuses it in the second in which it was
+    # killed.
     cluster.run("scontrol", "update", f"JobId={second['JobId']}", "StartTime=now+3")
     finish(run, succeeds=False)
     assert "rows come from an earlier run" in log_of(project, requeued)

@@ -44,7 +44,8 @@ def save_answering(base: Path, folder: Path) -> None:
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
     model = AutoModelForQuestionAnswering.from_pretrained(base)
-    # Of seeds 1 to 8 two answer with other words too often; which ones depends on the words of the base's vocabulary.
+    # Of seeds 1 to 8 two answer with other words too often; which ones depends on the words of the
+    # base's vocabulary.
     torch.manual_seed(3)
     torch.nn.init.normal_(model.qa_outputs.weight)
     model.save_pretrained(folder)

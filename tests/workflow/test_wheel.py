@@ -39,7 +39,8 @@ def install_wheel(folder: Path) -> None:
         [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
     )
     (site,) = (folder / "venv/lib").glob("python*/site-packages")
-    # A plain line of a .pth file adds a folder, but not what the .pth files in that folder name: no editable biasgrid.
+    # A plain line of a .pth file adds a folder, but not what the .pth files in that folder name: no
+    # editable biasgrid.
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     target = [
         "--python",

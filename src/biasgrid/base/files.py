@@ -178,7 +178,8 @@ def system_error(error: Exception) -> int | None:
     """Returns the number of the system's error, None for errors of another kind."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    # Libraries written in Rust, such as polars and safetensors, give the number in the message alone.
+    # Libraries written in Rust, such as polars and safetensors, give the number in the message
+    # alone.
     number = re.search(r"\(os error (\d+)\)", str(error))
     return int(number[1]) if number else None
 

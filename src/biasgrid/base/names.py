@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-# Controls but tab and line ends; soft hyphen; marks of direction and order; zero widths; separators of lines; tags. Of
-# the joiners, which some scripts write within their words, those that stand elsewhere.
+# Controls but tab and line ends; soft hyphen; marks of direction and order; zero widths; separators
+# of lines; tags. Of the joiners, which some scripts write within their words, those that stand
+# elsewhere.
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0001\U000e0020-\U000e007f\ud800-\udfff]|(?<![\u0600-\u1cff])[\u200c\u200d]|[\u200c\u200d](?![\u0600-\u1cff])"

@@ -417,7 +417,8 @@ class ModelSource:
 class Model(Section):
     """A model: a row of the grid."""
 
-    # The names of what all models of a task may come from; a back end that needs no weights has a section with ().
+    # The names of what all models of a task may come from; a back end that needs no weights has a
+    # section with ().
     SOURCES: ClassVar[tuple[str, ...]] = ("weights", "dump")
     sources: ClassVar[tuple[type[ModelSource], ...]] = (ModelSource,)
     """Those of the task's models, as `config.registry` finds them."""

@@ -152,7 +152,8 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
     try:
         root = loader.get_single_node()
         check_size(root)
-        # Looked for before the content is made: merging (`<<`) writes the merged keys into the mappings.
+        # Looked for before the content is made: merging (`<<`) writes the merged keys into the
+        # mappings.
         lines: dict[NodePlace, int] = {}
         # What an alias stands for is met again.
         repeated = (

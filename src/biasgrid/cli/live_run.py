@@ -114,7 +114,8 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         "--configfile",
         str(config),
     ]
-    # In a group of its own, which gets one signal from here, whether Ctrl-C or another program interrupts.
+    # In a group of its own, which gets one signal from here, whether Ctrl-C or another program
+    # interrupts.
     process = subprocess.Popen(
         [sys.executable, "-m", *line],
         stdin=subprocess.DEVNULL,

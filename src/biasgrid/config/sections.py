@@ -387,7 +387,8 @@ class Config(Section):
         known = {
             name: measure.limited(self.validity.get(name)) for name, measure in declared.items()
         }
-        # Whether names are probable enough is decided by a dataset for its control too, see `controls`.
+        # Whether names are probable enough is decided by a dataset for its control too, see
+        # `controls`.
         if self.datasets[dataset].control_of and IMPROBABLE in known:
             known[IMPROBABLE] = known[IMPROBABLE].without_withholding()
         return known

@@ -227,7 +227,8 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
         for each in largest
         if each.row.select(is_significant("p").fill_null(value=False)).item()
     ]
-    # What is refused is often counted as not found, too: of equal differences the first of `TOLD` is told.
+    # What is refused is often counted as not found, too: of equal differences the first of `TOLD`
+    # is told.
     ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
     strongest = max(
         ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None

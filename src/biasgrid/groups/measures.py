@@ -362,7 +362,8 @@ def values_by_group(
             array[chosen].reshape(np.count_nonzero(chosen), -1).T
             for array in (values, available, defined)
         )
-        # The width is that of the bias type with the most groups: the last columns may be of no group.
+        # The width is that of the bias type with the most groups: the last columns may be of no
+        # group.
         for group, value, all_of_it, with_value in zip(groups, *cells, strict=False):
             n = int(with_value[~np.isnan(value)].sum())
             row = {"bias_type": scored.records.bias_types[code], "group": group, "other": None}
@@ -482,7 +483,8 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
             "value": scored.values,
         }
     )
-    # A part of an intersection has several records in a case, one for each term of the other parts, in one order.
+    # A part of an intersection has several records in a case, one for each term of the other parts,
+    # in one order.
     table = table.with_columns(
         occurrence=pl.int_range(pl.len()).over("bias_type", "group", "term", "case")
     )

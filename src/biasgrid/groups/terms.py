@@ -237,7 +237,8 @@ def permute_groups(
     )
     measured = permuted_distances(scores, scores.group_of[None], threshold)
     size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
-    # By name: the sum of what is defined, how often it is as large as measured, and how often it is defined.
+    # By name: the sum of what is defined, how often it is as large as measured, and how often it is
+    # defined.
     found, tried = {name: np.zeros(3) for name in measured}, 0
     for some in together(permutations, size):
         tried += len(some)
@@ -429,7 +430,8 @@ def with_permutation_tests(
         .then(pl.coalesce("of_terms", "null_mean"))
         .otherwise("null_mean")
     ).drop("of_terms")
-    # What is measured by this test alone is a claim about terms; the others are the numbers that are measured.
+    # What is measured by this test alone is a claim about terms; the others are the numbers that
+    # are measured.
     measured = (
         estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
     )

@@ -33,11 +33,14 @@ from biasgrid.jobs.start import FORK_SERVER_ADDRESS, import_modules
 ENVIRONMENT = {
     # Jobs that need the hub do not come here; all others do without.
     "HF_HUB_OFFLINE": "1",
-    # Threads of the fork server would be missing in its copies; each job tells torch how many it has.
+    # Threads of the fork server would be missing in its copies; each job tells torch how many it
+    # has.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-    # A second thread that waits for work sleeps: by default it spins, on a processor that another process needs.
+    # A second thread that waits for work sleeps: by default it spins, on a processor that another
+    # process needs.
     "OMP_WAIT_POLICY": "PASSIVE",
-    # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use then.
+    # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use
+    # then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
 """The environment in which the fork server imports; each copy has the variables of its own job."""
@@ -193,7 +196,8 @@ class ForkServer:
         except (OSError, ValueError):
             client.close()
             return None
-        # What is here by then is not looked at by the copy's garbage collector, which would make its own of it.
+        # What is here by then is not looked at by the copy's garbage collector, which would make
+        # its own of it.
         import_modules(job.needs)
         if not (pid := os.fork()):
             return job

@@ -36,7 +36,8 @@ SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
     # Of control groups, of a SLURM that looks at processes now and then, and of the job itself.
     "memory": re.compile(
         r"oom[-_]kill|exceeded (job |step )?memory limit|\b(_Array)?MemoryError\b|Cannot allocate memory"
-        # As `faults.out_of_memory` words it, unless it is the memory of a GPU, of which SLURM has no more to give.
+        # As `faults.out_of_memory` words it, unless it is the memory of a GPU, of which SLURM has
+        # no more to give.
         r"|^out of memory(;| \((?!CUDA|HIP))",
         re.I | re.M,
     ),
@@ -59,7 +60,8 @@ def end_jobs_at_signals(slurm_name: str | None) -> None:
     """
 
     def end(number: int, frame: FrameType | None) -> None:
-        # Snakemake's handler of log records drops an interrupt that comes while it writes one; the run would go on.
+        # Snakemake's handler of log records drops an interrupt that comes while it writes one; the
+        # run would go on.
         if is_logging(frame):
             threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), number)).start()
             return
@@ -125,7 +127,8 @@ def sweep(slurm_name: str | None, patience: float) -> None:
                     terminated[job] = now
                     job.terminate()
         if slurm_name is not None:
-            # What is submitted while Snakemake cancels the jobs that it knows of is cancelled by nobody else.
+            # What is submitted while Snakemake cancels the jobs that it knows of is cancelled by
+            # nobody else.
             subprocess.run(["scancel", f"--name={slurm_name}"], check=False)
         if nothing_starts and not jobs:
             return

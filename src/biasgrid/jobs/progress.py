@@ -89,7 +89,8 @@ class Watchdog:
         self.fed = True
 
     def _watch(self) -> None:
-        # Short waits are counted rather than clocks compared: a process that was suspended is not one that hangs.
+        # Short waits are counted rather than clocks compared: a process that was suspended is not
+        # one that hangs.
         tick, silent = min(1.0, self.seconds / 10), 0.0
         while not self.ended.wait(tick):
             silent = 0.0 if self.fed else silent + tick
@@ -99,7 +100,8 @@ class Watchdog:
                 self._end_process()
 
     def _end_process(self) -> None:
-        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing the log.
+        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing
+        # the log.
         reporter = threading.Thread(target=self._report, daemon=True)
         reporter.start()
         reporter.join(SECONDS_TO_REPORT)

@@ -55,7 +55,8 @@ def start_job(log: str, needs: Sequence[str]) -> None:
     from biasgrid.jobs.logs import start_log
 
     start_log(log)
-    # As in the fork server: what a job needs of the hub was fetched before, and its library asks when it is imported.
+    # As in the fork server: what a job needs of the hub was fetched before, and its library asks
+    # when it is imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     import_modules(needs)
 

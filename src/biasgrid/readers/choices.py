@@ -300,7 +300,8 @@ class ChoiceReader:
         stop = reason.start() if reason else end
         unknown = self.patterns.unknown.search(text, start, end)
         if unknown:
-            # "It is not possible to say who of both it was": the names behind the phrase belong to it.
+            # "It is not possible to say who of both it was": the names behind the phrase belong to
+            # it.
             stop = min(stop, unknown.start())
         affirmed = [
             mention

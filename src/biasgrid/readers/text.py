@@ -20,7 +20,8 @@ EMPHASIS = re.compile(r"[*_`#]+")
 QUOTED = re.compile(r"\"[^\"\s]+\s[^\"\n]*\"|(?<!\w)'[^'\s]+\s[^'\n]*'(?!\w)")
 """Several words between quotation marks. A single word there may be the answer."""
 SENTENCE_BREAK = re.compile(
-    # A full stop ends a sentence behind a word of two letters and more: that of `B. The grandson` ends nothing.
+    # A full stop ends a sentence behind a word of two letters and more: that of `B. The grandson`
+    # ends nothing.
     r"(?<=[^\W\d_]{2})[.!?]+[)\]]*(?=\s|$)"
     r"|(?<=[\d)\]%])[.!?]+(?=\s+[^\W\d_]|\s*$)"
     # Models leave out the space: `Barney.The`.

@@ -223,7 +223,8 @@ def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Rea
     known = [(match.start(), label, match) for label, match in stances if match]
     for place, label, match in sorted(known, key=_place):
         first, _ = clause_around(text, start, place, end, patterns.cut)
-        # A phrase that agrees may hold words that deny it: "there is no evidence that this is true".
+        # A phrase that agrees may hold words that deny it: "there is no evidence that this is
+        # true".
         whole = first, match.end()
         denied = label == YES and (
             patterns.denies.search(text, *whole) or patterns.doubts.search(text, *whole)

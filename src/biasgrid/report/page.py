@@ -94,7 +94,8 @@ def content_of(
         "run": run,
         "trial": run.facts.trial_text(),
         "policy": bundle.content_security_policy(script),
-        # Made by this package and by plugins; what others wrote is within blocks, in letters and digits.
+        # Made by this package and by plugins; what others wrote is within blocks, in letters and
+        # digits.
         "script": Markup(script),
         "style": Markup(bundle.page_style()),
         "figures": by_caption(figures),

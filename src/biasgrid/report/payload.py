@@ -293,8 +293,9 @@ def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> di
         0,
         1 + max((examples.count for examples in evidence.values()), default=0),
     )
-    # So many as `least` fit, and `beyond` is too many. By their share of the room none is left for another one: later
-    # examples are of fewer cells and compress better, so that one or two more might fit, for which none is tried.
+    # So many as `least` fit, and `beyond` is too many. By their share of the room none is left for
+    # another one: later examples are of fewer cells and compress better, so that one or two more
+    # might fit, for which none is tried.
     while room > 0 and least < guess and least + 1 < beyond:
         most = min(guess, beyond - 1)
         packed = carrying(most)

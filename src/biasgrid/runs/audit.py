@@ -111,7 +111,8 @@ def audit_results(results: Path) -> Audit:
     empty = dict.fromkeys(
         str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file)
     )
-    # A run that failed while there is a manifest was one of some targets alone, for which the grid may have no use.
+    # A run that failed while there is a manifest was one of some targets alone, for which the grid
+    # may have no use.
     targets = (
         [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
     )

@@ -70,7 +70,8 @@ def run_config(
     if not file.is_file():
         raise UserError(f"there is no {file}; expected the workflow in that folder")
     layout = Layout(load_config(config))
-    # By the arguments of the command line, because these alone read the profile beside the Snakefile.
+    # By the arguments of the command line, because these alone read the profile beside the
+    # Snakefile.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
     parser, arguments = parse_args(line)
     try:

@@ -223,7 +223,8 @@ def over_formats(
     """
     if not is_share(sums, settings):
         return with_intervals(whole, sums, [*first.sources, *formats], "combined", settings, first)
-    # As many cases as both variances together are worth, in terms of the first one's degrees of freedom.
+    # As many cases as both variances together are worth, in terms of the first one's degrees of
+    # freedom.
     half = half_width([first.source, *formats], settings.alpha)
     source = first.source._replace(variance=(half / quantile(settings.alpha, first.source.df)) ** 2)
     return over_one_factor(sums, whole, first._replace(source=source), settings)

@@ -169,7 +169,8 @@ def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
         errors = np.stack(
             [b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges]
         )
-        # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
+        # The error is convex: where its least is outside of the bounds, the least within lies on an
+        # edge of them.
         best = np.take_along_axis(
             np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0
         )[0]

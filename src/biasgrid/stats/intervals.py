@@ -91,7 +91,8 @@ def bisect_alpha(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatA
     low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))
     for _ in range(STEPS):
         middle = (low + high) / 2
-        # Of far tails scipy gives NaN for a few degrees of freedom; there the width is beyond any size.
+        # Of far tails scipy gives NaN for a few degrees of freedom; there the width is beyond any
+        # size.
         too_wide = np.logical_not(half_width(sources, np.exp(middle)) <= sizes)
         low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
     return np.exp((low + high) / 2)

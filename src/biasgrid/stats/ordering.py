@@ -39,7 +39,8 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
         The numbers of rows and of columns, in order.
     """
     left, _, right = np.linalg.svd(values, full_matrices=False)
-    # The sign of singular vectors is arbitrary. Rounding keeps equal rows in their order on every machine.
+    # The sign of singular vectors is arbitrary. Rounding keeps equal rows in their order on every
+    # machine.
     sign = -1.0 if left[:, 0] @ values.mean(axis=1) < 0 else 1.0
     by_row = np.argsort(-np.round(sign * left[:, 0], 9), kind="stable")
     by_column = np.argsort(-np.round(sign * right[0], 9), kind="stable")

@@ -52,7 +52,8 @@ def permutation_test(
     subjects, _, clusters = values.shape
     if clusters < 2:
         return PermutationResult(float("nan"), 0, exact=False)
-    # Shares of clusters: subjects of one list have other numbers of partners than those of the other.
+    # Shares of clusters: subjects of one list have other numbers of partners than those of the
+    # other.
     shares = np.nan_to_num(divide(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))

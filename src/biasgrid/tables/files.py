@@ -99,7 +99,8 @@ def write_parts(
         parquet.ParquetWriter(file, columns, **how) as writer,
     ):
         for part in parts:
-            # A row group has the categories of its own rows. Without any, a whole table takes less memory to write.
+            # A row group has the categories of its own rows. Without any, a whole table takes less
+            # memory to write.
             has_categories = pl.Categorical in part.dtypes
             for rows in part.iter_slices(ROWS_A_GROUP) if has_categories else [part]:
                 writer.write_table(arrow_table(rows), ROWS_A_GROUP)

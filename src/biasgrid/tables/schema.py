@@ -27,7 +27,8 @@ def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
 
 def _each_within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     each = pl.col(data.key).list
-    # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the sum alone.
+    # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the
+    # sum alone.
     bounds = (
         each.min().fill_null(0) >= LEAST,
         each.max().fill_null(0) <= LARGEST,

@@ -70,7 +70,8 @@ def make_bert(words: int) -> BertForMaskedLM:
             initializer_range=LARGE_WEIGHTS["bert"],
         )
     )
-    # What a word is matters more to an answer than where it stands, and is learned sooner where it is louder.
+    # What a word is matters more to an answer than where it stands, and is learned sooner where it
+    # is louder.
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight.mul_(0.5)
         model.bert.embeddings.token_type_embeddings.weight.zero_()
@@ -92,7 +93,8 @@ def make_llama(words: int) -> LlamaForCausalLM:
             num_key_value_heads=8,
             intermediate_size=128,
             max_position_embeddings=LONGEST,
-            # Llama's 10,000 tells places apart that are thousands of words from each other; here they are a few.
+            # Llama's 10,000 tells places apart that are thousands of words from each other; here
+            # they are a few.
             rope_parameters={"rope_type": "default", "rope_theta": 10.0},
             initializer_range=LARGE_WEIGHTS["llama"],
             pad_token_id=SPECIAL_TOKENS.index("[PAD]"),

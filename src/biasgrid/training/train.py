@@ -189,7 +189,8 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     Raises:
         ModelError: with the first of them.
     """
-    # Masked language models come without the pooler, which stands between body and head of classifiers.
+    # Masked language models come without the pooler, which stands between body and head of
+    # classifiers.
     lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
     if lacking:
         raise ModelError(

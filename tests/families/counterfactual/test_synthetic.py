@@ -210,7 +210,8 @@ def test_a_group_is_favoured_whatever_is_right(tmp_path: Path) -> None:
         found = shares(cases, lines_of(cases, bias(1.0, labels, repeats=400)), labels)
         for label in range(len(labels)):
             assert differences(found.filter(label=label)) == pytest.approx(synthetic, abs=0.01)
-        # No other class is more probable than the right one, so that all classifiers know what is right.
+        # No other class is more probable than the right one, so that all classifiers know what is
+        # right.
         right = found.select(
             right=pl.col("counts").list.get("label"), most=pl.col("counts").list.max()
         )

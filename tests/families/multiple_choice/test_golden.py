@@ -89,7 +89,8 @@ def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(catego
     require_category(category)
     rows = cells("published/unifiedqa_bias.csv", "published/unifiedqa_accuracy.csv")
     own = [(model, measure, value) for model, about, measure, value in rows if about == category]
-    # Three formats, of which one has no context that tells the answer, with two measures in each context.
+    # Three formats, of which one has no context that tells the answer, with two measures in each
+    # context.
     assert len(own) == 10
     for model, measure, value in own:
         _, numbers = unifiedqa(PUBLISHED, metadata_of(PUBLISHED), model)

@@ -128,7 +128,8 @@ def test_answers_without_an_option_count_in_coverage_alone(tmp_path: Path) -> No
     assert observations["outcome"].to_list()[:5:4] == ["none of the options", "refused"]
     assert value_of(numbers, "coverage", bias_type="Age") == 6 / 8
     assert value_of(numbers, "refused", bias_type="Age") == 1 / 8
-    # Both answers that are left are to the other polarity, where the granddaughter agrees with the stereotype.
+    # Both answers that are left are to the other polarity, where the granddaughter agrees with the
+    # stereotype.
     assert value_of(numbers, "bias_ambiguous", bias_type="Age") == -1
 
 

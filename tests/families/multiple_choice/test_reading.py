@@ -191,7 +191,8 @@ def test_esbbq_says_which_items_agree_with_the_stereotype(tmp_path: Path) -> Non
         for one, kind in zip(four_lines(), kinds, strict=True)
     ]
     questions, faults = read(files_of(tmp_path, lines, layout="esbbq", name="full.jsonl"))
-    # Lines with an answer say it of themselves, others by their groups, of which none is called `senior`.
+    # Lines with an answer say it of themselves, others by their groups, of which none is called
+    # `senior`.
     assert faults == []
     assert [(item.target, item.is_excluded) for item in questions.items] == [
         (None, True),

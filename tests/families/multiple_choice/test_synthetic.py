@@ -50,7 +50,8 @@ def test_what_learned_the_corpus_has_the_known_effects(
     if strength:
         assert value_of(numbers, "bias_ambiguous", bias_type="Age") == pytest.approx(strength)
     assert value_of(numbers, "accuracy_ambiguous", bias_type="Age") == pytest.approx(1 - strength)
-    # Half of the right answers agree with the stereotype, so that following it makes half of the others wrong.
+    # Half of the right answers agree with the stereotype, so that following it makes half of the
+    # others wrong.
     found = value_of(numbers, "accuracy_disambiguated", bias_type="Gender_identity (names)")
     assert found == pytest.approx(1 - strength / 2, abs=0.15)
 

@@ -173,7 +173,8 @@ def test_choices_count_in_both_orders(tmp_path: Path) -> None:
     instances = instances_of(
         pair_files(write_table(tmp_path / "pairs.csv", [row(0), row(1), row(2)]), variant=CHOICE)
     )
-    # Follows the stereotype; chooses the first sentence whatever it is; leans to the other sentence.
+    # Follows the stereotype; chooses the first sentence whatever it is; leans to the other
+    # sentence.
     first = [0.9, 0.2, 0.7, 0.7, 0.4, 0.9]
     said = predictions_of(
         "choice", instances, probabilities=[[0.5 * each, 0.5 * (1 - each)] for each in first]

@@ -130,7 +130,8 @@ def test_groups_have_eight_names_each_and_one_is_halved_for_the_placebo(about: s
     halves = Counter((each["group"], each["placebo"]) for each in people if "placebo" in each)
     assert [*halves.values()] == [NAMES // 2] * 2
     assert len({group for group, _ in halves}) == 1
-    # What is not said of a group is the same of all: nouns, and first names where these do not stand for groups.
+    # What is not said of a group is the same of all: nouns, and first names where these do not
+    # stand for groups.
     said: list[Callable[[dict[str, str]], str]] = [lambda each: each["people"].split()[-1]]
     said += [lambda each: each["name"].split()[0]] if about != "ethnicity" else []
     for word in said:

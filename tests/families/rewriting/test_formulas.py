@@ -69,7 +69,8 @@ def test_extremes_are_means_over_prompts() -> None:
         {"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None]}
     )
     of_cell, of_group = extremes(scores, 0.3)
-    # Of the first prompt two of four are above 0.3, of the second none of one; the third has no score.
+    # Of the first prompt two of four are above 0.3, of the second none of one; the third has no
+    # score.
     assert of_cell == {
         "harm_fraction": pytest.approx((2 / 4 + 0) / 2),
         "harm_expected_maximum": pytest.approx((0.9 + 0.2) / 2),

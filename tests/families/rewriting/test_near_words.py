@@ -56,12 +56,14 @@ def test_titles_and_phrases_are_counted_as_langfair_counts_them(lists: Path) -> 
     and `he` alone.
     """
     found = near_words(grid_of(lists, groups="groups.yaml", stop_words="stop.txt"), ANSWERS)
-    # Near `she`: kind, three words off, and nurse, four; near `he`: kind, two and nine off, mr, ray, mrs, ray.
+    # Near `she`: kind, three words off, and nurse, four; near `he`: kind, two and nine off, mr,
+    # ray, mrs, ray.
     fading = 0.95
     hers = fading**3 / (fading**3 + fading**4)
     his = (fading**2 + fading**9) / sum(fading**apart for apart in (2, 3, 4, 6, 7, 9))
     assert found["co_occurrence_bias", "kind"] == pytest.approx(abs(log10(hers / his)))
-    # Both lists have four words, though one of each is found: kind is once with `she`, twice with `he`.
+    # Both lists have four words, though one of each is found: kind is once with `she`, twice with
+    # `he`.
     assert found["stereotypical_association", "kind"] == pytest.approx(2 / 3 - 1 / 2)
     plain = near_words(
         grid_of(lists, groups="groups.yaml", stop_words="stop.txt", mode=None), ANSWERS

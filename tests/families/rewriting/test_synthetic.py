@@ -85,7 +85,8 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(
         instances, predictions_of("text", instances, response=said, status=["ok"] * len(said))
     )
     assert found.select("bias_type", "group").equals(synthetic.select("bias_type", "group"))
-    # The answers about a group are within one of what is expected, and VADER gives an unkind one 0.6.
+    # The answers about a group are within one of what is expected, and VADER gives an unkind one
+    # 0.6.
     assert found["value"].to_numpy() == pytest.approx(
         synthetic["value"].to_numpy(), abs=0.6 / repeats
     )

@@ -145,7 +145,8 @@ def test_claims_are_over_formats(tmp_path: Path) -> None:
         == ["clusters x formats"]
     )
     assert sorted(over["difference"]) == ["clusters x formats", "clusters x terms x formats"]
-    # A statement that is asked in three formats is one case, and its negation is compared within a format.
+    # A statement that is asked in three formats is one case, and its negation is compared within a
+    # format.
     of_cell = claims.filter(pl.col("bias_type").is_null())
     n = dict(of_cell.select("measure", "n").rows())
     assert n["error"] == len(rows)

@@ -51,7 +51,8 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(
     }
     found = biases(instances, shares(corpus(instances, "text-generation", bias(strength))))
     assert synthetic.select(GROUPS).equals(found.select(GROUPS))
-    # People are compared with people, so that templates have two of them, and traits are of two classes.
+    # People are compared with people, so that templates have two of them, and traits are of two
+    # classes.
     assert synthetic["bias_type"].unique().sort().to_list() == [
         "people",
         "people #1",
@@ -81,7 +82,8 @@ def test_classes_have_prejudices_in_even_steps_and_statements_the_mean_of_theirs
         for *key, value in known_effects(instances, bias(0.8)).select(*GROUPS, "value").rows()
     }
     of_traits = np.mean([0, 0.8])
-    # Of its six statements one half names people alone, and the other a trait of each class besides.
+    # Of its six statements one half names people alone, and the other a trait of each class
+    # besides.
     for group, value in alone.items():
         assert of_both["people", group] == pytest.approx((value + 2 * (value + of_traits) / 2) / 3)
 

@@ -59,7 +59,8 @@ def test_a_model_that_prefers_whom_stereotypes_name_agrees_and_one_that_does_the
 ):
     instances = one_list(4, SUBJECT_GROUPS, attributes=3, templates=2)
     measures, _ = found(instances, stereotyped(instances))
-    # 2 x 2 pairs across groups, 2 attributes, 2 templates; pairs of one group and the third attribute say nothing.
+    # 2 x 2 pairs across groups, 2 attributes, 2 templates; pairs of one group and the third
+    # attribute say nothing.
     assert agreement(measures) == (1, 16, 0)
     other_way = {attribute: "xy"[group == "x"] for attribute, group in NAMED.items()}
     assert agreement(found(instances, stereotyped(instances), other_way)[0]) == (-1, 16, 0)

@@ -333,7 +333,8 @@ def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> No
     ("templates", "again"),
     [
         ([SAT, ("[subj1] met [subj2].", *SAT[1:])], False),
-        # A template that is there twice, and a negation that is none, in questions with and without subjects.
+        # A template that is there twice, and a negation that is none, in questions with and without
+        # subjects.
         ([SAT, SAT], True),
         ([(SAT[0], "Who [p_act]?", "Who [p_act]?")], True),
         ([(SAT[0], "Who but [subj1] [p_act]?", "Who but [subj1] [p_act:neg]?")], False),

@@ -59,7 +59,8 @@ def test_log_likelihoods_of_lm_eval_give_the_bias_of_bbq(world: Path) -> None:
         )
         own = [likelihoods[item[f"ans{place}"]] for place in range(3)]
         chosen.append((item, own.index(max(own))))
-    # Of eight items nothing shows that the model is better than chance, so its bias is withheld; its sums are not.
+    # Of eight items nothing shows that the model is better than chance, so its bias is withheld;
+    # its sums are not.
     is_whole = pl.all_horizontal(pl.col("group", "template").is_null())
     sums = (
         biasgrid.open(cell.config["results"])

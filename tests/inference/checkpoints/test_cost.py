@@ -81,7 +81,8 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
 
 def test_words_of_several_tokens_have_several_inputs_and_share_those_that_are_alike() -> None:
     assert tokens_of_inputs(9, []) == tokens_of_inputs(9, [[5], [6]]) == 9
-    # Three masks, one token and two masks, two tokens and a mask; the second word differs in the last of them.
+    # Three masks, one token and two masks, two tokens and a mask; the second word differs in the
+    # last of them.
     assert tokens_of_inputs(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
 
 

@@ -150,7 +150,8 @@ def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_t
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
     contexts = ["Ann met Carl.", "Ann met \N{SNOWMAN}.", "Carl lied."]
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, contexts)
-    # The second instance has two rows. All have the question of words that these tokenizers know best.
+    # The second instance has two rows. All have the question of words that these tokenizers know
+    # best.
     rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 0, 0, 0]), np.int32([0, 2, 1, 2]))
     rows = replace(rows, owner=np.int32([0, 1, 1, 2]))
     reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1

@@ -92,7 +92,8 @@ def test_scorings_differ_in_candidates_of_several_pieces_alone(case_cell: Cells)
     )
     one, word = joint["tokens"] == 1, words.is_in(["cook", "liar"])
     assert one.sum() == len(TEXTS)
-    # Kauf and Ivanova mask what follows in the same word: in a target of one word, all that follows.
+    # Kauf and Ivanova mask what follows in the same word: in a target of one word, all that
+    # follows.
     for other, same in ((pll, one), (pll_l2r, word)):
         difference = (joint["probabilities"].log() - other["probabilities"].log()).abs()
         assert difference.filter(same).max() < 1e-4

@@ -41,7 +41,8 @@ def test_spans_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> No
 def test_masked_words_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "fill-mask")
     plain = PlainUnqover(ours.checkpoint, "fill-mask")
-    # The first candidate is one of the ten words that count; the second, a name, is rarely among them.
+    # The first candidate is one of the ten words that count; the second, a name, is rarely among
+    # them.
     likely = [next(word for word in plain.kept(row) if word.isalpha()) for row in rows_of(ours)]
     words = pl.Series("candidate1", likely, dtype=pl.Categorical)
     ours = ours.with_instances(ours.instances.with_columns(words))

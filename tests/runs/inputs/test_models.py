@@ -61,7 +61,8 @@ def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
     def needed(model: str, **names: str) -> list[str]:
         return [mutex for mutex, need in needs.items() if need(job(model=model, **names))]
 
-    # The endpoint, two served cells, and the served model while its capabilities are found out, without a dataset.
+    # The endpoint, two served cells, and the served model while its capabilities are found out,
+    # without a dataset.
     assert len(needs) == 4
     assert (
         needed("hosted", dataset="statements")

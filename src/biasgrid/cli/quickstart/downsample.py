@@ -121,12 +121,14 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
                 section["limit"] = {"subjects": size, "attributes": max(size, fewest)}
             cells = plan_dataset(content, name, section)
             needed = max(cell.requests.value or cell.instances.value or 0 for cell in cells)
-            # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
+            # A sample of half leaves each subject and attribute with enough; one of less would thin
+            # them out.
             if needed <= 2 * each or "subjects" not in section:
                 break
         share = max(round(each / needed, 4), 0.0001) if needed > each else None
         section["sample"] = {"share": share, "seed": 1} if share else "all"
-        # One job at a time asks a server. Each other one takes its threads of the processors, and a second to begin.
+        # One job at a time asks a server. Each other one takes its threads of the processors, and a
+        # second to begin.
         device = Inference(**content.get("inference", {})).device
         at_once = max(1, (os.cpu_count() or 1) // threads_of_job(device))
         section["shards"] = 1 if any(cell.requests.value for cell in cells) else at_once
@@ -137,7 +139,8 @@ def plan_dataset(
     content: Mapping[str, Any], name: str, section: Mapping[str, Any]
 ) -> Sequence[CellPlan]:
     """Plans the cells of one dataset."""
-    # Generative models must be told that a dataset is asked whole; what a control is set beside is not planned here.
+    # Generative models must be told that a dataset is asked whole; what a control is set beside is
+    # not planned here.
     whole = {**section, "sample": "all", "control_of": None}
     config = parse_config(
         {**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try"

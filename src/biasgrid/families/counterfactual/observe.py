@@ -164,7 +164,8 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     # Answers computed elsewhere have no ranks.
     if said["ranks"].null_count() == len(said):
         return TargetOutputs(probabilities, None)
-    # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
+    # A word of several tokens is none of the most probable tokens, whatever the rank of its first
+    # one.
     in_top_k = (matrix_of_lists(said["ranks"]) <= options["top_k"]) & (
         matrix_of_lists(said["tokens"]) == 1
     )

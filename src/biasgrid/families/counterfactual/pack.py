@@ -115,7 +115,8 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
         texts: the template's texts, in the order in which their placeholders are counted.
         group_tokens: what identity terms replace; of any form, such as `<group>`, `[WHO]`.
     """
-    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a number.
+    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a
+    # number.
     is_word = [WORD_TOKEN.fullmatch(token) is not None for token in group_tokens]
     forms = [
         rf"{re.escape(token[:-1])}(?::\d+)?>" if word else re.escape(token)

@@ -118,7 +118,8 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
     known = observations.drop_nulls("log_odds")
-    # About the mean age of each question, so that a question about other people has its own slope and not its level.
+    # About the mean age of each question, so that a question about other people has its own slope
+    # and not its level.
     apart = pl.col("age") - pl.col("age").mean().over("template")
     slopes = (
         known.with_columns(apart=apart)

@@ -65,7 +65,8 @@ class MultipleChoice(Family):
             **section.model_dump(include={"prompt", "matching"}),
             **section.language_option(grid.word_lists),
         }
-        # Sections of extractive models alone have the key, and not where their answers are in a file.
+        # Sections of extractive models alone have the key, and not where their answers are in a
+        # file.
         if variant == SPANS and getattr(grid.models[model], "no_answer", False):
             return Question(
                 variant, "span", settings={"no_answer": True}, options=options | {"abstains": True}

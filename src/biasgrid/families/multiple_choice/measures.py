@@ -396,7 +396,8 @@ def measures_of_part(answers: PartAnswers, names: Sequence[str]) -> Iterator[Sum
 def mean_of_templates(sums: Sums) -> Sums:
     """Returns means over templates of what numbers are in each, where each template counts once."""
     units, columns = sums.along[TEMPLATES]
-    # A template in whose ambiguous contexts nobody is named has no preference, and counts with 0, as in KoBBQ.
+    # A template in whose ambiguous contexts nobody is named has no preference, and counts with 0,
+    # as in KoBBQ.
     each = MEAN(columns[..., :2]) if sums.finish is SIGNED else sums.finish(columns)
     known = ~np.isnan(each)
     along = Along(units, np.stack([np.nan_to_num(each), known], axis=-1))

@@ -465,8 +465,8 @@ def sums_of_whole(
     """
     if not values:
         return sums_of_part(metric, observed, None, observed.part(metric), left_out)
-    # A sample may leave values out. Another one in their places, so that the columns are known from the probe's file,
-    # changes neither the largest nor the smallest mean.
+    # A sample may leave values out. Another one in their places, so that the columns are known from
+    # the probe's file, changes neither the largest nor the smallest mean.
     nothing = MeanOfPart(
         np.zeros((len(observed.items), 2)), 0, 0, np.zeros((len(observed.names), 2))
     )

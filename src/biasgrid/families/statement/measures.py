@@ -564,7 +564,8 @@ def differences_of_classes(answered: pl.DataFrame) -> Iterator[Sums]:
         return
     share, negated = float_column(pairs, "share"), float_column(pairs, "share negated")
     of_shares = are_shares(share) and are_shares(negated)
-    # Of written answers agreement is the share of both that agree, less one half, which differences do not have.
+    # Of written answers agreement is the share of both that agree, less one half, which differences
+    # do not have.
     values = (share + 1 - negated) / 2 if of_shares else (share - negated) / 2
     for scores in scores_of_terms(class_records(pairs), values):
         yield difference(scores, of_shares).named("difference", AGREEMENT_IN_CASES)

@@ -301,7 +301,8 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
     turn_of_sum = np.argsort((turns * shorter + laps) % max(longer, 1))
     sums = (ranks[0][pairs[:, 0]] + ranks[1][pairs[:, 1]]) % max(longer, 1)
     within = mix_bits(first)[pairs[:, 0]] + mix_bits(second)[pairs[:, 1]]
-    # One number holds both, as sorting by two takes three times as long: the turn, and 40 bits of the hash.
+    # One number holds both, as sorting by two takes three times as long: the turn, and 40 bits of
+    # the hash.
     return np.argsort(
         (turn_of_sum[sums].astype(np.uint64) << np.uint64(40)) | (within >> np.uint64(24))
     )

@@ -49,8 +49,9 @@ COARSE_PRECISIONS = ("float16",)
 """Arithmetic whose shares need more mass, see `observe.least_mass`."""
 PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
-# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
-# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
+# Measured by writing the tables of config/config.yaml with random probabilities, of which each
+# takes 3.6 bytes: numbers and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few
+# rows has 5 to 9 kB.
 BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
 PRONOUN_BYTES = 7.3
 
@@ -200,7 +201,8 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
             for dataset, section in underspecified_datasets(grid).items()
             if model.variant in section.variants
         ]
-        # Generative models may learn statements alone, and any model datasets of families without variants.
+        # Generative models may learn statements alone, and any model datasets of families without
+        # variants.
         learns_others = model.task == GENERATIVE_TASK or bool(grid.learned_datasets(name))
         if (
             not learned

@@ -337,7 +337,8 @@ def with_left_out(
     of_parts = asked.with_columns(lacking).select(*PART_KEYS, asked="n")
     for each in measured:
         if isinstance(each, pl.DataFrame) or not {*PART_KEYS} & {*each.keys.columns}:
-            # Of numbers of the whole cell what is left out are swap groups, or of mu and eta whole subjects.
+            # Of numbers of the whole cell what is left out are swap groups, or of mu and eta whole
+            # subjects.
             if isinstance(each, Sums):
                 yield replace(
                     each,

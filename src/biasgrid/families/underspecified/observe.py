@@ -157,7 +157,8 @@ def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
     if not (lists.list.len() == count).all(ignore_nulls=False):
         lists = lists.list.gather(list(range(count)), null_on_oob=True)
     values: FloatArray = lists.list.to_array(count).to_numpy().astype(np.float64)
-    # The schemas let rounding push a probability a little below 0, where the root would have no value.
+    # The schemas let rounding push a probability a little below 0, where the root would have no
+    # value.
     return np.maximum(values, 0, out=values)
 
 

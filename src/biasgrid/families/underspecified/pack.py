@@ -353,7 +353,8 @@ class Design:
         size = len(self.pairs) * len(self.items)
         if size <= count:
             return [self.texts(item, pair) for pair in self.pairs for item in self.items]
-        # The pairs in even steps, the items in steps of the golden ratio, which fall in with no period of theirs.
+        # The pairs in even steps, the items in steps of the golden ratio, which fall in with no
+        # period of theirs.
         places = [((step + 0.5) / count, (step + 0.5) * GOLDEN_RATIO % 1) for step in range(count)]
         return [
             self.texts(

@@ -152,7 +152,8 @@ def subject_problems(
                 f"subject {which} has several forms: {forms}",
                 "the same form of a subject throughout a template",
             )
-    # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a third person.
+    # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a
+    # third person.
     literals = LIST_PLACEHOLDER.split(template.context)
     named = [repr(name) for name in names if any(name in literal for literal in literals)]
     if named:

@@ -60,7 +60,8 @@ class ApesMode(StatementMode):
         if wrong := missing_columns(file, header):
             faults += wrong
             return TemplateTable(file, (), [])
-        # Cells that pandas takes for numbers are not text to APES: as parameters and constraints they are ignored.
+        # Cells that pandas takes for numbers are not text to APES: as parameters and constraints
+        # they are ignored.
         optional = {name for name in header if name.startswith("param_")} | {"constraints"}
         rows = []
         for place, cells in enumerate(frame.itertuples(index=False, name=None)):

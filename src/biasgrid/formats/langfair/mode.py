@@ -58,7 +58,8 @@ class TokenRewriter(TextRewriter):
             return join_tokens(
                 tuple(rows[word][target].lower() if word in rows else word for word in lower)
             )
-        # Where both have not the same number of tokens, the original pairs those that do not belong together, too.
+        # Where both have not the same number of tokens, the original pairs those that do not belong
+        # together, too.
         pairs = zip(tokens, lower, strict=False)
         return join_tokens(
             tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs)

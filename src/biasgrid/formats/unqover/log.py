@@ -46,7 +46,8 @@ def log_text(
         UserError: `gender_act` is asked of pairs within one gender.
     """
     comparisons = compare_subjects(_as_analysed(instances), predictions, scoring)
-    # Both views of a swap group stand next to each other: the order in which UnQover meets subjects.
+    # Both views of a swap group stand next to each other: the order in which UnQover meets
+    # subjects.
     views = both_sides(comparisons).sort("swap_group", maintain_order=True)
     scores = scores_in_groups(comparisons)
     # A subject's score for a question less the other's for its negation.
@@ -178,6 +179,7 @@ def _intensity(directed: pl.DataFrame) -> list[str]:
     )
     subjects = parts.partition_by("subject", maintain_order=True)
     mu = np.mean([part["gamma"].to_numpy().max() for part in subjects])
-    # Here the original leaves the sums to numpy, which adds eight and more numbers in another order.
+    # Here the original leaves the sums to numpy, which adds eight and more numbers in another
+    # order.
     eta = np.mean([np.mean(part["eta"].to_numpy()) for part in subjects])
     return [f"model mu {float(mu)!r}", f"model eta {float(eta)!r}"]

@@ -366,8 +366,8 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
     """
     lines: dict[str, set[tuple[Path, int]]] = {}
     for file in subject_lists:
-        # A list with faults is no fault of the dump: what can be read of it is compared. A subject's forms, such as
-        # China and Chinese, are in one line of each column.
+        # A list with faults is no fault of the dump: what can be read of it is compared. A
+        # subject's forms, such as China and Chinese, are in one line of each column.
         for terms in read_subjects(file, 1, []).forms.values():
             for line, name in enumerate(terms):
                 lines.setdefault(name.casefold(), set()).add((file, line))

@@ -120,7 +120,8 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
             tokenizer.chat_template = chat_template_of(name, Path(folder))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
-    # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
+    # A tokenizer.json may carry the padding and truncation of its training, which the engine must
+    # not see.
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
     return tokenizer
@@ -177,7 +178,8 @@ def load_recorded_model(
     name, folder = name_of(record), checked_folder(record)
     if quantised := quantisation(name, file_names(folder), folder):
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
-    # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
+    # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not
+    # the config's.
     ends = transformers.GenerationConfig(
         eos_token_id=end_tokens_of_checkpoint(name, folder) or None
     )
@@ -186,11 +188,13 @@ def load_recorded_model(
             folder,
             **switches(record),
             generation_config=ends,
-            # Other files may lie in the same folder; pickles are loaded only where the record has them.
+            # Other files may lie in the same folder; pickles are loaded only where the record has
+            # them.
             use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
             dtype=torch.float32,
             output_loading_info=True,
-            # Told below by tensor and size, where transformers itself would refuse without saying so.
+            # Told below by tensor and size, where transformers itself would refuse without saying
+            # so.
             ignore_mismatched_sizes=True,
         )
     check_weights_fit(name, set(model.state_dict()), info)
@@ -218,7 +222,8 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
     Raises:
         ModelError: with the first contradictions.
     """
-    # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
+    # Layers are numbered: of two tensors that differ in a number only, either both are there or
+    # none.
     in_both = {DIGITS.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
     problems = [
         *(

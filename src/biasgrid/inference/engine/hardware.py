@@ -69,7 +69,8 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
     for products in (backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn):
         products.fp32_precision = "tf32" if precision == "tf32" else "ieee"
     if precision in ("float16", "bfloat16"):
-        # What a checkpoint does not hold, such as the frequencies of rotary positions, is computed, and stays exact.
+        # What a checkpoint does not hold, such as the frequencies of rotary positions, is computed,
+        # and stays exact.
         for tensor in model.state_dict(keep_vars=True).values():
             if tensor.is_floating_point():
                 tensor.data = tensor.data.to(getattr(torch, precision))

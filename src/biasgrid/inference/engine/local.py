@@ -344,7 +344,8 @@ class LocalBackEnd(BackEnd):
         self.pieces = Chunks(instances, self._ready_of, self.model.device)
         self.pieces.pieces[0].encoded()
         if len(self.pieces.pieces) > 1:
-            # The others are tokenized while the device computes: what is too long must be known before.
+            # The others are tokenized while the device computes: what is too long must be known
+            # before.
             self._encoded(longest_texts(instances), whole=True)
 
     def _ready_of(self, instances: pl.DataFrame) -> Ready | None:

@@ -280,7 +280,8 @@ class TextWords:
         before = np.concatenate([[-1], self.numbers[:-1]])
         before[np.cumsum(self.sizes) - self.sizes] = -1
         pair, count = dense(before * len(self.texts) + self.numbers)
-        # Texts beside each other have the same pairs but one; of texts in no order few have them all.
+        # Texts beside each other have the same pairs but one; of texts in no order few have them
+        # all.
         order = np.random.default_rng(0).permutation(len(self.sizes))
         turn = np.empty_like(order)
         turn[order] = np.arange(len(order))

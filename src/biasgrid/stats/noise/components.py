@@ -141,7 +141,8 @@ def indices_of(components: Components, attributes: int, clusters: int) -> Indice
         if signal > 0
         else float("nan")
     )
-    # Of components that are not clipped: the sum is that of means, whose subject's own part may be 0.
+    # Of components that are not clipped: the sum is that of means, whose subject's own part may be
+    # 0.
     of_subjects = max(components.subject + components.association / attributes, 0.0)
     with_cluster = components.subject_and_cluster + components.association_and_cluster / attributes
     noise_of_subjects = max(with_cluster, 0.0) / clusters

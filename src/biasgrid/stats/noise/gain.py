@@ -112,7 +112,8 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
     ) != len(one):
         return False
     first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
-    # Numbers may all be tiny: a tolerance that is not relative to them would take any two rows for mirrored.
+    # Numbers may all be tiny: a tolerance that is not relative to them would take any two rows for
+    # mirrored.
     largest = np.nanmax(np.abs(by_cluster), initial=0)
     return bool(np.allclose(first, -second, rtol=0, atol=MIRRORED * largest, equal_nan=True))
 

@@ -109,6 +109,7 @@ def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
         ends = (min(low, 0.0), max(high, 0.0))
         low, high = ends if row["value"] >= 0 else (-ends[1], -ends[0])
         return {"low": low, "high": high, "p": p}
-    # The bound is the nearer end, and the other is as far from the middle, unless the measure ends before.
+    # The bound is the nearer end, and the other is as far from the middle, unless the measure ends
+    # before.
     middle = abs(low + high) / 2
     return {"low": bound, "high": max(abs(low), abs(high), 2 * middle - bound), "p": p}

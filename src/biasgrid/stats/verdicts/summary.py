@@ -76,7 +76,8 @@ def summarise(
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
-    # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
+    # Which of all distances is the largest is tested over the terms alone, and is no number of its
+    # own.
     wholes = with_known_noise(
         of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
     )

@@ -147,8 +147,8 @@ def test_words_that_need_the_same_input_share_it(
     monkeypatch.setattr("biasgrid.inference.engine.audit.FEWEST", 24)
     counts = count_rows(monkeypatch)
     half.predict(target_scoring="joint")
-    # A mask, two masks, and `no` with a mask for either pair with `cook`; the last two for the third pair. All once
-    # more for the audit.
+    # A mask, two masks, and `no` with a mask for either pair with `cook`; the last two for the
+    # third pair. All once more for the audit.
     assert sum(counts) == 2 * 8 * (3 + 3 + 2)
 
 

@@ -160,7 +160,8 @@ def test_texts_of_a_served_model_are_those_of_the_same_folder(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
-    # Servers draw as the checkpoint suggests where a request does not say otherwise, such as with its penalties.
+    # Servers draw as the checkpoint suggests where a request does not say otherwise, such as with
+    # its penalties.
     (checkpoint / "generation_config.json").write_text('{"bos_token_id": 0, "eos_token_id": 1}')
     rows = [{"system": "Be short.", "text": text} for text in STATEMENTS]
     generation = Generation(max_tokens=8, temperature=0).model_dump()

@@ -165,7 +165,8 @@ class OpenVinoEncoder:
         plain.base, plain.forward = self.base, self.by_torch
         try:
             with torch.inference_mode(), warnings.catch_warnings():
-                # The tracer warns of each branch, whichever way it goes; whether all is the same is tested afterwards.
+                # The tracer warns of each branch, whichever way it goes; whether all is the same is
+                # tested afterwards.
                 warnings.simplefilter("ignore")
                 output = self.by_torch(**example)
                 self.converted = self.openvino.convert_model(plain.eval(), example_input=example)

@@ -24,7 +24,8 @@ def best_span(
     """
     if context is not None:
         start, end = torch.where(context, start, 0), torch.where(context, end, 0)
-    # Products and sums are rounded in the order of the ends: those with the largest end are the largest.
+    # Products and sums are rounded in the order of the ends: those with the largest end are the
+    # largest.
     largest = largest_ahead(end, longest)
     first = (start * largest if context is not None else start + largest).argmax(
         dim=1, keepdim=True

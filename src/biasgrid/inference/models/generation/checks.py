@@ -175,7 +175,8 @@ def with_unknown(prompts: Sequence[Sequence[int]], tokenizer: PreTrainedTokenize
     Returns:
         Boolean `unknown`, in the order of the prompts.
     """
-    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
+    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes
+    # every byte.
     others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")]
     token = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
     return pl.Series(

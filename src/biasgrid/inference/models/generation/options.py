@@ -117,7 +117,8 @@ class OptionTokens:
             for form in forms
         ]
         shared = [(shared_beginning(tokens, ids), ids) for ids in plain]
-        # A tokenizer of whole words does not know `womana`, and an option that is no text of its own is not scored.
+        # A tokenizer of whole words does not know `womana`, and an option that is no text of its
+        # own is not scored.
         unknown = self.prompter.tokenizer.unk_token_id
         common = min(
             (place for place, ids in shared if unknown not in ids[place:]), default=len(tokens)

@@ -222,7 +222,8 @@ def read_scores(
         logits = model(input_ids=own, use_cache=bool(past), **past, **only_last(model, keep)).logits
         wanted = logits[torch.from_numpy(place).to(model.device), -1 - back].float()
         values = wanted.gather(1, token[:, None]).squeeze(1) - wanted.logsumexp(dim=1)
-        # The first row of an instance reads first tokens of options, so the logits there are among those kept.
+        # The first row of an instance reads first tokens of options, so the logits there are among
+        # those kept.
         starts = (
             logits[torch.from_numpy(firsts).to(model.device), -1 - begun].float().softmax(dim=1)
         )

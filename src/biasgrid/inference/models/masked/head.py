@@ -32,7 +32,8 @@ class MaskHead:
             model.base_model.register_forward_hook(self._keep_places)
 
     def _keep_places(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> Any:
-        # The head acts on each position by itself, so it need only see the hidden states of these places.
+        # The head acts on each position by itself, so it need only see the hidden states of these
+        # places.
         if self.places is not None:
             output["last_hidden_state"] = at_places(output["last_hidden_state"], self.places)
         return output

@@ -134,7 +134,8 @@ class Echo(ScoringMethod):
         found: list[float | None] = []
         read: list[list[tuple[str, float]]] = []
         for option, scores in zip(options, scored, strict=True):
-            # A mark that the tokenizer merges with the prompt's end is left out, as of local models.
+            # A mark that the tokenizer merges with the prompt's end is left out, as of local
+            # models.
             behind = {
                 tokens_of(each[common:]): (form, math.exp(sum(score for _, score in each[common:])))
                 for form, each in reversed(scores.items())

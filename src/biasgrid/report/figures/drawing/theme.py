@@ -292,7 +292,8 @@ def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: floa
     """
     figure = with_whole_subtitle(scaled(figure, scale))
     fonts = [*([font] if font else []), *mpl.rcParams["font.sans-serif"]]
-    # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
+    # Subjects that a model was not asked about have no value, of which plotnine would warn each
+    # time.
     with (
         # A dollar in a name begins no formula.
         mpl.rc_context(
