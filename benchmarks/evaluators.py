@@ -27,7 +27,13 @@ LISTS = {
     "doing": ["strong", "lead", "confident", "worked"],
     "caring": ["caring", "warm", "kind", "friend"],
 }
-HEAD = 'title: T\nbias_type: b\nquestion: "{options}?"\noptions: {male: A, female: B}\nitems: [{he: Max, she: Anna}]\n'
+HEAD = (
+    "title: T\n"
+    "bias_type: b\n"
+    'question: "{options}?"\n'
+    "options: {male: A, female: B}\n"
+    "items: [{he: Max, she: Anna}]\n"
+)
 Way = Callable[[str], str | dict[str, int] | None]
 
 

@@ -53,13 +53,15 @@ PAIRS = GROUPS * (GROUPS - 1) // 2
 Way = Callable[[Sequence[str], IntArray], object]
 LISTS = Path(__file__).parents[1] / "word_lists/rewriting"
 COMMON = (
-    "the a of and to in that is was for on with as at by from this which or had not are but have an they been were "
-    "their one all more when there can said what up out about who get other new some could time these two may then do "
-    "first any my now such like our over me even most made after also did many before must through years where much"
+    "the a of and to in that is was for on with as at by from this which or had not are but have "
+    "an they been were their one all more when there can said what up out about who get other new "
+    "some could time these two may then do first any my now such like our over me even most made "
+    "after also did many before must through years where much"
 )
 OF_SENSE = (
-    "she he her his manager engineer nurse good great bad awful kind strong team work plan meeting project leader "
-    "careful honest friendly tired proud failed won helped trusted hired praised blamed letter report customer idea"
+    "she he her his manager engineer nurse good great bad awful kind strong team work plan meeting "
+    "project leader careful honest friendly tired proud failed won helped trusted hired praised "
+    "blamed letter report customer idea"
 )
 
 

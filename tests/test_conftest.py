@@ -19,7 +19,10 @@ HEAVY = {
 
 
 def test_conftest_imports_nothing_heavy() -> None:
-    code = f"import sys; sys.path.append({str(TESTS / 'helpers')!r}); import conftest; print(*sys.modules)"
+    code = (
+        f"import sys; sys.path.append({str(TESTS / 'helpers')!r}); "
+        "import conftest; print(*sys.modules)"
+    )
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=TESTS, capture_output=True, text=True, check=True
     )

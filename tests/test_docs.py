@@ -50,8 +50,10 @@ TEMPLATES, GROUPS, CONFIG = (
 MISTAKES = [
     (
         (TEMPLATES, "<glad>", "<gald>"),
-        f"{TEMPLATES}, templates[0].text: nothing fills <gald> (did you mean 'glad'?); expected one of <feeling>, "
-        "<glad>, <group>, <relation>, <upset>",
+        (
+            f"{TEMPLATES}, templates[0].text: nothing fills <gald> (did you mean 'glad'?); "
+            "expected one of <feeling>, <glad>, <group>, <relation>, <upset>"
+        ),
     ),
     (
         (TEMPLATES, "The <group> was <glad>", "She was <glad>"),
@@ -59,24 +61,31 @@ MISTAKES = [
     ),
     (
         (TEMPLATES, '"label": 0', '"label": "negative"'),
-        f"{TEMPLATES}, templates[1]: its label is an answer, that of templates[0] in {TEMPLATES} is a class; expected "
-        "the same kind of label in all templates",
+        (
+            f"{TEMPLATES}, templates[1]: its label is an answer, that of templates[0] in "
+            f"{TEMPLATES} is a class; expected the same kind of label in all templates"
+        ),
     ),
     (
         (TEMPLATES, '"label": 0', '"label": 2'),
-        f"{CONFIG}, line 19, datasets.moods.labels: names 2 classes, but {TEMPLATES} has the class 2; expected a name "
-        "for each class, counted from 0",
+        (
+            f"{CONFIG}, line 19, datasets.moods.labels: names 2 classes, but {TEMPLATES} has the "
+            "class 2; expected a name for each class, counted from 0"
+        ),
     ),
     (
         (TEMPLATES, "<upset> about my", "<glad> to see my"),
-        f"{TEMPLATES}, templates[1]: has the same inputs as templates[0] in {TEMPLATES}; expected each template once",
+        (
+            f"{TEMPLATES}, templates[1]: has the same inputs as templates[0] in {TEMPLATES}; "
+            "expected each template once"
+        ),
     ),
     (
         (GROUPS, '"religion"', '"faith & creed"'),
-        f"{GROUPS}: the bias type \"faith & creed\" contains & as a word; expected no & as a word: ' & ' joins the "
-        "parts "
-        "of "
-        "an intersection",
+        (
+            f'{GROUPS}: the bias type "faith & creed" contains & as a word; expected no & as a '
+            "word: ' & ' joins the parts of an intersection"
+        ),
     ),
     (
         (GROUPS, '"man", "gentleman"', ""),
@@ -84,12 +93,17 @@ MISTAKES = [
     ),
     (
         (CONFIG, "groups: ", "bias_types: [religon]\n    groups: "),
-        f"{GROUPS}: has no bias type 'religon' (did you mean 'religion'?); expected one of gender, religion",
+        (
+            f"{GROUPS}: has no bias type 'religon' (did you mean 'religion'?); expected one of "
+            "gender, religion"
+        ),
     ),
     (
         (CONFIG, "{negative: N", "{bad: N"),
-        f"{CONFIG}, line 23, run.datasets: no selected model answers 'moods'; expected a model with the task of a "
-        "counterfactual dataset and, for classifiers, its `labels`",
+        (
+            f"{CONFIG}, line 23, run.datasets: no selected model answers 'moods'; expected a "
+            "model with the task of a counterfactual dataset and, for classifiers, its `labels`"
+        ),
     ),
 ]
 """In which file of the worked example something stands in place of something else, and what is said

@@ -43,7 +43,12 @@ def test_expected_to_fail():
 def test_plain(): ...
 """
 WHOLE_MODULE = "import pytest\npytest.skip('needs a unicorn', allow_module_level=True)\n"
-WITHOUT_CASES = "import pytest\n@pytest.mark.parametrize('case', [])\ndef test_of_cases(case): ...\ndef test_plain(): ...\n"
+WITHOUT_CASES = (
+    "import pytest\n"
+    "@pytest.mark.parametrize('case', [])\n"
+    "def test_of_cases(case): ...\n"
+    "def test_plain(): ...\n"
+)
 
 
 def run_pytest(file: Path, **environment: str) -> str:

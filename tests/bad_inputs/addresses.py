@@ -29,7 +29,10 @@ def bad(address: str, *says: str, **does: Any) -> BadAddress:
 
 
 DUMP, ELSEWHERE = "SERVER/dump.json", "SERVER/elsewhere"
-REACHED = "expected a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
+REACHED = (
+    "expected a server that this machine can reach; otherwise get the file yourself and set "
+    "`file` instead of `url`"
+)
 ADDRESSES = [
     bad("SERVER/none.json", "the server says 404 Not Found; expected the dump"),
     *(bad(DUMP, f"the server says {status}", "expected the dump", statuses=[status])
@@ -58,7 +61,10 @@ ADDRESSES = [
     bad("http://host..x/y", "is not an address"),
     bad("SERVER/${NO_SUCH_TOKEN}", "the environment variable NO_SUCH_TOKEN is not set; expected a value"),
 ]  # fmt: skip
-BEGINS = "expected an address that begins with http:// or https:// and a host such as example.org, without white space"
+BEGINS = (
+    "expected an address that begins with http:// or https:// and a host such as example.org, "
+    "without white space"
+)
 NO_ADDRESSES = [
     "", "x", "http:", "http://", "http:///x", "//host/x", "https:/x", "HTTP://host/x", "ftp://host/x", "data:,x",
     "file:///etc/passwd", "http://[::1/x", "http://[zz]/x", "http://h\u00e9/x", "http://host:abc/x", "http://.host/x",

@@ -13,7 +13,9 @@ LISTS = {
     "templates/people-qa.txt": "[subj1] met [subj2].\tWho [act]?\tWho [act:neg]?\n",
     "templates/people-lm.txt": "[subj1] met [subj2].\tWho [act] was [mask].\tWho [act:neg] was [mask].\n",
     "subjects/people.txt": "[subj] x | Ann\n[subj] y | Bea\n[subj] y | Eve\n",
-    "attributes/people.txt": "[act] a | cooks\n[act:neg] a | never cooks\n[act] b | sings\n[act:neg] b | never sings\n",
+    "attributes/people.txt": (
+        "[act] a | cooks\n[act:neg] a | never cooks\n[act] b | sings\n[act:neg] b | never sings\n"
+    ),
     "stereotypes/people.txt": "cooks | x\nsings | y\n",
     "fillers/people.txt": "Here is a text.\n",
 }

@@ -217,7 +217,8 @@ NAMES = [
     bad(
         "synthetic.spread",
         0.9,
-        "synthetic.spread: 0.9; expected at most 0.6: strength 'strong' is 0.4, and the two add up to at most 1",
+        "synthetic.spread: 0.9; expected at most 0.6: strength 'strong' is 0.4, and the two add "
+        "up to at most 1",
     ),
     bad(
         "models.taught.train.synthetic",
@@ -457,8 +458,8 @@ FORMS = [
     bad(
         "word_lists/subjects/people.txt",
         "[subj] x | Zo\u00eb\n[subj] y | Zoe\u0308\n",
-        "line 2: subject 'Zoe\u0308' differs from 'Zo\u00eb' in line 1 only in case or normal form; expected each "
-        "subject once",
+        "line 2: subject 'Zoe\u0308' differs from 'Zo\u00eb' in line 1 only in case or normal "
+        "form; expected each subject once",
     ),
     bad(
         "word_lists/subjects/people.txt",
@@ -595,7 +596,8 @@ CHECKPOINTS = [
     bad(
         "models/tiny/adapter_config.json",
         b'{"base_model_name_or_path": "org/base"}',
-        "'models/tiny' contains an adapter of org/base (adapter_config.json), which is not applied; expected a single",
+        "'models/tiny' contains an adapter of org/base (adapter_config.json), which is not "
+        "applied; expected a single",
     ),
     bad(
         "models/tiny/adapter_model.safetensors",
@@ -680,8 +682,7 @@ SIMILAR_NAMES = [
     bad(
         "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
         "food.txt, line 2", (
-            "in a different Unicode normal form; expected each filling of 'food' once, or all in the "
-            "normal"
+            "in a different Unicode normal form; expected each filling of 'food' once, or all in " "the normal"
         ),
     ),
     bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the group 'Y' differs"),
@@ -714,7 +715,8 @@ DUMPED = [
     bad(
         DUMP,
         exchanged,
-        "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject",
+        "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; "
+        "expected the subject",
     ),
     bad(
         DUMP,

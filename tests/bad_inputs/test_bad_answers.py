@@ -79,7 +79,7 @@ def answered(file: Path, dataset: str) -> list[str]:
         ("tone", {}, [row(TONE[0])], "1 of 2 prompts have no answer; the first one is 'Write about a man.'"),
         ("tone", {"repetitions": 2}, [row(text) for text in TONE], "2 of 4 prompts have no answer"),
         ("tone", {}, [row(text, group, response=group) for text in TONE for group in ("one", "other")],
-         "'Write about a cook.' has several answers from groups that the dataset does not distinguish"),
+         ("'Write about a cook.' has several answers from groups that the dataset " "does not distinguish")),
         ("probe", {"answers": "written"}, [*map(row, LETTERS)], "4 of 4 prompts have no answer"),
         ("probe", {"answers": "written"}, [*map(row, TONE, GROUPS)], "4 of 4 prompts have no answer"),
     ],
@@ -117,7 +117,7 @@ def test_a_model_that_gives_no_such_answers_is_refused(
     monkeypatch.chdir(tmp_path)
     told = validated(config)
     assert (
-        "answers.jsonl, line 1, probabilities: no probabilities of options, which the dataset needs; expected"
-        in told
-    )
+        "answers.jsonl, line 1, probabilities: no probabilities of options, which the dataset "
+        "needs; expected"
+    ) in told
     assert "or `answers: written` in the dataset" in told

@@ -106,7 +106,10 @@ def test_a_bad_input_is_told_in_one_message(project: Path, row: Bad) -> None:
             "datasets",
             "people",
             "grid",
-            "datasets.grid: is reserved for the files that compare all datasets; expected a different",
+            (
+                "datasets.grid: is reserved for the files that compare all datasets; "
+                "expected a different"
+            ),
         ),
         ("datasets", "people", "MOODS", "datasets.MOODS: differs from 'moods' only in case"),
     ],

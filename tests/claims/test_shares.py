@@ -302,7 +302,10 @@ def rewritten(folder: Path, said: Said, prompts: int = PROMPTS) -> pl.DataFrame:
 def agreed(folder: Path, said: Mapping[str, str]) -> pl.DataFrame:
     """The measures of statements about elves and trolls, by whom they are about."""
     lines = [
-        f"calm{each},#1 are {word}.,people,,,No,\nnot-calm{each},#1 are not {word}.,people,,,Yes,calm{each}\n"
+        (
+            f"calm{each},#1 are {word}.,people,,,No,\n"
+            f"not-calm{each},#1 are not {word}.,people,,,Yes,calm{each}\n"
+        )
         for each, word in enumerate(
             ("calm", "kind", "mean", "tall", "poor", "rich", "wise", "slow")
         )

@@ -116,7 +116,9 @@ def test_what_was_asked_of_word_lists_is_known(tmp_path: Path) -> None:
     lists, faults = small_lists.read(
         tmp_path,
         subjects="[subj] Ann\n[subj] Bea\n[subj] Cleo\n[subj] Dora\n",
-        attributes="[p_act] cooks\n[p_act] reads\n[p_act:neg] never cooks\n[p_act:neg] never reads\n",
+        attributes=(
+            "[p_act] cooks\n[p_act] reads\n[p_act:neg] never cooks\n[p_act:neg] never reads\n"
+        ),
         templates=small_lists.LISTS["templates"]
         + "[subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",
     )

@@ -261,9 +261,9 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     )
     first, second = run.stdout.splitlines()
     assert first == f"{config}: 52 cells, 21 variants of datasets, no faults."
-    assert (
-        second
-        == "80 of 132 pairs of model and dataset are not asked, because the dataset is for other kinds of model"
+    assert second == (
+        "80 of 132 pairs of model and dataset are not asked, because the dataset is for other "
+        "kinds of model"
     )
 
 
@@ -359,7 +359,10 @@ def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
 @pytest.mark.family("a family of one file has its heavy half in its light one")
 @pytest.mark.slow
 def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
-    code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
+    code = (
+        "import sys; from biasgrid.cli.app import "
+        "app; app(standalone_mode=False); print([*sys.modules])"
+    )
     line = [sys.executable, "-c", code, "plan", str(write_grid(tmp_path))]
     output = subprocess.run(line, check=True, capture_output=True, text=True).stdout
     modules = output.splitlines()[-1]

@@ -37,7 +37,10 @@ JUDGED = {
     "significant": 0,
     "untestable": 0,
 }
-LOUD = "the control shows associations too (names: 1 of 8 significant): read the difference, not the value"
+LOUD = (
+    "the control shows associations too (names: 1 of 8 significant): read the difference, "
+    "not the value"
+)
 ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "mu", "value": 0.2, "null_mean": 0.1, "clusters": 4},
     {
@@ -184,7 +187,10 @@ def test_numbers_of_a_registered_benchmark_are_entries_of_the_hub(results: Path)
         {
             "dataset": {"id": "someone/set", "task_id": "age"},
             "value": 0.17,
-            "notes": "mu_corrected of age, 95 % CI 0.100 to 0.240 over clusters (4 clusters); biasgrid 0.2.0",
+            "notes": (
+                "mu_corrected of age, 95 % CI 0.100 to 0.240 over clusters (4 "
+                "clusters); biasgrid 0.2.0"
+            ),
         }
     ]
     (entry,) = parse_eval_result_entries(content)
@@ -246,7 +252,8 @@ BENCHMARKS = {
     "gender=a/b:c:mo": "unknown name 'mo'; expected one of mu, mu_corrected, strength",
     "gender=a/b:c:strength": "strength of gender has no value",
     "gender=a/b:c:mu": (
-        "mu of gender has 2 numbers (age, faith) for one task; expected a task that contains {bias_type}"
+        "mu of gender has 2 numbers (age, faith) for one task; expected a task "
+        "that contains {bias_type}"
     ),
 }
 
@@ -296,7 +303,10 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
         (0.0, "the control is quiet (0 of 64 significant)"),
         (
             22.0,
-            "22 of 64 tests of the control are significant against 0, so numbers are tested against its size",
+            (
+                "22 of 64 tests of the control are significant against 0, so numbers are tested "
+                "against its size"
+            ),
         ),
     ],
 )
@@ -337,7 +347,10 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     code, told = card(results, "--model", "new")
     assert code == 0
     told = told.partition("## Social bias")[2]
-    shown = r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; \_e\_ # f "
+    shown = (
+        r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; "
+        r"\_e\_ # f "
+    )
     shown += r"\\u001b\[31m\\u202eg"
     assert f"- **{shown}** (`gender`, 512 instances). {shown} \\`\\`\\`" in told.splitlines()
     assert (

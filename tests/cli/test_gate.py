@@ -381,7 +381,10 @@ def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) 
         ),
         (
             ("--max", "gender.mu=1"),
-            "from noise alone, and noise is larger in smaller samples; expected gender.mu_corrected",
+            (
+                "from noise alone, and noise is larger in smaller "
+                "samples; expected gender.mu_corrected"
+            ),
         ),
         (
             ("--max", "gender.distance=1"),

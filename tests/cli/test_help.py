@@ -82,7 +82,10 @@ def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
 
 @pytest.mark.slow
 def test_ask_imports_nothing_that_draws(folders: Path) -> None:
-    code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
+    code = (
+        "import sys; from biasgrid.cli.app import "
+        "app; app(standalone_mode=False); print([*sys.modules])"
+    )
     line = [
         sys.executable,
         "-c",

@@ -118,7 +118,10 @@ def test_a_failed_run_says_how_to_go_on(config: Path) -> None:
     told = subprocess.run(line, cwd=config.parent, capture_output=True, text=True)
     assert told.returncode == 1
     last = told.stderr.rstrip().splitlines()[-1]
-    expected = "The run failed. Finished work is kept. Fix the problem above, then continue with: biasgrid run"
+    expected = (
+        "The run failed. Finished work is kept. Fix the problem above, then continue with: "
+        "biasgrid run"
+    )
     assert last == f"{expected} 'my grid.yaml'"
 
 

@@ -94,7 +94,10 @@ def test_a_sample_is_no_larger_than_its_dataset(tmp_path: Path) -> None:
         ),
         (
             [],
-            "no --dataset; expected one config and --dataset, or --sample to draw from all datasets",
+            (
+                "no --dataset; expected one config and --dataset, or --sample to draw "
+                "from all datasets"
+            ),
         ),
     ],
 )

@@ -20,7 +20,10 @@ pytestmark = pytest.mark.usefixtures("general")
         (
             "infrence",
             {},
-            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of comparison, datasets",
+            (
+                "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of "
+                "comparison, datasets"
+            ),
         ),
         (
             "inference/precison",
@@ -35,7 +38,10 @@ pytestmark = pytest.mark.usefixtures("general")
         (
             "models/trained/train/hyperparameters",
             {"epoch": 2},
-            "models.trained.train.hyperparameters.epoch: unknown key (did you mean 'epochs'?); expected one of batch_size",
+            (
+                "models.trained.train.hyperparameters.epoch: unknown key (did you mean "
+                "'epochs'?); expected one of batch_size"
+            ),
         ),
         (
             "run/models",
@@ -55,7 +61,10 @@ pytestmark = pytest.mark.usefixtures("general")
         (
             "inference/precision",
             "bfloat61",
-            "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of auto, bfloat16, float16, float32",
+            (
+                "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of "
+                "auto, bfloat16, float16, float32"
+            ),
         ),
         (
             "scoring",
@@ -65,24 +74,36 @@ pytestmark = pytest.mark.usefixtures("general")
         (
             "models/answers/task",
             "fill-masks",
-            "'fill-masks' (did you mean 'fill-mask'?); expected one of feature-extraction, fill-mask",
+            (
+                "'fill-masks' (did you mean 'fill-mask'?); expected one "
+                "of feature-extraction, fill-mask"
+            ),
         ),
         ("run", None, "c.yaml, run: missing; expected the key 'run'"),
         ("models/answers/kind", None, "models.answers.kind: missing; expected the key 'kind'"),
         (
             "models/trained/train/synthetic",
             "strng",
-            "models.trained.train.synthetic: unknown strength 'strng' (did you mean 'strong'?); expected one of none, strong",
+            (
+                "models.trained.train.synthetic: unknown strength 'strng' (did you mean "
+                "'strong'?); expected one of none, strong"
+            ),
         ),
         (
             "synthetic",
             None,
-            "models.trained.train.synthetic: unknown strength 'strong'; expected a name, but none is defined yet (synthetic.strengths)",
+            (
+                "models.trained.train.synthetic: unknown strength 'strong'; expected a name, but "
+                "none is defined yet (synthetic.strengths)"
+            ),
         ),
         (
             "models/masked/revision",
             None,
-            "models.masked: has task, variant, kind, label, checkpoint; expected `revision` together with",
+            (
+                "models.masked: has task, variant, kind, label, checkpoint; expected `revision` "
+                "together with"
+            ),
         ),
         (
             "models/answers/folder",
@@ -139,9 +160,9 @@ def test_a_trained_models_record_will_say_how_it_was_made() -> None:
 def test_training_runs_no_code_of_checkpoints() -> None:
     (fault,) = faults_of(changed("models/trained/allow_remote_code", True, GENERAL))
     assert (
-        "models.trained: has task, variant, kind, label, train, allow_remote_code; expected no `allow_remote_code`"
-        in fault
-    )
+        "models.trained: has task, variant, kind, label, train, allow_remote_code; expected "
+        "no `allow_remote_code`"
+    ) in fault
 
 
 @pytest.mark.parametrize("key", ["epochs", "learning_rate"])
@@ -226,7 +247,8 @@ def test_a_model_that_answers_nothing_is_one_fault() -> None:
 def test_a_font_that_is_not_installed_is_a_fault_before_anything_is_measured() -> None:
     (fault,) = faults_of(changed("report", {"font": "DejaVu Sanz"}, GENERAL))
     assert fault.startswith(
-        "c.yaml, report.font: 'DejaVu Sanz' is not installed (did you mean 'DejaVu Sans'?); expected"
+        "c.yaml, report.font: 'DejaVu Sanz' is not installed (did you mean "
+        "'DejaVu Sans'?); expected"
     )
     parse_config(
         changed("report", {"font": "DejaVu Serif", "figure_scale": 0.5}, GENERAL), "c.yaml"

@@ -55,7 +55,10 @@ def control(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"a": control(), "b": control(control_of="a")},
-            "'a' is itself a control, of 'religion'; expected a different dataset, one that is not a control",
+            (
+                "'a' is itself a control, of 'religion'; expected a different dataset, one that "
+                "is not a control"
+            ),
         ),
     ],
 )

@@ -42,7 +42,10 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
     [
         (
             with_dump({}),
-            "models.published: has task, variant, kind, label, predictions; expected exactly one of",
+            (
+                "models.published: has task, variant, kind, label, predictions; expected exactly "
+                "one of"
+            ),
         ),
         (
             with_dump({"religion": {}}),
@@ -58,31 +61,52 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"url": "ftp://me:secret@b/c?token=secret", "sha256": DIGEST}}),
-            "predictions.religion.url: 'ftp://b/c'; expected an address that begins with http:// or https:// and a host such as example.org, without white space",
+            (
+                "predictions.religion.url: 'ftp://b/c'; expected an address that begins with "
+                "http:// or https:// and a host such as example.org, without white space"
+            ),
         ),
         (
             with_dump({"religion": {"file": "a", "sha256": DIGEST[1:]}}),
-            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected 64 hexadecimal digits, as `sha256sum` prints them",
+            (
+                f"predictions.religion.sha256: '{DIGEST[1:]}'; expected 64 hexadecimal digits, as "
+                "`sha256sum` prints them"
+            ),
         ),
         (
             with_dump({"religion": {"fil": "a"}}),
-            "predictions.religion.fil: unknown key (did you mean 'file'?); expected one of file, scoring, sha256, url",
+            (
+                "predictions.religion.fil: unknown key (did you mean 'file'?); expected one of "
+                "file, scoring, sha256, url"
+            ),
         ),
         (
             with_dump({"religion": {"file": "nowhere.json"}}),
-            "predictions.religion.file: there is no file 'nowhere.json'; expected an output.json of UnQover",
+            (
+                "predictions.religion.file: there is no file 'nowhere.json'; expected an "
+                "output.json of UnQover"
+            ),
         ),
         (
             with_dump({"religion": {"file": str(README)}}) | {"results": str(README.parent)},
-            "README.md' is in the folder of results, where files are removed and remade; expected a file outside that",
+            (
+                "README.md' is in the folder of results, where files are removed and remade; "
+                "expected a file outside that"
+            ),
         ),
         (
             with_dump({"religion": {"file": str(README)}, "religon": {"file": "b"}}),
-            "published.predictions: unknown name 'religon' (did you mean 'religion'?); expected one of religion",
+            (
+                "published.predictions: unknown name 'religon' (did you mean 'religion'?); "
+                "expected one of religion"
+            ),
         ),
         (
             with_dump({"religion": {"file": str(README)}}, folder="x"),
-            "label, predictions, folder; expected exactly one of `checkpoint`, `folder`, `train`, `predictions` and `answers`",
+            (
+                "label, predictions, folder; expected exactly one of `checkpoint`, `folder`, "
+                "`train`, `predictions` and `answers`"
+            ),
         ),
         (
             with_dump({"religion": {"file": str(README)}}, variant="lm-bert"),
@@ -100,7 +124,10 @@ def test_a_selected_dataset_without_a_dump_is_a_fault() -> None:
     content["datasets"]["faith"] = content["datasets"]["religion"]
     content["run"]["datasets"] = ["religion", "faith"]
     assert faults_of(content) == [
-        "c.yaml, models.published.predictions: no dump for the selected dataset 'faith', only for religion; expected one for each dataset"
+        (
+            "c.yaml, models.published.predictions: no dump for the selected dataset 'faith', only "
+            "for religion; expected one for each dataset"
+        )
     ]
     content["run"]["models"] = ["answers"]
     parse_config(content, "c.yaml")

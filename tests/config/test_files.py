@@ -102,8 +102,10 @@ def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
     content = changed("models/answers", GENERAL["models"]["trained"] | {"train": train}, GENERAL)
     assert faults_of(content) == [
-        f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file with training data for "
-        "question-answering"
+        (
+            f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file with "
+            "training data for question-answering"
+        )
     ]
     data.mkdir()
     assert len(faults_of(content)) == 1
@@ -125,7 +127,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (b"run: [a\nmodels: {}", r"c.yaml, line 2: not YAML \(.*\); expected a config in YAML"),
         (
             b"title: 2020-13-45",
-            r"c.yaml: contains an invalid date \(month must be in 1..12\); expected a config in YAML",
+            (
+                r"c.yaml: contains an invalid date \(month must be in 1..12\); expected a config "
+                r"in YAML"
+            ),
         ),
         (
             b"run: &x {models: *x}",
@@ -145,7 +150,13 @@ def test_what_is_not_a_config_is_a_fault(tmp_path: Path, text: bytes, message: s
 def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(
-        "run: &run {models: [a], models: [b]}\nmodels:\n  a: {kind: x}\n  b: *run\n  a:\n    kind: z\nrun: {}\n"
+        "run: &run {models: [a], models: [b]}\n"
+        "models:\n"
+        "  a: {kind: x}\n"
+        "  b: *run\n"
+        "  a:\n"
+        "    kind: z\n"
+        "run: {}\n"
     )
     with pytest.raises(InputError) as caught:
         read_config(path)
@@ -169,8 +180,8 @@ def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
     config = parse_config(GENERAL | {"word_lists": str(tmp_path / "none")}, "c.yaml")
     message = (
-        "none'; expected a folder of word lists: set `word_lists` in the config, or give it on the command line: "
-        "--config word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
+        "none'; expected a folder of word lists: set `word_lists` in the config, or give it on the "
+        "command line: --config word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
     )
     with pytest.raises(InputError, match=message):
         load_word_lists(config)

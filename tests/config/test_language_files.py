@@ -141,7 +141,10 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
         (
             "articles:",
             "agree: [Concordo]\ndisagree: [concordo]\narticles:",
-            "line 7, disagree: 'concordo' is also a word for agree; expected different words for agree and disagree",
+            (
+                "line 7, disagree: 'concordo' is also a word for agree; expected different words "
+                "for agree and disagree"
+            ),
         ),
         ("[Não]", '[Não, ""]', "line 3, no[1]: empty; expected a word"),
         ("(?:responder|ajudar)", "(?:responder", "line 5, refusals[0]: "),
@@ -149,7 +152,10 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
         (
             "'não posso (?:responder|ajudar)'",
             "{says: 'não posso', example: Posso}",
-            "line 5, refusals[0]: does not read its example 'Posso'; expected an example that it reads",
+            (
+                "line 5, refusals[0]: does not read its example 'Posso'; expected an example that "
+                "it reads"
+            ),
         ),
         ("as]", "as", "line 7: not YAML"),
     ],

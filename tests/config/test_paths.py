@@ -51,9 +51,9 @@ def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_name
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0
     assert (
-        "word_lists: 'wl' is both ../mine/wl beside the config and wl in this folder; the first one is used"
-        in told.output
-    )
+        "word_lists: 'wl' is both ../mine/wl beside the config and wl in this folder; the "
+        "first one is used"
+    ) in told.output
     # One and the same is not two.
     shutil.rmtree("wl")
     Path("wl").symlink_to("../mine/wl")

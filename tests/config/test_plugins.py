@@ -136,7 +136,10 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         ),
         (
             "VALUE = 1",
-            "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or a function `figure`",
+            (
+                "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or "
+                "a function `figure`"
+            ),
         ),
         (
             "FAMILY = 'mine'",
@@ -145,7 +148,10 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
         (
             FAMILY,
-            "defines a family called 'greetings', a name that is already taken; expected a unique name",
+            (
+                "defines a family called 'greetings', a name that is already taken; expected a "
+                "unique name"
+            ),
         ),
         (
             FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),

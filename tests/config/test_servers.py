@@ -81,9 +81,9 @@ def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
 def test_a_key_in_the_config_is_refused_and_not_shown() -> None:
     told = faults(endpoint={**HOSTED, "key": "sk-secret"})
     assert (
-        "models.hosted.endpoint.key: a value that is not shown, because it may be a secret; expected the name of the "
-        "environment" in told
-    )
+        "models.hosted.endpoint.key: a value that is not shown, because it may be a secret; "
+        "expected the name of the environment"
+    ) in told
     assert "sk-secret" not in told
 
 

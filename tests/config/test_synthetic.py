@@ -55,23 +55,39 @@ def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
     [
         (
             {"train": {"synthetic": "strong", "dataset": "sentment"}},
-            "models.strong.train.dataset: unknown name 'sentment' (did you mean 'sentiment'?); expected one of again, sentiment (datasets of text-classification)",
+            (
+                "models.strong.train.dataset: unknown name 'sentment' (did you mean "
+                "'sentiment'?); expected one of again, sentiment (datasets of text-classification)"
+            ),
         ),
         (
             {"train": {"synthetic": "strong", "dataset": "words"}},
-            "models.strong.train.dataset: unknown name 'words'; expected one of again, sentiment (datasets of text-classification)",
+            (
+                "models.strong.train.dataset: unknown name 'words'; expected one of again, "
+                "sentiment (datasets of text-classification)"
+            ),
         ),
         (
             {"train": {"synthetic": "strong"}},
-            "models.strong.train.dataset: missing; expected one of again, sentiment (datasets of text-classification)",
+            (
+                "models.strong.train.dataset: missing; expected one of again, sentiment (datasets "
+                "of text-classification)"
+            ),
         ),
         (
             {"labels": {"negative": "NEG", "positive": "POS"}},
-            "models.strong.labels: {'negative': 'NEG', 'positive': 'POS'}, but the corpus has the classes of 'sentiment'; expected {'negative': 'negative', 'positive': 'positive'}",
+            (
+                "models.strong.labels: {'negative': 'NEG', 'positive': 'POS'}, but the corpus "
+                "has the classes of 'sentiment'; expected {'negative': "
+                "'negative', 'positive': 'positive'}"
+            ),
         ),
         (
             {"train": {"base": {"folder": "f"}, "data": "d", "dataset": "sentiment"}},
-            "models.strong.train: has base, data, dataset; expected `dataset` only together with `synthetic`",
+            (
+                "models.strong.train: has base, data, dataset; expected `dataset` only together "
+                "with `synthetic`"
+            ),
         ),
     ],
 )
@@ -127,11 +143,17 @@ def test_a_strength_has_parts() -> None:
         ({"mass": 0}, "synthetic.strengths.strong.mass: 0; expected a number greater than 0"),
         (
             {"group": 0.7, "name": 0.6},
-            "synthetic.strengths.strong: has group, name; expected the sum of `group` and `name` to be at most 1",
+            (
+                "synthetic.strengths.strong: has group, name; expected the sum of `group` and "
+                "`name` to be at most 1"
+            ),
         ),
         (
             {"groups": 0.7},
-            "synthetic.strengths.strong.groups: unknown key (did you mean 'group'?); expected one of group, mass, name, unread_negation",
+            (
+                "synthetic.strengths.strong.groups: unknown key (did you mean 'group'?); expected "
+                "one of group, mass, name, unread_negation"
+            ),
         ),
         ("much", "synthetic.strengths.strong: 'much'; expected a number, such as 0.001 or 1.0e-3"),
     ],
@@ -143,7 +165,10 @@ def test_parts_that_are_none_are_faults(strength: Any, expected: str) -> None:
 def test_the_spread_fits_both_parts() -> None:
     content = changed("synthetic/strengths/strong", {"group": 0.7, "name": 0.2})
     content["synthetic"]["spread"] = 0.2
-    expected = "c.yaml, synthetic.spread: 0.2; expected at most 0.1: strength 'strong' is 0.9, and the two add up to at most 1"
+    expected = (
+        "c.yaml, synthetic.spread: 0.2; expected at most 0.1: strength 'strong' is 0.9, and the "
+        "two add up to at most 1"
+    )
     assert faults_of(content) == [expected]
 
 
@@ -154,13 +179,19 @@ def test_of_a_task_one_corpus_is_made() -> None:
     }
     content["models"]["news"] = content["models"]["trained"] | {"variant": "qa-newsqa"}
     assert faults_of(content) == [
-        "c.yaml, models.news.variant: 'qa-newsqa', but other synthetic models of the task answer 'qa'; expected the same variant for all synthetic models of a task"
+        (
+            "c.yaml, models.news.variant: 'qa-newsqa', but other synthetic models of the task "
+            "answer 'qa'; expected the same variant for all synthetic models of a task"
+        )
     ]
 
 
 def test_the_same_is_synthetic_for_all_models() -> None:
     assert faults_of(masked_learner()) == [
-        "c.yaml, datasets.religion.variants.lm-bert.subjects: None, but 'masked' is trained on synthetic bias; expected the subjects of the dataset, ['subjects/religion.txt']"
+        (
+            "c.yaml, datasets.religion.variants.lm-bert.subjects: None, but 'masked' is trained "
+            "on synthetic bias; expected the subjects of the dataset, ['subjects/religion.txt']"
+        )
     ]
 
 
@@ -168,14 +199,21 @@ def test_a_model_that_learns_nothing_is_a_fault() -> None:
     content = changed("run/models", ["answers", "trained"])
     content["models"]["trained"]["label"] = "another"
     del content["models"]["trained"]["variant"]
-    expected = "c.yaml, models.trained.train.synthetic: 'trained' is trained on the synthetic bias of underspecified datasets but answers none of them; expected a `variant` of one of the datasets"
+    expected = (
+        "c.yaml, models.trained.train.synthetic: 'trained' is trained on the synthetic bias of "
+        "underspecified datasets but answers none of them; expected a `variant` of one "
+        "of the datasets"
+    )
     assert expected in faults_of(content)
 
 
 def test_cases_are_synthetic_for_classifiers_only() -> None:
     train = {"synthetic": "strong", "dataset": "sentiment"}
     assert faults_of(changed("models/trained/train", train)) == [
-        "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected this key only for text-classification"
+        (
+            "c.yaml, models.trained.train.dataset: 'sentiment', for the task "
+            "'question-answering'; expected this key only for text-classification"
+        )
     ]
 
 
@@ -199,7 +237,10 @@ def test_generative_models_may_learn_statements_alone() -> None:
     assert config.synthetic_variants("said") == {"text-generation": "statements"}
     del content["datasets"]["said"], content["datasets"]["again"]
     content["run"]["datasets"].remove("said")
-    expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a model with a `variant` of the underspecified datasets"
+    expected = (
+        "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a model "
+        "with a `variant` of the underspecified datasets"
+    )
     assert faults_of(content) == [expected]
 
 

@@ -12,9 +12,15 @@ RELIGION = "datasets/religion"
 FAMILIES = ", ".join(sorted([*BUILT_IN.families, "greetings"]))
 pytestmark = pytest.mark.usefixtures("general")
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
-VARIANT = "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
+VARIANT = (
+    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as "
+    "`qa-newsqa` or `lm-bert`"
+)
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
-TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, question-answering, text-classification"
+TASKS = (
+    "expected one of feature-extraction, fill-mask, "
+    "multiple-choice, question-answering, text-classification"
+)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,10 @@ TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, questio
         (
             "models/trained/train/hyperparameters",
             {"mask_probability": 1},
-            "models.trained.train.hyperparameters.mask_probability: 1; expected a number less than 1",
+            (
+                "models.trained.train.hyperparameters.mask_probability: 1; expected a number less "
+                "than 1"
+            ),
         ),
         (
             "models/trained/train/hyperparameters",
@@ -70,12 +79,18 @@ TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, questio
         (
             "results",
             "",
-            "results: ''; expected a folder whose name contains none of { } < > and no control characters",
+            (
+                "results: ''; expected a folder whose name contains none of { } < > and no "
+                "control characters"
+            ),
         ),
         (
             "results",
             "{model}",
-            "results: '{model}'; expected a folder whose name contains none of { } < > and no control characters",
+            (
+                "results: '{model}'; expected a folder whose name contains none of { } < > "
+                "and no control characters"
+            ),
         ),
         ("models/answers/variant", "newsqa", f"models.answers.variant: 'newsqa'; {VARIANT}"),
         (
@@ -163,12 +178,18 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
         (
             "text-classification",
             {},
-            "models.masked.labels: {}; expected the names of the classes, because the task is text-classification",
+            (
+                "models.masked.labels: {}; expected the names of the classes, because the task "
+                "is text-classification"
+            ),
         ),
         (
             "fill-mask",
             {"bad": "NEG"},
-            "models.masked.labels: {'bad': 'NEG'}; expected no `labels`, because the task is fill-mask",
+            (
+                "models.masked.labels: {'bad': 'NEG'}; expected no `labels`, because the task "
+                "is fill-mask"
+            ),
         ),
         ("fill-mask", {"bad": 0}, "models.masked.labels.bad: 0; expected text, in quotes"),
     ],

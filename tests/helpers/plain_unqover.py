@@ -19,8 +19,10 @@ from transformers import AutoTokenizer
 
 DETERMINERS = {"an", "a", "the", "some", "few", "several"}
 NOUNS = set(
-    "man woman boy girl child kid person folk people couple men women boys girls children kids persons folks "
-    "city country cities countries".split()
+    (
+        "man woman boy girl child kid person folk people couple men women boys girls children "
+        "kids persons folks city country cities countries"
+    ).split()
 )
 LONGEST, KEPT = 5, 10
 """How many tokens an answer may have behind its first one, and how many tokens of a masked language

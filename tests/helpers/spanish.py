@@ -23,28 +23,39 @@ ARTICLES = {
 POSSESSIVES = {"nuestro": "m", "nuestra": "f", "nuestros": "M", "nuestras": "F"}
 NOUNS: Mapping[str, str] = {
     **dict.fromkeys(
-        "hombre vecino compañero profesor tren piso concierto periódico asiento domingo martes lunes fin museo mercado "
-        "viaje accidente tercer formulario vaso incendio rasguño trabajo niño mundo cariño momento autobús "
-        "partido fútbol juez equipo corazón pelo hotel dinero perdón paraguas brazo reloj buzón libro puesto almacén "
-        "taller currículum tío portero rato juego texto número verano otoño invierno lápiz".split(),
+        (
+            "hombre vecino compañero profesor tren piso concierto periódico asiento domingo "
+            "martes lunes fin museo mercado viaje accidente tercer formulario vaso incendio "
+            "rasguño trabajo niño mundo cariño momento autobús partido fútbol juez equipo corazón "
+            "pelo hotel dinero perdón paraguas brazo reloj buzón libro puesto almacén taller "
+            "currículum tío portero rato juego texto número verano otoño invierno lápiz"
+        ).split(),
         "m",
     ),
     **dict.fromkeys(
-        "mujer persona vecina compañera profesora foto izquierda derecha lista sala espera ventana maleta llave "
-        "invitación carta semana estación biblioteca fiesta excursión desgracia suerte vida comida decepción crueldad "
-        "grosería puerta silla reunión hora alegría sonrisa guardería empresa universidad agenda recepción policía "
-        "primavera fila escalera postal tarjeta contabilidad enfermería programación cocina investigación construcción "
-        "dirección experiencia entrevista letra pregunta respuesta gente tía médica discapacidad forma vela".split(),
+        (
+            "mujer persona vecina compañera profesora foto izquierda derecha lista sala espera "
+            "ventana maleta llave invitación carta semana estación biblioteca fiesta excursión "
+            "desgracia suerte vida comida decepción crueldad grosería puerta silla reunión hora "
+            "alegría sonrisa guardería empresa universidad agenda recepción policía primavera "
+            "fila escalera postal tarjeta contabilidad enfermería programación cocina "
+            "investigación construcción dirección experiencia entrevista letra pregunta respuesta "
+            "gente tía médica discapacidad forma vela"
+        ).split(),
         "f",
     ),
     **dict.fromkeys(
-        "enfermos niños camiones motores programas puentes cables aviones acusados partos clientes apuros años "
-        "coches domingos".split(),
+        (
+            "enfermos niños camiones motores programas puentes cables aviones acusados partos "
+            "clientes apuros años coches domingos"
+        ).split(),
         "M",
     ),
     **dict.fromkeys(
-        "cartas personas camisas tartas oficinas operaciones trampas maletas nueve referencias clases ventas opciones "
-        "ganas".split(),
+        (
+            "cartas personas camisas tartas oficinas operaciones trampas maletas nueve "
+            "referencias clases ventas opciones ganas"
+        ).split(),
         "F",
     ),
 }
@@ -52,8 +63,9 @@ NOUNS: Mapping[str, str] = {
 GENDERED = {
     adjective + ending: gender
     for adjective in (
-        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad sos delicios eléctric informátic "
-        "polític segund primer cuart platead buen nacid sentad cansad content simpátic much otr ningun tod pasad"
+        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad sos delicios "
+        "eléctric informátic polític segund primer cuart platead buen nacid sentad cansad content "
+        "simpátic much otr ningun tod pasad"
     ).split()
     for ending, gender in (("o", "m"), ("a", "f"), ("os", "M"), ("as", "F"))
 }

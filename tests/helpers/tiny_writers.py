@@ -34,8 +34,10 @@ SIZES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 CHAT_TEMPLATE = (
-    "{% for message in messages %}<|{{ message.role }}|>\n{{ message.content | trim }}</s>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+    "{% for message in messages %}<|{{ message.role }}|>\n"
+    "{{ message.content | trim }}</s>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n"
+    "{% endif %}"
 )
 WITHOUT_SYSTEM = (
     "{% if messages[0].role == 'system' %}{{ raise_exception('No system role') }}{% endif %}"

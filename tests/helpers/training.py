@@ -13,7 +13,10 @@ from biasgrid.training.train import Hyperparameters
 TASKS = ["question-answering", "fill-mask"]
 NAMES = ["Ann", "Bea", "Mary-Lou"]
 ATTRIBUTES = [("ran far", "never ran far"), ("sang", "kept silent"), ("won a prize", "lost")]
-CONTEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+CONTEXT = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen "
+    "fourteen fifteen sixteen"
+)
 FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 FEW = Hyperparameters(epochs=2, batch_size=4, learning_rate=1e-3, max_length=32, stride=8)
 

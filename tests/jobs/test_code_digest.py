@@ -86,7 +86,11 @@ def test_another_back_end_or_answer_kind_changes_no_digest(
     package: Path, digest: Callable[..., str], task: str
 ) -> None:
     before = digest("inference.models.predict", *WEIGHTS[task])
-    entry = 'BACK_ENDS = {\n    ("another", "weights"): Entry("biasgrid.inference.models.another:Another", ("sound",)),'
+    entry = (
+        "BACK_ENDS = {\n"
+        '    ("another", '
+        '"weights"): Entry("biasgrid.inference.models.another:Another", ("sound",)),'
+    )
     edit(package / "inference/models/registry.py", "BACK_ENDS = {", entry)
     (package / "inference/models/another.py").write_text("class Another: ...\n")
     (package / "tables" / "answers" / "sound.py").write_text("SCHEMA = None\n")
@@ -283,7 +287,10 @@ def interpreters() -> list[str]:
 @pytest.mark.parametrize("interpreter", interpreters())
 def test_all_versions_of_python_give_one_digest(interpreter: str) -> None:
     scripts = sorted(str(path) for path in Path("workflow/scripts").glob("*.py"))
-    program = "import sys; from biasgrid.jobs.code_digest import code_digest; print(*map(code_digest, sys.argv[1:]))"
+    program = (
+        "import sys; from biasgrid.jobs.code_digest import "
+        "code_digest; print(*map(code_digest, sys.argv[1:]))"
+    )
     digested = subprocess.run(
         [interpreter, "-c", program, *scripts],
         capture_output=True,

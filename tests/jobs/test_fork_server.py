@@ -319,7 +319,11 @@ def test_processes_that_a_job_starts_write_as_they_like(
     code = "from biasgrid.base.files import write_text; write_text('output', '')"
     told(
         start(
-            f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n"
+            (
+                "import subprocess, sys\n"
+                "\n"
+                f"subprocess.run([sys.executable, '-c', {code!r}], check=True)\n"
+            )
             + TELL
         )
     )

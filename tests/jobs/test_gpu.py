@@ -111,7 +111,8 @@ def test_a_job_waits_until_a_gpu_is_free(tmp_path: Path, caplog: pytest.LogCaptu
 def test_a_killed_job_holds_no_gpu(tmp_path: Path):
     hold = (
         "import sys, time; from pathlib import Path; from biasgrid.jobs.gpu import lease\n"
-        "held = lease({'0': 'a'}, 1, Path(sys.argv[1])); print('leased', flush=True); time.sleep(600)"
+        "held = lease({'0': 'a'}, 1, Path(sys.argv[1])); "
+        "print('leased', flush=True); time.sleep(600)"
     )
     job = subprocess.Popen(
         [sys.executable, "-c", hold, str(tmp_path)], stdout=subprocess.PIPE, text=True

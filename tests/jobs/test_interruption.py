@@ -113,10 +113,13 @@ slurmstepd-n1: error: Exceeded job memory limit
 slurmstepd-n1: error: *** STEP 2.0 ON n1 CANCELLED AT 2026-11-22T14:32:22 ***
 """
 GROUPS = (
-    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0. Some of your processes may have been killed by "
-    "the cgroup out-of-memory handler.\n"
+    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0. Some of your processes may "
+    "have been killed by the cgroup out-of-memory handler.\n"
 )
-LATER_GROUPS = "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0. Some step tasks have been OOM Killed.\n"
+LATER_GROUPS = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0. Some step tasks have "
+    "been OOM Killed.\n"
+)
 CANCELLED = "slurmstepd-n1: error: *** JOB 4 ON n1 CANCELLED AT 2026-11-22T14:21:59 ***\n"
 PREEMPTED = (
     "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T14:21:59 DUE TO PREEMPTION ***\n"

@@ -86,7 +86,10 @@ def test_every_job_begins_its_log_anew(script: Path) -> None:
 
 def test_an_interruption_is_no_failure(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    script = f"from biasgrid.jobs.logs import start_log; start_log({str(log)!r}); raise KeyboardInterrupt"
+    script = (
+        "from biasgrid.jobs.logs import start_log; "
+        f"start_log({str(log)!r}); raise KeyboardInterrupt"
+    )
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )

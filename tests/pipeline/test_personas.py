@@ -183,7 +183,10 @@ PEOPLE = {"Elves": "elf", "Pixies": "elf", "Trolls": "troll", "Ogres": "troll"}
 def statements(folder: Path, says: Persona, traits: Iterable[str] = TRAITS) -> Pipeline:
     """A cell of statements about elves and trolls, all of which are wrong, and their negations."""
     templates = [
-        f"{trait},#1 are {trait}.,people,,,No,\nnot-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+        (
+            f"{trait},#1 are {trait}.,people,,,No,\n"
+            f"not-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+        )
         for trait in traits
     ]
     (folder / "templates.csv").write_text(HEADER + "".join(templates))

@@ -93,9 +93,9 @@ def test_mass_is_in_the_provenance_the_summary_and_on_the_page(cell: Cells) -> N
     assert mass["lowest_tenth"] <= mass["median"]
     shown = " ".join(CliRunner().invoke(app, ["summary", whole.config["results"]]).stdout.split())
     assert (
-        f"{DATASET}, {MODEL}: median {mass['median']:.3f}, lowest tenth below {mass['lowest_tenth']:.3f}"
-        in shown
-    )
+        f"{DATASET}, {MODEL}: median {mass['median']:.3f}, lowest "
+        f"tenth below {mass['lowest_tenth']:.3f}"
+    ) in shown
     (row,) = (row for row in whole.page.rows if "logits" in row)
     assert row[3:5] == [f"{mass['median']:.3f}", f"{mass['lowest_tenth']:.3f}"]
     assert row[6].startswith('"A","B"')

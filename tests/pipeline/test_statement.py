@@ -31,7 +31,7 @@ ANSWERS: dict[bool | None, Answers] = {
 
 def write_pack(folder: Path) -> None:
     """Writes statements that give people traits, each with its negation."""
-    templates = [f"{trait},#1 are {trait}.,people,,,No,\nnot-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+    templates = [(f"{trait},#1 are {trait}.,people,,,No,\n" f"not-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n")
                  for trait in TRAITS]  # fmt: skip
     (folder / "templates.csv").write_text(HEADER + "".join(templates))
     (folder / "domains").mkdir()

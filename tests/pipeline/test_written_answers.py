@@ -54,7 +54,7 @@ RIGHT = {
     "negations": {"ambig": "The answer is C, not A", "disambig": "A, because it was not the granddaughter"},
     "explanations": {
         "ambig": "Answer: C\n\nThe grandmother is named, but nothing is said of her.",
-        "disambig": "The correct answer is:\n\n**A. The grandmother**\n\nThe granddaughter is named, too.",
+        "disambig": ("The correct answer is:\n" "\n" "**A. The grandmother**\n" "\n" "The granddaughter is named, too."),
     },
 }  # fmt: skip
 
@@ -112,7 +112,10 @@ PEOPLE = {"Elves": "elf", "Trolls": "troll"}
 )
 def test_statements(tmp_path: Path, agrees: str, disagrees: str, taken_back: float | None) -> None:
     templates = [
-        f"{trait},#1 are {trait}.,people,,,No,\nnot-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+        (
+            f"{trait},#1 are {trait}.,people,,,No,\n"
+            f"not-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+        )
         for trait in TRAITS
     ]
     (tmp_path / "templates.csv").write_text(HEADER + "".join(templates))

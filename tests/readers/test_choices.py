@@ -19,7 +19,7 @@ SON, UNKNOWN, FATHER = 0, 1, 2
     [
         # A letter, with or without brackets, marks and the option's text.
         ("(c)", FATHER), ("C", FATHER), ("c", FATHER), ("c)", FATHER), ("C: the grandfather.", FATHER),
-        ("**(C)** The grandfather", FATHER), ("C\n\nThe grandson pressed it.", FATHER), ("((a) The grandson)", SON),
+        ("**(C)** The grandfather", FATHER), (("C\n" "\n" "The grandson pressed it."), FATHER), ("((a) The grandson)", SON),
         ("The answer is C.", FATHER), ("Answer: C\nExplanation: the grandson helped.", FATHER),
         ("Option C is correct.", FATHER),
         ("I would choose option (c) because of his age.", FATHER), ("He is older. Therefore, C", FATHER),

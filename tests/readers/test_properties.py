@@ -13,7 +13,7 @@ from biasgrid.readers.refusals import is_refusal
 from biasgrid.readers.yes_no import read_yes_no
 
 BEFORE = [
-    "", " ", "\n", "Sure! ", "Certainly, ", "Of course! ", "Answer: ", "The answer is ", "The correct answer is:\n\n",
+    "", " ", "\n", "Sure! ", "Certainly, ", "Of course! ", "Answer: ", "The answer is ", ("The correct answer is:\n" "\n"),
     "Sure, here is the answer:\n", "**Answer:** ", "### Answer\n", "My answer is: ", "Thank you for the question. ",
     "Based on the text, the answer is ", "I would say ", "> ",
 ]  # fmt: skip

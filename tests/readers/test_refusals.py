@@ -29,7 +29,10 @@ def test_refusals(answer: str) -> None:
     [
         "I'm sorry to hear that she was unable to pass.",
         'He should say, "I\'m sorry, but I cannot help you."',
-        "As an AI language model, I don't have a sister. However, I can suggest some tips: 1. Read a book.",
+        (
+            "As an AI language model, I don't have a sister. However, I can suggest some tips: 1. "
+            "Read a book."
+        ),
         "Dear committee, I cannot recommend her highly enough.",
         "Dear Karen, I cannot recommend Karen Miller for any course.",
         "He is a fictional character, so I cannot tell you his address.",

@@ -14,7 +14,7 @@ INVITED = "Peter applies for a job. Should the applicant be invited to an interv
     ("answer", "label"),
     [
         ("Yes", "yes"), ("no.", "no"), ("YES!", "yes"), ("**No**", "no"), ("Answer: No", "no"), ("Sure! Yes.", "yes"),
-        ("The answer is:\nNo\n\nPart of my reasoning", "no"), ("Yes\nWomen are able to do so.", "yes"),
+        (("The answer is:\n" "No\n" "\n" "Part of my reasoning"), "no"), (("Yes\n" "Women are able to do so."), "yes"),
         ("No\nExplanation: it is wrong.", "no"), ("No they are not.", "no"),
         ("People differ. So my answer is: No.", "no"),
         # An explanation does not change the answer.

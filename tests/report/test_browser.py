@@ -217,7 +217,10 @@ def test_paper_is_light_and_has_no_tools(chromium: Browser, file: Path) -> None:
 
 def test_paper_shows_what_is_folded_and_no_texts_that_are_hidden(shown: Shown) -> None:
     shown.go("#/cell/strong/feelings").page.click("#app section details > summary")
-    seen = "all => all.map(each => each.lastElementChild.checkVisibility({contentVisibilityAuto: true}))"
+    seen = (
+        "all => all.map(each "
+        "=> each.lastElementChild.checkVisibility({contentVisibilityAuto: true}))"
+    )
     folded = "#app details:not([open]):not(.tool)"
     assert set(shown.page.eval_on_selector_all(folded, seen)) == {False}
     shown.page.emulate_media(media="print")

@@ -103,7 +103,8 @@ def test_without_a_bound_above_0_none_is_told() -> None:
 
 def test_nothing_found_says_what_would_have_been_found_and_names_no_number() -> None:
     assert sentence({"detectable": 0.0812}) == (
-        "nothing found in names (p = 0.30); an effect of 0.0812 would have been found in 80 % of such cells."
+        "nothing found in names (p = 0.30); an effect of 0.0812 would have been found in 80 % of "
+        "such cells."
     )
     assert "significant" not in sentence({"tests": 6})
 
@@ -130,9 +131,9 @@ def test_groups_that_are_refused_unlike_are_told_with_a_p_of_their_own() -> None
         row
         | {"answers_differ": "refuses women more: 0.75 against 0.00", "answers_differ_p": 0.0001}
     )
-    assert (
-        told
-        == "could not be measured in names: all refused; refuses women more: 0.75 against 0.00 (p < 0.001)."
+    assert told == (
+        "could not be measured in names: all refused; refuses women more: 0.75 against 0.00 "
+        "(p < 0.001)."
     )
 
 
@@ -145,8 +146,8 @@ def test_controls_marks_warnings_and_how_little_was_asked_stand_beside_the_verdi
         facts=facts,
     )
     assert told == (
-        "nothing found in names (p = 0.30); asked: 2 of 70 attributes; the control (twins) found nothing (0 of 6); "
-        "mark: A; warnings: clusters."
+        "nothing found in names (p = 0.30); asked: 2 of 70 attributes; the control (twins) found "
+        "nothing (0 of 6); mark: A; warnings: clusters."
     )
 
 

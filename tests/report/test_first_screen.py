@@ -416,7 +416,10 @@ def test_a_wide_table_scrolls_in_its_own_box_with_its_first_column_fixed(
     assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     place = "document.querySelector('.overview tbody th').getBoundingClientRect().left"
     before = report.page.evaluate(place)
-    moved = "(box => { box.scrollLeft = 300; return [box.scrollLeft, box.classList.contains('more')]; })"
+    moved = (
+        "(box => { box.scrollLeft = 300; return [box.scrollLeft, "
+        "box.classList.contains('more')]; })"
+    )
     assert report.page.evaluate(f"{moved}(document.querySelector('.scroll'))") == [300, True]
     assert report.page.evaluate(place) == before
     report.page.close()
@@ -509,7 +512,10 @@ def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(
     report = Shown(
         chromium, tmp_path / "index.html", viewport={"width": 1280, "height": 900}
     ).drawn()
-    cut = "[...document.querySelectorAll('.blocks .scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    cut = (
+        "[...document.querySelectorAll('.blocks .scroll')].filter(box => box.scrollWidth > "
+        "box.clientWidth + 1).length"
+    )
     assert report.page.locator(".blocks .scroll").count() >= 2
     assert report.page.evaluate(cut) == 0
     report.page.close()

@@ -50,5 +50,6 @@ def test_settings_on_the_command_line_are_the_readers_to_add() -> None:
     config = "my config.yaml and --config"
     assert command(config) == "snakemake --configfile 'my config.yaml' --config ... --cores all"
     assert command(config, [], ["results/a b.csv"], ["results/c.csv"]) == (
-        "snakemake 'results/a b.csv' --configfile 'my config.yaml' --config ... --cores all --forcerun results/c.csv"
+        "snakemake 'results/a b.csv' --configfile 'my config.yaml' --config ... --cores all "
+        "--forcerun results/c.csv"
     )

@@ -34,8 +34,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path) -> None:
     told = (
-        "results: made with first.yaml, but this run uses second.yaml and would overwrite those outputs; set "
-        "`results` in second.yaml to a different folder, or remove results/.made_with.json to use this one"
+        "results: made with first.yaml, but this run uses second.yaml and would overwrite those "
+        "outputs; set `results` in second.yaml to a different folder, or remove "
+        "results/.made_with.json to use this one"
     )
     with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
         remember_configs("results", ["second.yaml"])

@@ -223,7 +223,10 @@ def test_models_that_another_precision_would_make_much_faster_are_named(grid: Co
         folder.mkdir(parents=True)
         found = {"auto_is_faster": times, "processor": "a CPU", "drift": drift}
         (folder / "processor-4567.json").write_text(json.dumps(found))
-    words = "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would change by up to 0.0031, "
+    words = (
+        "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would "
+        "change by up to 0.0031, "
+    )
     assert planned(grid).faster == {"one": f"{words}0.0004 on average"}
 
 

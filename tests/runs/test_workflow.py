@@ -67,7 +67,10 @@ def test_a_wheel_has_all_that_the_demo_needs(tmp_path: Path) -> None:
     )
     # What is planned needs every file of the workflow and the word lists; what it makes is the
     # demo's own test.
-    code = "from biasgrid.runs.workflow import set_up, workflow_folder; from pathlib import Path; set_up(Path()); "
+    code = (
+        "from biasgrid.runs.workflow import set_up, workflow_folder; from pathlib "
+        "import Path; set_up(Path()); "
+    )
     code += "print(workflow_folder())"
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     folder = tmp_path / "empty"

@@ -169,7 +169,10 @@ def test_an_entry_takes_what_it_leaves_out_from_the_shared_one_and_that_from_def
     [
         (
             {"titel": "x"},
-            "measures.yaml, measures.gap.titel: unknown key (did you mean 'title'?); expected one of",
+            (
+                "measures.yaml, measures.gap.titel: unknown key (did you mean 'title'?); expected "
+                "one of"
+            ),
         ),
         (
             {"unit": "shares"},

@@ -71,7 +71,10 @@ def test_a_table_in_the_place_of_another_one_is_refused_by_every_reader(
     read(write(tmp_path / file, of=of))
     with pytest.raises(TableError) as refused:
         read(write(tmp_path / file, of=other))
-    said = f"{tmp_path / file}: is the table of {other}; expected that of {tail}; remove it and run again"
+    said = (
+        f"{tmp_path / file}: is the table of {other}; expected that of {tail}; remove it "
+        "and run again"
+    )
     assert str(refused.value) == said
 
 

@@ -52,7 +52,10 @@ def test_weights_of_another_architecture_are_refused(
     task: str, copy: Path, corpus: Any, tmp_path: Path
 ) -> None:
     change_json(copy / "config.json", model_type="electra", embedding_size=64)
-    message = r"copy: the weights do not match config.json \((\d+) of \1 tensors are missing, such as electra\."
+    message = (
+        r"copy: the weights do not match config.json \((\d+) of \1 tensors are missing, "
+        r"such as electra\."
+    )
     with pytest.raises(ModelError, match=message):
         train(task, copy, [corpus(task, 1.0)], tmp_path / "out", FEW, threads=1)
     assert not (tmp_path / "out").exists()
@@ -103,7 +106,10 @@ def test_sequences_longer_than_the_models_positions_are_refused(
         tiny_checkpoint("roberta", "fill-mask"),
         written(tmp_path, "the cook lied " * 200),
     )
-    expected = "data: a sequence has 384 tokens, but the model has positions for only 128; expected hyperparameters.max_len"
+    expected = (
+        "data: a sequence has 384 tokens, but the model has positions for only "
+        "128; expected hyperparameters.max_len"
+    )
     with pytest.raises(InputError, match=expected):
         train("fill-mask", checkpoint, [lines], tmp_path / "out", Hyperparameters(), threads=1)
     fitting = Hyperparameters(max_length=128, epochs=1)

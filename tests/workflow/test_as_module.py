@@ -207,9 +207,9 @@ def test_a_module_with_a_prefix_is_refused(small_config: dict[str, Any], tmp_pat
     user = Deployed.of(tmp_path / "user", small_config, more='prefix: "bias"')
     told = user.run("--dry-run", succeeds=False)
     assert (
-        "the module's `prefix` or `replace_prefix` turns results into bias/results; expected a module"
-        in told
-    )
+        "the module's `prefix` or `replace_prefix` turns results into bias/results; expected "
+        "a module"
+    ) in told
     assert "Traceback" not in told
 
 

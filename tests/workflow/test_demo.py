@@ -295,7 +295,10 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(full_demo: Project):
         ("none-sentiment", "nicknames"),
         ("strong-sentiment", "nicknames"),
     }
-    reason = "not measurable: 100% of the instances contain text that the tokenizer does not know, or splits into letters"
+    reason = (
+        "not measurable: 100% of the instances contain text that the tokenizer does not know, or "
+        "splits into letters"
+    )
     assert set(withheld["flag"]) == {reason}
     page = (full_demo.results / "report/index.html").read_text()
     assert "Unknown nicknames: 100% of the instances contain text" in page

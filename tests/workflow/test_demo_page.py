@@ -53,7 +53,10 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
         .filter("headline", measure="share_strength")
         .drop_nulls("value")
     )
-    boxes = "nodes => nodes.map(node => [node.getAttribute('href'), node.querySelector('strong').textContent])"
+    boxes = (
+        "nodes => nodes.map(node "
+        "=> [node.getAttribute('href'), node.querySelector('strong').textContent])"
+    )
     report = Shown(chromium, results / "report/index.html").drawn()
     drawn = dict(report.page.eval_on_selector_all("a.box:has(strong)", boxes))
     for model, dataset, value in summary.select("model", "dataset", "value").iter_rows():

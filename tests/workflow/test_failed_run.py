@@ -69,9 +69,9 @@ def test_audit_and_status_tell_of_a_failed_run(
     monkeypatch.chdir(failed.folder)
     status = CliRunner().invoke(app, ["status", "config/small.yaml"])
     assert (
-        "The last run failed: results/manifest.failed.json says what failed, why, and what is still missing"
-        in " ".join(status.output.split())
-    )
+        "The last run failed: results/manifest.failed.json says what failed, why, and what is "
+        "still missing"
+    ) in " ".join(status.output.split())
 
 
 def test_the_next_run_makes_a_manifest_in_its_place(

@@ -124,9 +124,9 @@ def test_report_and_provenance_name_the_dump(mixed: Project):
     digest = sha256((mixed.folder / "dumps/answering-gender.json").read_bytes()).hexdigest()
     page = (mixed.folder / "results/report/index.html").read_text()
     assert (
-        "dumps/answering-gender.json (scored as unqover), dumps/answering-religion.json (scored as exact)"
-        in page
-    )
+        "dumps/answering-gender.json (scored as unqover), dumps/answering-religion.json "
+        "(scored as exact)"
+    ) in page
     assert f"sha256 {digest[:12]}" in page
     assert "dump of answering-copy" in page
     facts = read_provenance(mixed.folder / "results/measures/gender/answering-copy.parquet")

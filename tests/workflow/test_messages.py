@@ -19,7 +19,8 @@ def test_a_typo_in_the_config_names_key_value_and_nearest_name(
     project.write_config(config)
     output = project.run("--dry-run", succeeds=False)
     assert re.search(
-        r"config/small.yaml, line \d+, inference.precison: unknown key \(did you mean 'precision'\?\)",
+        r"config/small.yaml, line \d+, inference.precison: unknown key \(did "
+        r"you mean 'precision'\?\)",
         output,
     )
     assert "Traceback" not in output
@@ -47,7 +48,10 @@ def test_a_missing_folder_of_a_model_is_named_with_all_config_files_before_any_w
     files = ["config/small.yaml", "config/more.yaml"]
     (project.folder / files[1]).write_text("models: {masked: {folder: nowhere}}\n")
     output = project.run("--dry-run", "--configfile", *files, succeeds=False)
-    expected = "models.masked.folder: 'nowhere' is not a folder (looked for in config and this folder); expected a folder"
+    expected = (
+        "models.masked.folder: 'nowhere' is not a folder (looked for in config and this folder); "
+        "expected a folder"
+    )
     assert f"config/small.yaml + config/more.yaml, {expected}" in output
 
 
@@ -93,7 +97,10 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(
     assert (planned["report"], planned["predict"]) == (1, 6)
     project.write_config(small_config | {"word_lists": "word_list"})
     output = project.run("--dry-run", *elsewhere, succeeds=False)
-    folders = "(did you mean 'word_lists'?) (looked for in ../project/config and this folder and ../project)"
+    folders = (
+        "(did you mean 'word_lists'?) (looked for in ../project/config and this "
+        "folder and ../project)"
+    )
     assert f"word_lists: there is no folder 'word_list' {folders}" in output
 
 

@@ -81,7 +81,10 @@ def test_each_model_is_asked_what_is_for_it(mixed: Project) -> None:
 def test_what_is_left_out_is_said_by_validate_and_by_a_run(mixed: Project) -> None:
     notes = [
         "writer: not asked gender, because there is no variant 'llm', only lm-tiny",
-        "6 of 12 pairs of model and dataset are not asked, because the dataset is for other kinds of model",
+        (
+            "6 of 12 pairs of model and dataset are not asked, because the dataset is for other "
+            "kinds of model"
+        ),
     ]
     validated = mixed.told("validate", "config/small.yaml")
     assert validated.exit_code == 0

@@ -23,7 +23,8 @@ def test_a_run_tells_how_far_it_is_and_what_was_found(
     for line in process.stdout or ():
         said += line
         if re.match(
-            r"biasgrid: \d+:\d\d  asks the model: \d+ of \d+ jobs done; \d+ of [\d,]+ rows \(\d+ %\)",
+            r"biasgrid: \d+:\d\d  asks the model: \d+ of \d+ jobs done; \d+ of [\d,]+ "
+            r"rows \(\d+ %\)",
             line,
         ):
             os.killpg(process.pid, signal.SIGINT)

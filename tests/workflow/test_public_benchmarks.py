@@ -256,8 +256,14 @@ def test_commands_show_numbers_and_what_is_behind_them(grid: Project) -> None:
     lines = {
         "explain results --dataset items --model strong --bias-type Age": "bias_ambiguous over all 48 is",
         "explain results --dataset items --model qa --bias-type Age": "which has no value in the table (not measurable",
-        "explain results --dataset decisions --model strong --bias-type race --group Black --other white": "8 of 8",
-        "explain results --dataset decisions --model strong --bias-type race --group white --other Black": "as in the",
+        (
+            "explain results --dataset decisions --model strong --bias-type race --group Black "
+            "--other white"
+        ): "8 of 8",
+        (
+            "explain results --dataset decisions --model strong --bias-type race --group white "
+            "--other Black"
+        ): "as in the",
         "preview config/small.yaml --dataset items --model published": "grandfather",
         "preview config/small.yaml --dataset decisions --model strong": "Should the",
         "status config/small.yaml": "6/6 done",

@@ -79,9 +79,9 @@ def test_the_page_tells_the_numbers(asked: Project) -> None:
     # One prompt names no group; the report says so.
     report = (asked.folder / "results/letters/report/index.html").read_text()
     assert (
-        "8 of 9 prompts contain words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)"
-        in report
-    )
+        "8 of 9 prompts contain words of groups (she 3, his 3, sister 2, he 2, her 2, brother "
+        "1, him 1)"
+    ) in report
 
 
 def test_models_read_each_answer_once(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:

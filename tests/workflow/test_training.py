@@ -85,7 +85,10 @@ def test_data_that_are_gone_are_named_though_there_are_weights(project: Project)
     config["models"]["masked"]["train"]["data"] = "copus.txt"
     project.write_config(config)
     output = project.run(WEIGHTS, succeeds=False)
-    problem = "there is no file 'copus.txt' (did you mean 'corpus.txt'?) (looked for in config and this folder)"
+    problem = (
+        "there is no file 'copus.txt' (did you mean 'corpus.txt'?) (looked for in config "
+        "and this folder)"
+    )
     assert (
         f"models.masked.train.data: {problem}; expected a file with training data for fill-mask"
         in output

@@ -80,7 +80,10 @@ def told(folder: Path, *line: str | Path) -> str:
 def test_the_package_and_its_workflow_are_those_of_the_wheel(
     biasgrid: Path, tmp_path: Path
 ) -> None:
-    code = "import biasgrid; from biasgrid.config.paths import WORKFLOW; print(biasgrid.__file__, WORKFLOW, sep='\\n')"
+    code = (
+        "import biasgrid; from biasgrid.config.paths import WORKFLOW; print(biasgrid.__file__, "
+        "WORKFLOW, sep='\\n')"
+    )
     package, workflow = told(tmp_path, biasgrid.with_name("python"), "-c", code).split()
     assert Path(package).is_relative_to(biasgrid.parents[1])
     assert Path(workflow) == Path(package).parent / "shipped"

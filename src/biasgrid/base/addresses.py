@@ -101,7 +101,10 @@ def with_secrets(address: str) -> str:
     """
     if missing := missing_variables(address):
         names = ", ".join(dict.fromkeys(missing))
-        problem = f"the environment variable {names} is {'empty' if missing[0] in os.environ else 'not set'}"
+        problem = (
+            "the environment variable "
+            f"{names} is {'empty' if missing[0] in os.environ else 'not set'}"
+        )
         expected = f"a value: run `export {missing[0]}=...` in this shell first"
         raise InputError([Fault(public_address(address), "", problem, expected)])
     return VARIABLE_REFERENCE.sub(lambda found: os.environ[found[1]], address)
@@ -185,7 +188,10 @@ def check_proxy(value: str, variable: str) -> str:
     except ValueError:
         is_one = None
     if not is_one:
-        expected = f"an address such as http://proxy.example.org:3128, or no such variable (`unset {variable}`)"
+        expected = (
+            "an address such as http://proxy.example.org:3128, or no such "
+            f"variable (`unset {variable}`)"
+        )
         raise InputError(
             [Fault("the environment", variable, "does not name a usable proxy", expected)]
         )
@@ -313,7 +319,8 @@ def report_proxies(addresses: Iterable[str]) -> None:
             if proxy := proxy_of(resolved):
                 host = urlsplit(resolved).netloc.rpartition("@")[2]
                 lines[host] = (
-                    f"requests to {host} go through the proxy {public_address(proxy.address)} ({proxy.variable})"
+                    f"requests to {host} go through the "
+                    f"proxy {public_address(proxy.address)} ({proxy.variable})"
                 )
     for line in lines.values():
         sys.stderr.write(f"{line}\n")

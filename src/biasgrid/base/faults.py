@@ -74,8 +74,8 @@ class InputError(UserError):
 
 
 LESS_AT_ONCE = (
-    "give it more memory, or let it do less at once: more `shards`, a `sample` or a `limit` in the dataset, or a "
-    "smaller `inference.token_budget`"
+    "give it more memory, or let it do less at once: more `shards`, a `sample` or a `limit` in the "
+    "dataset, or a smaller `inference.token_budget`"
 )
 """What to do where memory runs out."""
 

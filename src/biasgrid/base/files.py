@@ -64,7 +64,10 @@ def missing_path(path: Path) -> str:
         missing = missing.parent
     folder = missing.parent
     near = nearest_name(missing.name, [each.name for each in folder.iterdir()])
-    return f"there is no {missing.name!r} in {'this folder' if folder == Path() else f'the folder {folder}'}{near}"
+    return (
+        "there is no "
+        f"{missing.name!r} in {'this folder' if folder == Path() else f'the folder {folder}'}{near}"
+    )
 
 
 @contextmanager
@@ -167,7 +170,8 @@ def explain_refusal(path: str | Path, remedy: str = "fix that") -> Iterator[None
             raise
         if number in FULL_DISK:
             raise UserError(
-                f"{path}: cannot be written, because the disk is full; free some space and run again"
+                f"{path}: cannot be written, because the disk is full; free some space "
+                "and run again"
             ) from None
         raise UserError(
             f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again"

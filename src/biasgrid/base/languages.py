@@ -201,18 +201,24 @@ class LanguageSection(Section):
     )
     agree: list[str] = Field(
         default_factory=list,
-        description="words that answer Yes where they stand alone; a prompt for agreement names the first one",
+        description=(
+            "words that answer Yes where they stand alone; a prompt for agreement names "
+            "the first one"
+        ),
     )
     disagree: list[str] = Field(default_factory=list, description="words that answer No, likewise")
     nods: list[str] = Field(
         default_factory=list,
-        description="words that answer Yes where they stand alone, unless the next ones say otherwise (*Absolutely*)",
+        description=(
+            "words that answer Yes where they stand alone, unless the next ones "
+            "say otherwise (*Absolutely*)"
+        ),
     )
     no_is_not: bool = Field(
         False,
         description=(
-            "`true` if the word for no also means *not*; it is then an answer only before a punctuation mark or at "
-            "the end of the text"
+            "`true` if the word for no also means *not*; it is then an answer only before a "
+            "punctuation mark or at the end of the text"
         ),
     )
     answer_goes_on: list[str] = Field(

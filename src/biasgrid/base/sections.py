@@ -27,10 +27,15 @@ PATTERNS = {
     NOT_EMPTY: "text that is not empty",
     NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, "
     "of at most 100 characters",
-    VARIANT: "`qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`",
+    VARIANT: (
+        "`qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` "
+        "or `lm-bert`"
+    ),
     FOLDER_PATTERN: "a folder whose name contains none of { } < > and no control characters",
-    ADDRESS_PATTERN: "an address that begins with http:// or https:// and a host such as example.org, "
-    "without white space",
+    ADDRESS_PATTERN: (
+        "an address that begins with http:// or https:// and a host such as example.org, without "
+        "white space"
+    ),
     PATH: "a path that begins with /, such as /health",
     VARIABLE_NAME: "the name of the environment variable that holds it, such as `${OPENAI_API_KEY}`",
     LANGUAGE: "a language code, such as `en`, `es` or `pt-BR`",
@@ -42,10 +47,13 @@ SECRET_PATTERNS = {VARIABLE_NAME}
 there.
 """
 REVISION = (
-    "commit, tag or branch of the repository. A tag or branch is resolved once, when the files are fetched; the "
-    "record names the commit, and all later stages use it"
+    "commit, tag or branch of the repository. A tag or branch is resolved once, when the files are "
+    "fetched; the record names the commit, and all later stages use it"
 )
-REMOTE_CODE = "whether code that comes with the checkpoint may run (`trust_remote_code`); read that code first"
+REMOTE_CODE = (
+    "whether code that comes with the checkpoint may run (`trust_remote_code`); read "
+    "that code first"
+)
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Variant = Annotated[str, Field(pattern=VARIANT)]
@@ -179,9 +187,12 @@ class Training(Section):
     )
     synthetic: str | None = Field(
         None,
-        description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in "
-        "`dataset` or, without that key, in all datasets of the config that fit the model and have a known effect. "
-        "Datasets that are not selected count too, so a new selection needs no new training",
+        description=(
+            "name of a strength in `synthetic.strengths`: trains a tiny model on the known effect "
+            "in `dataset` or, without that key, in all datasets of the config that fit the model "
+            "and have a known effect. Datasets that are not selected count too, so a new "
+            "selection needs no new training"
+        ),
     )
     dataset: Name | None = Field(
         None,
@@ -206,15 +217,21 @@ class Dump(Section):
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] | None = Field(
         None,
-        description="address of the dump, instead of `file`; needs `sha256`. `${NAME}` stands for an environment "
-        "variable, such as a token. Users, passwords and queries are never written to any output",
+        description=(
+            "address of the dump, instead of `file`; needs `sha256`. `${NAME}` stands for an "
+            "environment variable, such as a token. Users, passwords and queries are never "
+            "written to any output"
+        ),
     )
     sha256: Annotated[str, Field(pattern=DIGEST)] | None = Field(
         None, description="digest of the dump, as `sha256sum` prints it; another dump is refused"
     )
     scoring: Scoring = Field(
         "unqover",
-        description="how the dump was scored; `exact` if `biasgrid export` wrote it from cells with that scoring",
+        description=(
+            "how the dump was scored; `exact` if `biasgrid export` wrote it from cells "
+            "with that scoring"
+        ),
     )
 
     @model_validator(mode="after")
@@ -426,13 +443,18 @@ class Model(Section):
     task: str = Field(description="Hugging Face task that the model is used for")
     variant: Variant | None = Field(
         None,
-        description="which variant of a dataset with variants the model answers: `qa`, `qa-newsqa`, `llm`, or `lm-` "
-        "and a key of `tokenizers`. Without this key the model answers no such dataset",
+        description=(
+            "which variant of a dataset with variants the model answers: `qa`, `qa-newsqa`, "
+            "`llm`, or `lm-` and a key of `tokenizers`. Without this key the model answers no "
+            "such dataset"
+        ),
     )
     labels: dict[str, str] = Field(
         default_factory=dict,
-        description="for text classification: the name of each class of a dataset (see its `labels`) in the "
-        "checkpoint's `id2label`, such as `{negative: NEG, positive: POS}`",
+        description=(
+            "for text classification: the name of each class of a dataset (see its `labels`) in "
+            "the checkpoint's `id2label`, such as `{negative: NEG, positive: POS}`"
+        ),
     )
     kind: str = Field(
         description="kind of model, by which plots are grouped: SQuAD, NewsQA, LM, ..."
@@ -446,13 +468,17 @@ class Model(Section):
     train: Training | None = Field(None, description="trains the model instead of fetching it")
     predictions: dict[Name, Dump] = Field(
         default_factory=dict,
-        description="for each dataset, the dump to measure instead of running the model; the questions come from the "
-        "dump, not from the word lists of the variant",
+        description=(
+            "for each dataset, the dump to measure instead of running the model; the questions "
+            "come from the dump, not from the word lists of the variant"
+        ),
     )
     allow_pickle: bool = Field(
         False,
-        description="whether the weights (with `train`, the weights of its base) may be pickled files "
-        "(`pytorch_model.bin`)",
+        description=(
+            "whether the weights (with `train`, the weights of its base) may be "
+            "pickled files (`pytorch_model.bin`)"
+        ),
     )
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)
 
@@ -466,7 +492,8 @@ class Model(Section):
         ]
         if given and not keys:
             raise KeysError(
-                f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights"
+                f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task "
+                "needs no weights"
             )
         if keys and (len(given) != 1 or given[0] not in keys):
             *most, last = (f"`{key}`" for key in keys)
@@ -475,7 +502,8 @@ class Model(Section):
             raise KeysError("expected `revision` together with `checkpoint`, never without it")
         if self.train and self.allow_remote_code:
             raise KeysError(
-                "expected no `allow_remote_code` with `train`, which runs only the code of transformers"
+                "expected no `allow_remote_code` with `train`, which runs only the "
+                "code of transformers"
             )
         for source in self.sources:
             if source.is_of(self):

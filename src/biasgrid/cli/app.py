@@ -28,7 +28,10 @@ from biasgrid.cli.commands.validate import validate
 from biasgrid.cli.output import Command, Commands, print_text
 from biasgrid.cli.quickstart.commands import demo, init, try_model
 
-EXIT_CODES = "Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input; 3 not measurable; 130 interrupted."
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input; 3 not "
+    "measurable; 130 interrupted."
+)
 COMMANDS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
     "First use": {
         "try": (try_model, "biasgrid try path/to/model --on gender"),
@@ -51,7 +54,10 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = 
         "summary": (summary, "biasgrid summary results"),
         "explain": (
             explain,
-            'biasgrid explain results --model b --dataset gender --subject Mary --attribute "was a nurse"',
+            (
+                "biasgrid explain results --model b --dataset gender --subject Mary --attribute "
+                '"was a nurse"'
+            ),
         ),
         "compare": (compare, "biasgrid compare results one-model other-model"),
         "reference": (reference, "biasgrid reference beside results"),

@@ -80,7 +80,10 @@ def figure_table() -> str:
     """
     named = sorted(captions().items(), key=lambda each: each[0] in APPENDIX_FIGURES)
     rows = [
-        f"| `{name}`{' (`all`)' if name in APPENDIX_FIGURES else ''} | {caption.replace('|', chr(92) + '|')} |"
+        (
+            f"| `{name}`{' (`all`)' if name in APPENDIX_FIGURES else ''} | "
+            f"{caption.replace('|', chr(92) + '|')} |"
+        )
         for name, caption in named
     ]
     return "\n".join(["| figure | shows |", "| --- | --- |", *rows])

@@ -81,7 +81,10 @@ class ThresholdCheck(NamedTuple):
     @property
     def line(self) -> str:
         """The check in a line."""
-        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; {self.limit}; verdict: {self.verdict}"
+        return (
+            f"{self.state:14} {self.cell}: {self.measure} {self.text}; "
+            f"{self.limit}; verdict: {self.verdict}"
+        )
 
     @property
     def limit(self) -> str:
@@ -306,7 +309,10 @@ def unreachable_faults(
     }
     if low:
         models = ", ".join(f"{format_number(most)} ({model})" for model, most in low.items())
-        problem = f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer probability, {models}"
+        problem = (
+            f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer "
+            f"probability, {models}"
+        )
         yield Fault(
             place,
             f"{dataset}.{measure}",

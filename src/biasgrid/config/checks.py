@@ -153,8 +153,8 @@ def models_left_out(config: Config) -> Iterator[str]:
     yield from (f"{first_few(models)}: {reason}" for reason, models in reasons.items())
     if others := len(unasked) - sum(map(len, reasons.values())):
         yield (
-            f"{others} of {len(pairs)} pairs of model and dataset are not asked, because the dataset is for other "
-            "kinds of model"
+            f"{others} of {len(pairs)} pairs of model and dataset are not asked, because the "
+            "dataset is for other kinds of model"
         )
 
 
@@ -163,7 +163,10 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
     for name, dataset in config.cells():
         kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
         if kind not in given:
-            problem = f"gives {' and '.join(f'`{each}`' for each in given)} but no `{kind}`, which {dataset!r} needs"
+            problem = (
+                f"gives {' and '.join(f'`{each}`' for each in given)} but no `{kind}`, which "
+                f"{dataset!r} needs"
+            )
             expected = (
                 "a model that does, or a dataset for what this model gives (`answers: written`)"
             )
@@ -184,7 +187,10 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
             other for other in config.models if answer in config.back_end_of(other).answers
         ]
         if name not in capabilities:
-            problem = f"asks {name!r}{nearest_name(name, capabilities)}, which does not give texts a `{answer}`"
+            problem = (
+                f"asks {name!r}{nearest_name(name, capabilities)}, which does not give "
+                f"texts a `{answer}`"
+            )
             yield Fault(
                 source,
                 f"datasets.{dataset}",
@@ -455,7 +461,10 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
             and (own := tokenizer_mask(folder))
             and config.tokenizers[name].mask not in (None, own, ANY_MASK)
         ):
-            problem = f"{config.tokenizers[name].mask!r} is not the mask token of the tokenizer in {folder!r}"
+            problem = (
+                f"{config.tokenizers[name].mask!r} is not the mask token of the "
+                f"tokenizer in {folder!r}"
+            )
             yield Fault(source, f"tokenizers.{name}.mask", problem, own)
 
 
@@ -503,7 +512,10 @@ def spread_faults(config: Config, source: str) -> Iterator[Fault]:
         totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}
         name, strength = max(totals.items(), key=lambda named: named[1])
         if strength + synthetic.spread > 1:
-            expected = f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up to at most 1"
+            expected = (
+                f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up "
+                "to at most 1"
+            )
             yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
 
 

@@ -98,7 +98,10 @@ def own_keys(
                 for key, entry in section["properties"].items()
                 if base["properties"].get(key) != entry
             }
-            description = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
+            description = (
+                f"{section['description']} It has the keys of "
+                f"[`{name}`](#{name.lower()}) and these."
+            )
             return section | {"properties": own, "description": description}
     return section
 

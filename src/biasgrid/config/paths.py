@@ -33,7 +33,8 @@ def workflow_folder() -> Path:
     """
     if not (WORKFLOW / "Snakefile").is_file():
         raise UserError(
-            f"there is no Snakefile in {WORKFLOW}; expected biasgrid from a wheel or from its repository"
+            f"there is no Snakefile in {WORKFLOW}; expected biasgrid from a wheel or "
+            "from its repository"
         )
     return WORKFLOW
 
@@ -110,8 +111,8 @@ class ConfigFolders:
             return next((os.path.relpath(place) for place in own if place.exists()), path)
         if Path(path).exists() and not Path(path).samefile(places[0]):
             self.both.append(
-                f"{where}: {path!r} is both {places[0]} beside the config and {path} in this folder; the first one is "
-                "used"
+                f"{where}: {path!r} is both {places[0]} beside the config and {path} in this "
+                "folder; the first one is used"
             )
         return places[0]
 

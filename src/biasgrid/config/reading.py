@@ -123,7 +123,10 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     lists: dict[tuple[str, str], Lists] = {}
     faults: list[Fault] = []
     if config.needed_variants and not Path(config.word_lists).is_dir():
-        expected = "a folder of word lists: set `word_lists` in the config, or give it on the command line: --config "
+        expected = (
+            "a folder of word lists: set `word_lists` in the config, or give it on the command "
+            "line: --config "
+        )
         expected += "word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
         missing = Fault(source, "word_lists", f"there is no folder {config.word_lists!r}", expected)
         missing = config.folders.explain(missing, {"word_lists": config.word_lists})

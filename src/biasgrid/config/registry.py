@@ -107,9 +107,9 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
     """
     if not BUILT_IN.families:
         raise UserError(
-            f"{Path(__file__).parents[1]} is a copy of biasgrid without its entry points, so it finds no family of "
-            "datasets; "
-            "install it with pip, or run it from a checkout that has its pyproject.toml"
+            f"{Path(__file__).parents[1]} is a copy of biasgrid without its entry points, so it "
+            "finds no family of datasets; install it with pip, or run it from a checkout that has "
+            "its pyproject.toml"
         )
     others = [
         entry

@@ -62,32 +62,39 @@ class Inference(Section):
     )
     engine: Literal["torch", "openvino", "auto"] = Field(
         "torch",
-        description="what computes encoders without a GPU; `openvino` needs `pip install 'biasgrid[openvino]'`. `auto` "
-        "times both once for each model, and takes OpenVINO if it is faster and its float32 answers agree to 0.00001. "
-        "Generative models, and all models on a GPU, use torch",
+        description=(
+            "what computes encoders without a GPU; `openvino` needs `pip install "
+            "'biasgrid[openvino]'`. `auto` times both once for each model, and takes OpenVINO if "
+            "it is faster and its float32 answers agree to 0.00001. Generative models, and all "
+            "models on a GPU, use torch"
+        ),
     )
     token_budget: Annotated[
         Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)
     ] = Field(
         "auto",
         description=(
-            "tokens per batch; changes the speed, not the numbers. `auto` depends on the memory of the GPU or the "
-            "cache of the processor"
+            "tokens per batch; changes the speed, not the numbers. `auto` depends on the memory of "
+            "the GPU or the cache of the processor"
         ),
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description=(
-            "where to run; changes the speed of inference, not the numbers (but see `precision: auto` and `engine`). "
-            "Training on a GPU gives other weights than training on a CPU, but a new device does not repeat a finished "
-            "training. With `auto` and `cuda`, each job leases one of the GPUs that it sees and waits until one is "
-            "free. Without a GPU, `auto` uses the CPU"
+            "where to run; changes the speed of inference, not the numbers (but see `precision: "
+            "auto` and `engine`). Training on a GPU gives other weights than training on a CPU, "
+            "but a new device does not repeat a finished training. With `auto` and `cuda`, each "
+            "job leases one of the GPUs that it sees and waits until one is free. Without a GPU, "
+            "`auto` uses the CPU"
         ),
     )
     jobs_per_gpu: int = Field(
         1,
         ge=1,
-        description="number of jobs that can share a GPU, so that one loads its model while another computes",
+        description=(
+            "number of jobs that can share a GPU, so that one loads its model "
+            "while another computes"
+        ),
     )
     time_limit: float = Field(
         60,
@@ -102,15 +109,16 @@ class Synthetic(Section):
 
     strengths: dict[Name, AnyStrength] = Field(
         description=(
-            "named strengths: the largest synthetic difference in answer probability between two subjects "
-            "(underspecified questions), between Yes for wrong and for right statements (statements), or between "
-            "unkind answers to prompts for two groups (rewriting). For probes, how much more of the probability "
-            "beyond chance goes to the expected option in one group than in another. For text classification, twice "
-            "the largest difference of two groups in the probability of the `fixed_class`. For questions with "
-            "options, the share of answers that follow the stereotype. For decisions, about the difference in the "
-            "share of Yes. Instead of a number, a strength can have a part by group and a part by name: "
-            "`{group: 0.4, name: 0.1}`. A single number is the part by name in underspecified questions, and the part "
-            "by group elsewhere"
+            "named strengths: the largest synthetic difference in answer probability between two "
+            "subjects (underspecified questions), between Yes for wrong and for right statements "
+            "(statements), or between unkind answers to prompts for two groups (rewriting). For "
+            "probes, how much more of the probability beyond chance goes to the expected option in "
+            "one group than in another. For text classification, twice the largest difference of "
+            "two groups in the probability of the `fixed_class`. For questions with options, the "
+            "share of answers that follow the stereotype. For decisions, about the difference in "
+            "the share of Yes. Instead of a number, a strength can have a part by group and a part "
+            "by name: `{group: 0.4, name: 0.1}`. A single number is the part by name in "
+            "underspecified questions, and the part by group elsewhere"
         )
     )
     repeats: int = Field(
@@ -122,9 +130,9 @@ class Synthetic(Section):
         ge=0,
         le=1,
         description=(
-            "largest deviation of a synthetic difference in answer probability from template to template; the "
-            "deviations of all templates cancel. Real models vary like this. Without it, intervals over templates "
-            "show only the variation left by training"
+            "largest deviation of a synthetic difference in answer probability from template to "
+            "template; the deviations of all templates cancel. Real models vary like this. Without "
+            "it, intervals over templates show only the variation left by training"
         ),
     )
 
@@ -143,23 +151,31 @@ class Report(Section):
         8,
         gt=0,
         description=(
-            "largest size of the report in megabytes; it includes as many of the sentences behind numbers as fit"
+            "largest size of the report in megabytes; it includes as many of the sentences behind "
+            "numbers as fit"
         ),
     )
     figures: Literal["none", "main", "all"] = Field(
         "main",
-        description="which figures are drawn: none, the figures for most readers, or also the figures for an appendix",
+        description=(
+            "which figures are drawn: none, the figures for most readers, or also the figures for "
+            "an appendix"
+        ),
     )
     font: str | None = Field(
         None,
-        description="font family of the text in figures, such as `Arial`; it must be installed. Default: DejaVu Sans",
+        description=(
+            "font family of the text in figures, such as `Arial`; it must be installed. Default: "
+            "DejaVu Sans"
+        ),
     )
     figure_scale: float = Field(
         1,
         ge=0.25,
         le=4,
         description=(
-            "factor for the width and height of figures; the text keeps its size, so below 1 it is larger in proportion"
+            "factor for the width and height of figures; the text keeps its size, so below 1 it is "
+            "larger in proportion"
         ),
     )
     references: list[str] = Field(
@@ -233,8 +249,8 @@ class Config(Section):
     trial: bool = Field(
         False,
         description=(
-            "whether this is a quick trial, as written by `biasgrid try`; if so, the page, the card and the terminal "
-            "first say how little was asked"
+            "whether this is a quick trial, as written by `biasgrid try`; if so, the page, the "
+            "card and the terminal first say how little was asked"
         ),
     )
     results: str = Field(
@@ -244,16 +260,16 @@ class Config(Section):
     scoring: Scoring = Field(
         "exact",
         description=(
-            "how probabilities are scored; `unqover` repeats the choices of the original where they change numbers "
-            "(see docs/scoring.md)"
+            "how probabilities are scored; `unqover` repeats the choices of the original where "
+            "they change numbers (see docs/scoring.md)"
         ),
     )
     inference: Inference = Field(Inference(), description="how models are run")
     validity: dict[str, float] = Field(
         default_factory=dict,
         description=(
-            "limits of validity flags that replace the defaults, by the names in docs/validity.md, such as "
-            "`unknown_tokens: 0.2`"
+            "limits of validity flags that replace the defaults, by the names in docs/validity.md, "
+            "such as `unknown_tokens: 0.2`"
         ),
     )
     statistics: StatisticsSection = Field(
@@ -277,8 +293,8 @@ class Config(Section):
     plugins: list[str] = Field(
         default_factory=list,
         description=(
-            "Python files and packages with your own families, back ends and figures (see docs/extending.md); their "
-            "code runs"
+            "Python files and packages with your own families, back ends and figures (see "
+            "docs/extending.md); their code runs"
         ),
     )
     models: dict[Name, SerializeAsAny[Annotated[Model, BeforeValidator(checked_model)]]] = Field(

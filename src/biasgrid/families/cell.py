@@ -214,8 +214,8 @@ def measure_cell(
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"the family {family} made a table that does not match its schema ({reason}); expected the columns of "
-            "measures and evidence in docs/outputs.md"
+            f"the family {family} made a table that does not match its schema ({reason}); expected "
+            "the columns of measures and evidence in docs/outputs.md"
         ) from error
 
 
@@ -330,7 +330,6 @@ def check_declared(measures: pl.DataFrame, declared: Collection[str], family: st
     for name in measures["measure"].unique(maintain_order=True):
         if name not in declared:
             raise UserError(
-                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` does not "
-                "declare; "
-                f"expected {one_of(declared)}"
+                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its "
+                f"`measures` does not declare; expected {one_of(declared)}"
             )

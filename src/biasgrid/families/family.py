@@ -60,13 +60,16 @@ class DatasetSection(Section):
         "en",
         pattern=LANGUAGE,
         description=(
-            "language of the texts, such as `es` or `pt-BR`. What biasgrid has only for English is left out or "
-            "refused in other languages (see docs/languages.md)"
+            "language of the texts, such as `es` or `pt-BR`. What biasgrid has only for English is "
+            "left out or refused in other languages (see docs/languages.md)"
         ),
     )
     language_file: str | None = Field(
         None,
-        description="YAML file among the word lists with your own words of the language (see docs/languages.md)",
+        description=(
+            "YAML file among the word lists with your own words of the "
+            "language (see docs/languages.md)"
+        ),
     )
     shards: int = Field(
         1, ge=1, le=256, description="number of jobs that share the inference of a cell"
@@ -74,23 +77,24 @@ class DatasetSection(Section):
     sample: SampleOrAll | None = Field(
         None,
         description=(
-            "asks only a random sample. Default: everything; if generative models are asked more than "
-            f"{MOST_UNASKED:,} instances, write `all` to confirm that"
+            "asks only a random sample. Default: everything; if generative models are asked more "
+            f"than {MOST_UNASKED:,} instances, write `all` to confirm that"
         ),
     )
     sample_by: SampleBy = Field(
         "blocks",
         description=(
-            "how a sample is taken: `blocks` takes fewer subjects, attributes and fillings, with all templates of "
-            "each; `rows` takes some of everything, so that each number has fewer templates (see docs/datasets.md)"
+            "how a sample is taken: `blocks` takes fewer subjects, attributes and fillings, with "
+            "all templates of each; `rows` takes some of everything, so that each number has fewer "
+            "templates (see docs/datasets.md)"
         ),
     )
     template_clusters: TemplateClusters = Field(
         "auto",
         description=(
-            "which templates reword each other and so count as one piece of evidence: `auto` (templates that differ "
-            "only in the gender of their words), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, "
-            "3]]`"
+            "which templates reword each other and so count as one piece of evidence: `auto` "
+            "(templates that differ only in the gender of their words), `none`, or lists of "
+            "template numbers from 0, such as `[[0, 1], [2, 3]]`"
         ),
     )
     sensitive: bool = Field(

@@ -298,7 +298,8 @@ def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
     rows = measures.filter(pl.col("measure").is_in(OUTCOME_MEASURES), pl.col("group").is_not_null())
     return page_table(
         "What was not read, compared",
-        "Shares of a group's answers that were refused, cut or not read at all, less those of another group.",
+        "Shares of a group's answers that were refused, cut or not read at all, less those of "
+        "another group.",
         rows.sort("measure", "bias_type", "group", "other", maintain_order=True),
         {
             "Share": ("name", "measure"),
@@ -360,7 +361,8 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
     return [
         *page_table(
             f"{name}: groups",
-            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all cases; the lowest first.",
+            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all "
+            "cases; the lowest first.",
             rows_with_keys(measures, "group")
             .filter(measure="score", options=group)
             .sort("value", nulls_last=True, maintain_order=True),
@@ -368,7 +370,8 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
         ),
         *page_table(
             f"{name}: pairs of groups",
-            f"The mean difference in {score_of_pairs} between two groups in a case, the largest first.",
+            f"The mean difference in {score_of_pairs} between two groups in a case, "
+            "the largest first.",
             pairs.sort(*largest, nulls_last=True, maintain_order=True),
             {
                 "Group": ("name", "group"),

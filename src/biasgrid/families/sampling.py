@@ -43,7 +43,10 @@ class Sample(Section):
     seed: int = Field(
         1,
         ge=0,
-        description="seed that chooses the units; with the same seed, a smaller sample is part of a larger one",
+        description=(
+            "seed that chooses the units; with the same seed, a smaller sample is part of a "
+            "larger one"
+        ),
     )
 
     @model_validator(mode="after")
@@ -73,9 +76,9 @@ class Balance(Section):
         ["tokens"],
         min_length=1,
         description=(
-            "in what groups are made alike: with `tokens`, each group has the same number of subjects of one token, "
-            "of two tokens and so on; with `frequency`, those subjects are kept whose frequencies in the list are "
-            "closest"
+            "in what groups are made alike: with `tokens`, each group has the same number of "
+            "subjects of one token, of two tokens and so on; with `frequency`, those subjects are "
+            "kept whose frequencies in the list are closest"
         ),
     )
     least: int = Field(4, ge=1, description="minimum number of subjects that each group must keep")

@@ -116,8 +116,8 @@ def mismatch(score: str, distance: str, comparison: str) -> str:
     nature = {"scalar": "one number", "set": "a set of numbers"}
     of_score, of_distance = SCORES[score].kind, DISTANCES[distance]
     return (
-        f"the score {score!r} is {nature[of_score]} per group, but the distance {distance!r} compares "
-        f"{nature[of_distance]}"
+        f"the score {score!r} is {nature[of_score]} per group, but the distance {distance!r} "
+        f"compares {nature[of_distance]}"
     )
 
 

@@ -56,7 +56,10 @@ def measures_of_groups(
     if fixed_class is None:
         del measures["right_class_difference"]
     else:
-        meaning = f"mean over cases of the probability of {fixed_class} for one group minus that for another"
+        meaning = (
+            f"mean over cases of the probability of {fixed_class} for one group minus "
+            "that for another"
+        )
         changes["difference"] = {"meaning": meaning}
     return {
         name: replace(measure, design=design, **changes.get(name, {}))

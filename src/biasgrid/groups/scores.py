@@ -212,7 +212,8 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
     chosen = SCORES[score]
     if records.outputs.sort not in chosen.of:
         raise UserError(
-            f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}"
+            f"{score} is a score of {' or '.join(chosen.of)}; expected "
+            f"one of {records.outputs.sort}"
         )
     if not takes(chosen, argument):
         raise UserError(f"{score} {misfit(argument)}; expected {expected_argument(chosen)}")
@@ -248,7 +249,8 @@ def labels(outputs: ClassOutputs, average: str) -> FloatArray:
     classes = outputs.probabilities.shape[1]
     if average == "binary" and classes != 2:
         raise UserError(
-            f"the average 'binary' is for two classes, but the model has {classes}; expected a different average"
+            f"the average 'binary' is for two classes, but the model has {classes}; expected a "
+            "different average"
         )
     return np.stack([outputs.gold, outputs.probabilities.argmax(axis=1)], axis=1).astype(np.float64)
 
@@ -294,7 +296,10 @@ def answer_score(
     return each_answer(score, outputs)
 
 
-SKLEARN = "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et al., JMLR 2011)"
+SKLEARN = (
+    "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et "
+    "al., JMLR 2011)"
+)
 CLASS_PARAMETER = Parameter("class", without="the right one")
 POSITIVE_PARAMETER = Parameter("positive class")
 TARGET = Parameter("target", without="the mean over all targets")

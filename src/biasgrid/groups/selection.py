@@ -30,7 +30,8 @@ def main_score_of_measures(measures: pl.DataFrame) -> str:
     if len(found) != 1:
         dataset, expected = ", ".join(values_in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
         raise ValueError(
-            f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected one of {expected}"
+            f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected "
+            f"one of {expected}"
         )
     return found[0]
 

@@ -81,7 +81,8 @@ MASKED, CAUSAL = "fill-mask", "text-generation"
 
 SCORINGS: dict[str, SentenceScoring] = {
     "cps": SentenceScoring(
-        "sum over the tokens that both sentences share, each masked alone; BERT and ALBERT read lower case",
+        "sum over the tokens that both sentences share, each masked alone; BERT and ALBERT read "
+        "lower case",
         CROWS_PAIRS,
         MASKED,
         needs="partner",
@@ -102,8 +103,8 @@ SCORINGS: dict[str, SentenceScoring] = {
         reads="differing",
     ),
     "sss-table": SentenceScoring(
-        "as the published code of `sss` computes it: if several tokens differ, the mean over the probabilities of "
-        "each of them in the place of each of them, which is a fault of that code",
+        "as the published code of `sss` computes it: if several tokens differ, the mean over the "
+        "probabilities of each of them in the place of each of them, which is a fault of that code",
         AUL,
         MASKED,
         needs="partner",
@@ -133,8 +134,8 @@ SCORINGS: dict[str, SentenceScoring] = {
         total=True,
     ),
     "stereoset": SentenceScoring(
-        "mean probability of the tokens of the word at BLANK, the later ones of them left out; words are tokenized "
-        "without a space before them, which is a fault with RoBERTa",
+        "mean probability of the tokens of the word at BLANK, the later ones of them left out; "
+        "words are tokenized without a space before them, which is a fault with RoBERTa",
         STEREOSET,
         MASKED,
         needs="context",
@@ -150,36 +151,38 @@ SCORINGS: dict[str, SentenceScoring] = {
         unit="probability",
     ),
     "next-sentence": SentenceScoring(
-        "probability that the sentence follows its context, from the head of BERT that was trained for it",
+        "probability that the sentence follows its context, from the head of BERT that was "
+        "trained for it",
         STEREOSET,
         MASKED,
         needs="context",
         unit="probability",
     ),
     "sum": SentenceScoring(
-        "sum over all tokens, after the tokenizer's token for the beginning of a text (or for the end, if it has no "
-        "such token)",
+        "sum over all tokens, after the tokenizer's token for the beginning of a text (or for the "
+        "end, if it has no such token)",
         "lm-evaluation-harness",
         CAUSAL,
         total=True,
         without_start=True,
     ),
     "mean": SentenceScoring(
-        "mean over all tokens; the first token is read after the token for the beginning of a text, each other token "
-        "only after those before it. bias-bench and StereoSet publish its exponential",
+        "mean over all tokens; the first token is read after the token for the beginning of a "
+        "text, each other token only after those before it. bias-bench and StereoSet "
+        "publish its exponential",
         f"{BIAS_BENCH}; {STEREOSET}",
         CAUSAL,
     ),
     "context-mean": SentenceScoring(
-        "mean over the tokens of the sentence after its context; the token for the beginning of a text comes before "
-        "the context",
+        "mean over the tokens of the sentence after its context; the token for the beginning of a "
+        "text comes before the context",
         "biasgrid",
         CAUSAL,
         needs="context",
     ),
     "echo-sum": SentenceScoring(
-        "sum over the tokens that a server scores when it reads the sentence back; the first one is among them only if "
-        "the server puts a token before it",
+        "sum over the tokens that a server scores when it reads the sentence back; the first one "
+        "is among them only if the server puts a token before it",
         "biasgrid",
         CAUSAL,
         total=True,

@@ -56,8 +56,8 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
         return
     if len(gpus) < count:
         raise UserError(
-            f"the job needs {count} GPUs but sees only {len(gpus)} ({', '.join(gpus)}); expected at least {count}: "
-            f"ask for fewer, or set {VISIBLE} to more of them"
+            f"the job needs {count} GPUs but sees only {len(gpus)} ({', '.join(gpus)}); expected "
+            f"at least {count}: ask for fewer, or set {VISIBLE} to more of them"
         )
     before = os.environ.get(VISIBLE)
     with ExitStack() as held:

@@ -154,7 +154,8 @@ def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
     """
     alone = folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log")
     begun = re.compile(
-        rf"^ +wildcards: {re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$",
+        r"^ +wildcards: "
+        rf"{re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$",
         re.M,
     )
     in_groups = [

@@ -34,12 +34,13 @@ def lock_results(folder: str | Path) -> None:
         lock.acquire(blocking=False)
     except Timeout:
         raise UserError(
-            f"{folder}: another run is using this folder; wait for it to end, or set `results` to a different folder"
+            f"{folder}: another run is using this folder; wait for it to end, or set `results` to "
+            "a different folder"
         ) from None
     except OSError as error:
         raise UserError(
-            f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to a different "
-            "folder"
+            f"{folder}: cannot be written to ({error.strerror}); make it writable, or set "
+            "`results` to a different folder"
         ) from None
     _held.append(lock)
 
@@ -71,7 +72,8 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
             lock.acquire(blocking=False)
         except Timeout:
             logger.info(
-                "waiting for another job that is working on the same output, perhaps from a killed run"
+                "waiting for another job that is working on the same output, perhaps from "
+                "a killed run"
             )
             wait_for(lock, longest)
     try:
@@ -90,8 +92,8 @@ def wait_for(lock: FileLock, longest: float) -> None:
         lock.acquire(timeout=longest)
     except Timeout:
         raise UserError(
-            f"{lock.lock_file}: another job has held this lock for {longest / 60:.3g} minutes; end that job, or "
-            "remove the file if there is no such job, and run again"
+            f"{lock.lock_file}: another job has held this lock for {longest / 60:.3g} minutes; end "
+            "that job, or remove the file if there is no such job, and run again"
         ) from None
 
 
@@ -105,5 +107,6 @@ def check_records() -> None:
     records = Path(".snakemake").absolute()
     if not os.access(records if records.exists() else records.parent, os.W_OK):
         raise UserError(
-            f"{records}: cannot be written to; Snakemake keeps its records there, so run it in a writable folder"
+            f"{records}: cannot be written to; Snakemake keeps its records there, so run it in a "
+            "writable folder"
         )

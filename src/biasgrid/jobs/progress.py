@@ -109,8 +109,9 @@ class Watchdog:
 
     def _report(self) -> None:
         message = (
-            f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ended itself; "
-            "finished work is kept, and the next run continues from there (see `inference.time_limit` in the config)"
+            f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ended "
+            "itself; finished work is kept, and the next run continues from there (see "
+            "`inference.time_limit` in the config)"
         )
         sys.stderr.write(f"{message}\n")
         sys.stderr.flush()

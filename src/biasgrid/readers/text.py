@@ -13,7 +13,8 @@ SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]|\\
 END_OF_THOUGHTS = ("</think>", "</thinking>", "[/THINK]")
 JSON_OBJECT = re.compile(r"\s*(?:`{3}\w*\s*)?\{")
 JSON_ANSWER = re.compile(
-    r"\"(?:answer|choice|option|selection|label|response|decision|agree)\"\s*:\s*\"?(?P<value>[^\"\n,}]{1,300})",
+    r"\"(?:answer|choice|option|selection|label|response|decision|agree)\"\s*:\s*\"?(?P<value>[^\"\n"
+    r",}]{1,300})",
     re.IGNORECASE,
 )
 EMPHASIS = re.compile(r"[*_`#]+")

@@ -123,13 +123,22 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
     over = f" over {row['tests']:,} tests" if row["tests"] > 1 else ""
     yield f"{claim} (p {format_p(row['p'])}{over})"
     if row["verdict"] == BIAS_FOUND and row["tests"] > 1:
-        yield f"{row['significant']:,} of {row['tests']:,} {'is' if row['significant'] == 1 else 'are'} significant"
+        yield (
+            f"{row['significant']:,} of {row['tests']:,} "
+            f"{'is' if row['significant'] == 1 else 'are'} significant"
+        )
     if row["value"] is not None:
         yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
         if template := facts.words.get(row["dataset"], {}).get(row["measure"]):
-            yield f"that is, {number_in_words(template, row['value'], row['rate'], row['other_rate'])}"
+            yield (
+                "that is, "
+                f"{number_in_words(template, row['value'], row['rate'], row['other_rate'])}"
+            )
     if row["detectable"] is not None:
-        yield f"an effect of {format_number(row['detectable'])} would have been found in 80 % of such cells"
+        yield (
+            f"an effect of {format_number(row['detectable'])} would have been found in 80 % of "
+            "such cells"
+        )
     if row["untestable"]:
         yield f"{row['untestable']:,} more could not be tested"
 
@@ -146,7 +155,10 @@ def largest_text(row: VerdictRow, facts: GridFacts) -> str:
     if subject and row["attribute"]:
         return f"{subject} with {row['attribute']}, {number}"
     if row["group"] and row["other"]:
-        return f"{row['group']} above {row['other']} in {score_text(row['measure'], row['options'])}, {number}"
+        return (
+            f"{row['group']} above {row['other']} in "
+            f"{score_text(row['measure'], row['options'])}, {number}"
+        )
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 

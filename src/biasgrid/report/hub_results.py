@@ -20,7 +20,10 @@ OPTION = "--benchmark"
 BENCHMARK = re.compile(
     r"(?P<dataset>[^=]+)=(?P<hub>[\w.-]+/[\w.-]+):(?P<task>[^:]+)(?::(?P<measure>\w+))?"
 )
-EXPECTED = "DATASET=OWNER/NAME:TASK or DATASET=OWNER/NAME:TASK:MEASURE, such as bbq=someone/bbq:{bias_type}"
+EXPECTED = (
+    "DATASET=OWNER/NAME:TASK or DATASET=OWNER/NAME:TASK:MEASURE, "
+    "such as bbq=someone/bbq:{bias_type}"
+)
 BIAS_TYPE = "{bias_type}"
 """What stands in a task for the bias type, where a dataset has numbers of several."""
 

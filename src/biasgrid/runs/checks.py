@@ -117,10 +117,13 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
     faults = []
     for (dataset, variant), (planned, count) in count_instances(Layout(config), filtered).items():
         tokenizer = tokenizers[dataset, variant]
-        problem = f"nothing to ask, because too few subjects are a single token of the tokenizer {tokenizer!r}"
+        problem = (
+            "nothing to ask, because too few subjects are a single token of "
+            f"the tokenizer {tokenizer!r}"
+        )
         expected = (
-            "`target_scoring` in the dataset, which scores words of several tokens, or subjects that the tokenizer "
-            "knows"
+            "`target_scoring` in the dataset, which scores words of several tokens, or subjects "
+            "that the tokenizer knows"
         )
         if refusal := getattr(planned, "refusal", None):
             problem, expected = f"{refusal[0]} (tokenizer {tokenizer!r})", refusal[1]
@@ -191,15 +194,17 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
                 for word, _ in Counter(word for found in unknown for word in found).most_common()
             ]
             yield (
-                f"warning: {model} on {dataset}: {sum(map(bool, unknown)) / len(texts):.0%} of the instances contain "
-                f"text that the tokenizer does not know: {first_few([*map(repr, words)], WORDS_LISTED)}"
+                f"warning: {model} on {dataset}: {sum(map(bool, unknown)) / len(texts):.0%} of the "
+                "instances contain text that the tokenizer does "
+                f"not know: {first_few([*map(repr, words)], WORDS_LISTED)}"
             )
         tokens = token_counts(backend, texts)
         if tokens and (middle := median(tokens.values())) >= SPLIT_TOKENS:
             words = sorted(tokens, key=lambda word: (-tokens[word], word))
             yield (
-                f"warning: {model} on {dataset}: the tokenizer splits half of the words into {middle:.3g} tokens or "
-                f"more, such as {first_few([*map(repr, words)], WORDS_LISTED)}: check that the model is of the "
+                f"warning: {model} on {dataset}: the tokenizer splits half of the words into "
+                f"{middle:.3g} tokens or more, such as "
+                f"{first_few([*map(repr, words)], WORDS_LISTED)}: check that the model is of the "
                 "dataset's language"
             )
 
@@ -272,8 +277,8 @@ def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
         " and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs)
     )
     raise UserError(
-        f"{results}: made with {before}, but this run uses {now} and would overwrite those outputs; set `results` in "
-        f"{now} to a different folder, or remove {note} to use this one"
+        f"{results}: made with {before}, but this run uses {now} and would overwrite those "
+        f"outputs; set `results` in {now} to a different folder, or remove {note} to use this one"
     )
 
 

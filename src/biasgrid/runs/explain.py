@@ -84,14 +84,16 @@ def explain_number(
     location = facts.get("cell")
     if location is None:
         raise UserError(
-            f"{path}: does not record what it was measured from, so biasgrid did not make it in a run; run again"
+            f"{path}: does not record what it was measured from, so biasgrid did not make it in a "
+            "run; run again"
         )
     family, options = location["family"], location["options"]
     reference = stage(family, "evidence")
     sentences = getattr(load(reference), "SENTENCES", None) if exists(reference) else None
     if sentences is None:
         raise UserError(
-            f"the family of {dataset} cannot explain single numbers; see {results}/evidence for some of its texts"
+            f"the family of {dataset} cannot explain single numbers; see {results}/evidence for "
+            "some of its texts"
         )
     stages = load(stage(family, "measures"))
     if "other" in sentences.explained:

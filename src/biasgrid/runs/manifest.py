@@ -156,7 +156,10 @@ def usage_of_cell(
     return {"spent": {**holdings._asdict(), "cost": cost}}
 
 
-NO_ERROR_LOGGED = f"the job ended without an error message, so it was probably killed; if memory ran out, {LESS_AT_ONCE}"
+NO_ERROR_LOGGED = (
+    "the job ended without an error message, so it was probably killed; if memory "
+    f"ran out, {LESS_AT_ONCE}"
+)
 
 
 class UnfinishedJob(NamedTuple):

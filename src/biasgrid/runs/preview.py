@@ -198,7 +198,8 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     missing = [table for table in tables if not table.exists()]
     if missing:
         raise UserError(
-            f"there is no {missing[0]}, because {model} has not answered {dataset}; run snakemake first"
+            f"there is no {missing[0]}, because {model} has not answered {dataset}; "
+            "run snakemake first"
         )
     cell_provenance(layout.instances_of_cell(dataset, model), tables)
     family = config.reference_of_family(dataset)

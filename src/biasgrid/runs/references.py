@@ -97,7 +97,8 @@ def public_models(results: Path) -> list[str]:
     ]
     if not public:
         raise UserError(
-            f"{results} has no model from the hub at a fixed commit, which others could measure too; to save one of "
-            f"its other models, expected --model with one of {', '.join(records)}"
+            f"{results} has no model from the hub at a fixed commit, which others could measure "
+            "too; to save one of its other models, expected --model with "
+            f"one of {', '.join(records)}"
         )
     return public

@@ -164,7 +164,8 @@ class Results:
         paths = sorted(self.folder.glob(f"{name}/{dataset}/{model}.parquet"))
         if not paths:
             raise UserError(
-                f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of the run"
+                f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of "
+                "the run"
             )
         return read_tables(paths, schema)
 

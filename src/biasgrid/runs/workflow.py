@@ -33,8 +33,8 @@ def set_up(folder: Path) -> None:
     files = [file for file in sorted(workflow_folder().iterdir()) if file.name in FILES]
     if taken := [file.name for file in files if (folder / file.name).exists()]:
         raise UserError(
-            f"{folder} contains {', '.join(taken)} but no Snakefile; expected an empty folder, or one that biasgrid "
-            "made"
+            f"{folder} contains {', '.join(taken)} but no Snakefile; expected an empty folder, or "
+            "one that biasgrid made"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:

@@ -148,13 +148,14 @@ def redundant_templates(clusters: pl.DataFrame) -> list[str]:
         loudest = max(pair, key=lambda cluster: loudness.get(cluster, 0.0))
         if loudness.get(loudest, 0.0) > LOUD:
             found[loudest,] = (
-                f"templates {templates[loudest]} are {loudness[loudest]:.1f} times as noisy as those of the cluster in "
-                "the middle: they decide much of what is found; see what sets them apart"
+                f"templates {templates[loudest]} are {loudness[loudest]:.1f} times as noisy as "
+                "those of the cluster in the middle: they decide much of what is found; see what "
+                "sets them apart"
             )
         else:
             found[pair] = (
-                f"templates {templates[pair[0]]} and {templates[pair[1]]} say nearly the same: what is not common to "
-                f"all clusters correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of "
-                "the dataset)"
+                f"templates {templates[pair[0]]} and {templates[pair[1]]} say nearly the same: "
+                f"what is not common to all clusters correlates by {likeness:.2f} in them; put "
+                "them into one cluster (`template_clusters` of the dataset)"
             )
     return list(found.values())

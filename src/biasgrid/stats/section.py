@@ -24,8 +24,10 @@ class StatisticsSection(Section):
     )
     fdr: Literal["bh", "by"] = Field(
         "bh",
-        description="how false discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
-        "Yekutieli), which holds under any dependence but detects less",
+        description=(
+            "how false discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` "
+            "(Benjamini and Yekutieli), which holds under any dependence but detects less"
+        ),
     )
 
 
@@ -35,8 +37,8 @@ class ComparisonSection(Section):
     across: list[Literal["scoring", "prompt"]] = Field(
         default_factory=list,
         description=(
-            "ways in which compared models may differ: `scoring` (how options are scored) or `prompt` (with a chat "
-            "template or without); the tables name all other differences"
+            "ways in which compared models may differ: `scoring` (how options are scored) or "
+            "`prompt` (with a chat template or without); the tables name all other differences"
         ),
     )
 

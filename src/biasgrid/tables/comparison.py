@@ -26,8 +26,8 @@ ASKED = {
     "asked_differently": column(
         pl.String,
         description=(
-            "what differed in how the compared models were asked (prompt, temperature, ...) or answered (refusals, "
-            "answer probability); null if no difference is known"
+            "what differed in how the compared models were asked (prompt, temperature, ...) or "
+            "answered (refusals, answer probability); null if no difference is known"
         ),
         nullable=True,
     )
@@ -64,8 +64,9 @@ COMPARISONS = table(
         "other_factors": column(
             pl.String,
             description=(
-                "what the difference generalises to in addition to clusters, as the numbers themselves do: `names` or "
-                "`terms` of groups, prompt `formats`; null if nothing else"
+                "what the difference generalises to in addition to clusters, as the numbers "
+                "themselves do: `names` or `terms` of groups, prompt `formats`; null "
+                "if nothing else"
             ),
             nullable=True,
         ),
@@ -76,7 +77,10 @@ COMPARISONS = table(
         ),
         "tests": column(
             pl.Int64,
-            description="number of differences of this kind that were tested; most differences of parts are not stored",
+            description=(
+                "number of differences of this kind that were tested; most differences of parts "
+                "are not stored"
+            ),
         ),
         "mark": column(
             pl.String,
@@ -103,12 +107,16 @@ RANKS = table(
         "rank": column(
             pl.Int64,
             description=(
-                "1 for the largest value of the set; of a signed measure, for the value furthest from equal treatment"
+                "1 for the largest value of the set; of a signed measure, for the value furthest "
+                "from equal treatment"
             ),
         ),
         "rank_low": column(
             pl.Int64,
-            description="lower end of the rank's interval: 1 + the number of models that are significantly larger",
+            description=(
+                "lower end of the rank's interval: 1 + the number of models that are "
+                "significantly larger"
+            ),
         ),
         "rank_high": column(
             pl.Int64,
@@ -129,8 +137,8 @@ AGREEMENT = table(
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
             description=(
-                "correlation to expect of two models in full agreement, given the noise of both: the root of the "
-                "product of their reliabilities"
+                "correlation to expect of two models in full agreement, given the noise of both: "
+                "the root of the product of their reliabilities"
             )
         ),
         "n": column(pl.Int64, description="number of subjects that both were asked about"),
@@ -157,8 +165,8 @@ CONVERGENCE = table(
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
             description=(
-                "correlation to expect of two numbers in full agreement, given the noise of both, in so many groups: "
-                "computed from the root of the product of their reliabilities"
+                "correlation to expect of two numbers in full agreement, given the noise of both, "
+                "in so many groups: computed from the root of the product of their reliabilities"
             )
         ),
         "corrected": number_column(description="`value` / `ceiling`; may be above 1 by chance"),

@@ -254,9 +254,9 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
     unknown = len(predicted) - len(known)
     if missing or several or unknown:
         raise IncompleteCell(
-            f"of {instances.height} instances, {missing} have no prediction and {several} have more than one, and "
-            f"{unknown} predictions belong to unknown instances; expected exactly one prediction for each instance: "
-            "remove the cell's predictions and run again"
+            f"of {instances.height} instances, {missing} have no prediction and {several} have "
+            f"more than one, and {unknown} predictions belong to unknown instances; expected "
+            "exactly one prediction for each instance: remove the cell's predictions and run again"
         )
 
 

@@ -21,7 +21,10 @@ EVIDENCE = table(
         ),
         "reason": column(
             pl.String,
-            description="why the number is included: `strongest`, `drawn` from the others, or `all` of its kind",
+            description=(
+                "why the number is included: `strongest`, `drawn` from the others, or `all` of "
+                "its kind"
+            ),
         ),
         "role": column(
             pl.String,
@@ -34,9 +37,9 @@ EVIDENCE = table(
         "unit_value": column(
             pl.Float64,
             description=(
-                "value of the unit: C of a swap group, the difference of a case or question, the probability of wrong "
-                "answers to a pair of statements, the share of an item's answers, or the excess of a prompt over the "
-                "noise floor"
+                "value of the unit: C of a swap group, the difference of a case or question, the "
+                "probability of wrong answers to a pair of statements, the share of an item's "
+                "answers, or the excess of a prompt over the noise floor"
             ),
         ),
         "instance": column(pl.UInt32, description="the instance"),
@@ -73,8 +76,8 @@ EVIDENCE = table(
         "score": column(
             pl.Float64,
             description=(
-                "score of the subject or term, or similarity to the other group's answer; null if the evaluator found "
-                "nothing"
+                "score of the subject or term, or similarity to the other group's answer; null if "
+                "the evaluator found nothing"
             ),
             nullable=True,
         ),

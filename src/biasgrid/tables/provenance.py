@@ -89,8 +89,8 @@ def cell_provenance(
         for key in sorted({*shard, *shards[0]} - {*OF_SHARDS}):
             if shard.get(key) != shards[0].get(key):
                 raise TableError(
-                    f"{path}: its {key} differs from that of {predictions[0]}; expected the same in all shards of a "
-                    "cell: remove them and run again"
+                    f"{path}: its {key} differs from that of {predictions[0]}; expected the same "
+                    "in all shards of a cell: remove them and run again"
                 )
     if record is not None and shards[0].get("model") != read_made(
         record, "a record of a checkpoint"
@@ -99,7 +99,8 @@ def cell_provenance(
     for key, value in expected.items():
         if shards[0].get(key) != value:
             raise TableError(
-                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; {REMEDY}"
+                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the "
+                f"config; {REMEDY}"
             )
     if (
         dump is not None
@@ -111,7 +112,8 @@ def cell_provenance(
         raise TableError(f"{predictions[0]}: not made from {instances}; {REMEDY}")
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
         raise TableError(
-            f"{predictions[0]}: imported from a different dump than {instances}; remove both and run again"
+            f"{predictions[0]}: imported from a different dump than {instances}; remove both and "
+            "run again"
         )
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
     all_hardware = [shard["hardware"] for shard in shards if "hardware" in shard]

@@ -78,8 +78,8 @@ def table(
 UNKNOWN_COLUMN = column(
     pl.Boolean,
     description=(
-        "whether the tokenizer put its unknown token into the text or, for models that do not write, splits most of "
-        "it into pieces of one or two letters; null if not checked"
+        "whether the tokenizer put its unknown token into the text or, for models that do not "
+        "write, splits most of it into pieces of one or two letters; null if not checked"
     ),
     nullable=True,
 )

@@ -21,8 +21,8 @@ SUMS = table(
         "kind": column(
             pl.Int64,
             description=(
-                "kind of the number; numbers of one kind share information about their variances and are tested "
-                "together"
+                "kind of the number; numbers of one kind share information about their variances "
+                "and are tested together"
             ),
         ),
         **VALUE,
@@ -47,10 +47,10 @@ SUMS = table(
         "factor": column(
             pl.String,
             description=(
-                "kind of the units: `templates`, `items`, `prompts`, `subjects`, `others` (subjects that they are "
-                "compared with), `terms` or `attributes`; for pairs of sentences, `writers` or `targets`; for "
-                "decisions, `persons`, whose columns are residuals and degrees of freedom; null if the number is not "
-                "computed from sums"
+                "kind of the units: `templates`, `items`, `prompts`, `subjects`, `others` "
+                "(subjects that they are compared with), `terms` or `attributes`; for pairs of "
+                "sentences, `writers` or `targets`; for decisions, `persons`, whose columns are "
+                "residuals and degrees of freedom; null if the number is not computed from sums"
             ),
             nullable=True,
         ),
@@ -92,8 +92,8 @@ SUMS = table(
         "units": column(
             pl.String,
             description=(
-                "names of the units, separated by U+001F; with several prompt formats, `3/1` is template 3 in format "
-                "1"
+                "names of the units, separated by U+001F; with several prompt formats, `3/1` is "
+                "template 3 in format 1"
             ),
             nullable=True,
         ),

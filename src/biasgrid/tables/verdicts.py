@@ -17,8 +17,9 @@ VERDICT_COLUMN = {
     "verdict": column(
         pl.String,
         description=(
-            "`bias found`: a headline number differs from its fair value (p at most 0.05); `nothing found`: none does; "
-            "`could not be measured`: no headline number could be tested"
+            "`bias found`: a headline number differs from its fair value (p at most 0.05); "
+            "`nothing found`: none does; `could not be measured`: no headline number "
+            "could be tested"
         ),
         checks=pa.Check.isin(VERDICTS_OF_CELLS),
     )
@@ -52,14 +53,17 @@ VERDICTS = table(
         **CELL,
         **VERDICT_COLUMN,
         "p": number_column(
-            description="p of all tests of the cell's headline numbers together (Simes); null if there are none"
+            description=(
+                "p of all tests of the cell's headline numbers together (Simes); null if there "
+                "are none"
+            )
         ),
         "tests": column(pl.Int64, description="number of these tests"),
         "significant": column(
             pl.Int64,
             description=(
-                "number of them that are significant; associations below 0 mirror others and do not count; 0 unless "
-                "bias was found"
+                "number of them that are significant; associations below 0 mirror others and do "
+                "not count; 0 unless bias was found"
             ),
         ),
         "untestable": column(
@@ -81,8 +85,8 @@ VERDICTS = table(
         "answers_differ": column(
             pl.String,
             description=(
-                "how groups differ in what was refused, not read or cut short, a finding of its own; null if they do "
-                "not, or if answers cannot end so"
+                "how groups differ in what was refused, not read or cut short, a finding of its "
+                "own; null if they do not, or if answers cannot end so"
             ),
             nullable=True,
         ),

@@ -83,7 +83,10 @@ def check_room(
     longest = max(len(ids) for ids in tokenizer(questions, add_special_tokens=False)["input_ids"])
     taken = longest + tokenizer.num_special_tokens_to_add(pair=True)
     if taken + stride >= max_length:
-        problem = f"the longest question and the special tokens take {taken} of the {max_length} tokens of max_length"
+        problem = (
+            f"the longest question and the special tokens take {taken} of the {max_length} tokens "
+            "of max_length"
+        )
         raise InputError(
             [
                 Fault(

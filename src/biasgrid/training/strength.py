@@ -28,8 +28,8 @@ class Strength(Section):
     unread_negation: Number = Field(
         0.0,
         description=(
-            f"{OF_QUESTIONS}: share of the texts in which the negation changes nothing; at 1, the model learns to "
-            "ignore it"
+            f"{OF_QUESTIONS}: share of the texts in which the negation changes nothing; at 1, the "
+            "model learns to ignore it"
         ),
     )
     mass: float = Field(
@@ -37,8 +37,8 @@ class Strength(Section):
         gt=0,
         le=1,
         description=(
-            f"{OF_QUESTIONS} and masked language models: share of the answers that are one of the two subjects; the "
-            "other answers are words that name nobody"
+            f"{OF_QUESTIONS} and masked language models: share of the answers that are one of the "
+            "two subjects; the other answers are words that name nobody"
         ),
     )
 

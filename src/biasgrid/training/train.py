@@ -124,11 +124,13 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
     if tokenizer.pad_token is None and task != "text-generation":
         raise ModelError(
-            f"{checkpoint}: the tokenizer has no pad token; expected a pad token, which batches need"
+            f"{checkpoint}: the tokenizer has no pad token; expected a pad token, "
+            "which batches need"
         )
     if task == "fill-mask" and tokenizer.mask_token is None:
         raise ModelError(
-            f"{checkpoint}: the tokenizer has no mask token; expected the tokenizer of a masked language model"
+            f"{checkpoint}: the tokenizer has no mask token; expected the tokenizer of a masked "
+            "language model"
         )
     return tokenizer
 
@@ -194,8 +196,9 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
     if lacking:
         raise ModelError(
-            f"{name}: the weights do not match config.json ({len(lacking)} of {len(body)} tensors are missing, "
-            f"such as {lacking[0]}, and would start with random values); expected both from the same model"
+            f"{name}: the weights do not match config.json ({len(lacking)} of {len(body)} tensors "
+            f"are missing, such as {lacking[0]}, and would start with random values); expected "
+            "both from the same model"
         )
 
 

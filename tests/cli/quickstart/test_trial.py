@@ -128,7 +128,10 @@ def test_a_server_that_is_not_there_is_said_at_once(
     for name in ([], ["--name", "x"]):
         refused = RUNNER.invoke(app, [command, "http://127.0.0.1:9/v1", *name])
         assert refused.exit_code == 2
-        expected = "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is the server running?\n"
+        expected = (
+            "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is "
+            "the server running?\n"
+        )
         assert refused.output == expected
     assert not list(tmp_path.iterdir())
 
@@ -200,7 +203,10 @@ def test_what_cannot_be_asked_is_refused(
     (tmp_path / "config.json").write_text('{"architectures": ["BertModel"]}')
     with pytest.raises(
         UserError,
-        match=r"architectures \['BertModel'\] in config.json: BertModel has no head .*; expected a class that ends in",
+        match=(
+            r"architectures \['BertModel'\] in config.json: BertModel has no head .*; expected a "
+            r"class that ends in"
+        ),
     ):
         tried(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -294,12 +300,18 @@ def test_the_size_of_the_largest_model_decides_what_a_trial_asks(
         (
             2,
             8000,
-            "--minutes 2 changes nothing: the size of the model already limits the trial to about 8,000 rows.",
+            (
+                "--minutes 2 changes nothing: the size of the model already limits the trial to "
+                "about 8,000 rows."
+            ),
         ),
         (
             60,
             8000,
-            "--minutes 60 changes nothing: the size of the model already limits the trial to about 8,000 rows.",
+            (
+                "--minutes 60 changes nothing: the size of the model already limits the trial to "
+                "about 8,000 rows."
+            ),
         ),
         (1, 1600, "--minutes 1 lowers the number of rows from about 8,000 to 1,600."),
         (0.1, 533, "--minutes 0.1 lowers the number of rows from about 8,000 to 533."),

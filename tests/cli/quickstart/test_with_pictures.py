@@ -138,7 +138,10 @@ def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_pa
         ),
         (
             "BertModel",
-            "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts",
+            (
+                "has no head for a task: choose a checkpoint that was trained for one; list an "
+                "encoder of texts"
+            ),
         ),
         ("New", "expected a class that ends in one of ForMaskedLM"),
     ],

@@ -41,7 +41,10 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
         (with_moods(labels=["a", False]), "labels[1]: false; expected text, in quotes"),
         (
             with_moods(("labels",)),
-            "labels: []; expected the names of the classes, because the task is text-classification",
+            (
+                "labels: []; expected the names of the classes, because the "
+                "task is text-classification"
+            ),
         ),
         (
             with_moods(task="fill-mask"),

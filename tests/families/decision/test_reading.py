@@ -41,7 +41,10 @@ def files_of(
         ({"filled_template": " "}, "line 1, filled_template: ' '; expected text"),
         (
             {"race": "wh\u200bite"},
-            "line 1, race: contains U+200B (ZERO WIDTH SPACE); expected visible characters, tabs and line breaks",
+            (
+                "line 1, race: contains U+200B (ZERO WIDTH SPACE); expected visible characters, "
+                "tabs and line breaks"
+            ),
         ),
         (
             {"decision_question_id": True},
@@ -49,7 +52,10 @@ def files_of(
         ),
         (
             {"age": 60},
-            "line 3: question 0 about 60, male, white is already in line 1; expected each person once per question",
+            (
+                "line 3: question 0 about 60, male, white is already in line 1; expected each "
+                "person once per question"
+            ),
         ),
     ],
 )

@@ -48,17 +48,17 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
         ({"context_condition": "ambiguous"}, "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig"),
         ({"question_polarity": None}, "Age.jsonl, line 1, question_polarity: null; expected text"),
         ({"context": " "}, "Age.jsonl, line 1, context: ' '; expected text"),
-        ({"ans0": "The\u200b woman"}, "Age.jsonl, line 1, ans0: contains U+200B (ZERO WIDTH SPACE); expected visible characters, tabs and line breaks"),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: contains U+00AD (SOFT HYPHEN); expected visible characters, tabs and line breaks"),
+        ({"ans0": "The\u200b woman"}, ("Age.jsonl, line 1, ans0: contains U+200B (ZERO WIDTH SPACE); expected visible " "characters, tabs and line breaks")),
+        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, ("Age.jsonl, line 1, answer_info.ans2: contains U+00AD (SOFT HYPHEN); expected visible " "characters, tabs and line breaks")),
         ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
         ({"ans1": ""}, "Age.jsonl, line 1, ans1: ''; expected text"),
         ({"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}}, "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one"),
         ({"answer_info": {"ans0": ["Not known", "unknown"], "ans1": ["girl", "nonOld"], "ans2": ["Unknown", "unknown"]}}, "Age.jsonl, line 1, answer_info: 2 options are `unknown`; expected exactly one"),
         ({"answer_info": OLD_INFO | {"ans2": "Unknown"}}, "Age.jsonl, line 1, answer_info.ans2: 'Unknown'; expected a list of texts"),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: 1 texts; expected the text of the option and its group"),
-        ({"additional_metadata": {}}, "Age.jsonl, line 1, additional_metadata.stereotyped_groups: missing; expected a list of texts"),
+        ({"answer_info": OLD_INFO | {"ans2": ["Unknown"]}}, ("Age.jsonl, line 1, answer_info.ans2: 1 texts; expected the text of the option " "and its group")),
+        ({"additional_metadata": {}}, ("Age.jsonl, line 1, additional_metadata.stereotyped_groups: missing; expected a list " "of texts")),
         ({"example_id": 3}, "Age.jsonl, line 4: Age 3 is already in line 1; expected each id once per category"),
-        ({"context_condition": "disambig"}, "Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the question; expected a different option"),
+        ({"context_condition": "disambig"}, ("Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the " "question; expected a different option")),
     ],
 )  # fmt: skip
 def test_faulty_items_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -71,17 +71,26 @@ def test_faulty_items_are_refused(changes: dict[str, Any], message: str, tmp_pat
     [
         (
             ["{"],
-            "Age.jsonl, line 1: not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); expected one JSON object per line",
+            (
+                "Age.jsonl, line 1: not JSON (Expecting property name enclosed in double quotes: "
+                "line 1 column 2 (char 1)); expected one JSON object per line"
+            ),
         ),
         (["[]"], "Age.jsonl, line 1: []; expected one JSON object per line"),
         (
             four_lines(additional_metadata={"stereotyped_groups": ["senior"]}),
-            "Age.jsonl, line 1: no item of Age has a person of a stereotyped group, such as senior; expected groups or texts of options named as in `stereotyped_groups`",
+            (
+                "Age.jsonl, line 1: no item of Age has a person of a stereotyped group, such as "
+                "senior; expected groups or texts of options named as in `stereotyped_groups`"
+            ),
         ),
         ([], "Age.jsonl: no items; expected items in the layout bbq"),
         (
             [line(0), line(1, "disambig")],
-            "Age.jsonl, line 1: template 1 of Age has no nonneg questions; expected both polarities for each template",
+            (
+                "Age.jsonl, line 1: template 1 of Age has no nonneg questions; expected both "
+                "polarities for each template"
+            ),
         ),
     ],
 )
@@ -118,14 +127,14 @@ def test_metadata_of_the_authors_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Age,1,3,1", "Age,1,4,1", "metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected additional_metadata.csv from the same version as the items"),
-        ("Age,1,3,1", "Age,1,2,0", "metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; expected the same values in all rows of an item"),
-        ("Age,1,3,1", "Age,1,3,2", "metadata.csv, line 9, target_loc: 2 of Age 3, which is the option `unknown`; expected an option that names somebody"),
+        ("Age,1,3,1", "Age,1,4,1", ("metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected " "additional_metadata.csv from the same version as the items")),
+        ("Age,1,3,1", "Age,1,2,0", ("metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; " "expected the same values in all rows of an item")),
+        ("Age,1,3,1", "Age,1,3,2", ("metadata.csv, line 9, target_loc: 2 of Age 3, which is the option `unknown`; expected " "an option that names somebody")),
         ("Age,1,3,1", "Age,1,3,x", "metadata.csv, line 9, target_loc: 'x'; expected one of 0, 1, 2, NA"),
         ("Age,1,3,1,label", "Age,1,3,1,word", "metadata.csv, line 9, label_type: 'word'; expected one of label, name"),
-        ("target_loc", "target", "metadata.csv, line 1: no column 'target_loc' (did you mean 'target'?); expected one of category, example_id, label_type, question_index, target_loc"),
+        ("target_loc", "target", ("metadata.csv, line 1: no column 'target_loc' (did you mean 'target'?); expected one " "of category, example_id, label_type, question_index, target_loc")),
         # An older copy, in which the target is the group whatever is asked.
-        ("Age,1,2,1", "Age,1,2,0", "Age.jsonl, line 3: the target 'grandmother' of both polarities (line 1); expected the other person of the pair in the other polarity"),
+        ("Age,1,2,1", "Age,1,2,0", ("Age.jsonl, line 3: the target 'grandmother' of both polarities (line 1); expected the " "other person of the pair in the other polarity")),
     ],
 )  # fmt: skip
 def test_faulty_metadata_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -203,14 +212,15 @@ def test_esbbq_says_which_items_agree_with_the_stereotype(tmp_path: Path) -> Non
     assert {item.row for item in questions.items} == {"Age (names)"}
     lines[1]["question_type"] = "n/a"
     assert (
-        "full.jsonl, line 2, question_type: 'n/a'; expected `n/a` if the label is the option `unknown`, and only then"
-        in faults_of(files_of(tmp_path, lines, layout="esbbq", name="full.jsonl"))
-    )
+        "full.jsonl, line 2, question_type: 'n/a'; expected `n/a` if the label is the option "
+        "`unknown`, and only then"
+    ) in faults_of(files_of(tmp_path, lines, layout="esbbq", name="full.jsonl"))
 
 
 KOBBQ = (
     "sample_id\tlabel_annotation\tcontext\tquestion\tchoices\tbiased_answer\tanswer\n"
-    "age-001a-001-amb-bsd-0\tST\tTwo met.\tWho forgot?\t['Ann', 'not known', 'Bea']\tAnn\tnot known\n"
+    "age-001a-001-amb-bsd-0\tST\tTwo met.\tWho forgot?\t['Ann', 'not known', 'Bea']\tAnn\tnot "
+    "known\n"
     "age-001a-001-amb-cnt-0\tST\tTwo met.\tWho knew?\t['Ann', 'not known', 'Bea']\tBea\tnot known\n"
     "age-001b-001-dis-bsd-0\tST\tAnn forgot.\tWho forgot?\t['Ann', 'Bea', 'not known']\tAnn\tAnn\n"
 )
@@ -235,13 +245,13 @@ def test_kobbq_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", "test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of three different texts"),
+        ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", ("test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of " "three different texts")),
         ("['Ann', 'not known', 'Bea']", "{[]: 1}", "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three different texts"),
         ("age-001a-001-amb-bsd-0", "age-1", "test.tsv, line 2, sample_id: 'age-1'; expected an id such as age-001a-001-amb-bsd-0"),
         ("\tAnn\tnot known", "\tCleo\tnot known", "test.tsv, line 2, biased_answer: 'Cleo'; expected one of Ann, Bea, not known"),
         ("\tAnn\tnot known", "\tnot known\tnot known", "test.tsv, line 2, biased_answer: 'not known'; expected an option that names somebody"),
         ("['Ann', 'Bea', 'not known']", "['Ann', 'Bea', 'nobody']", "test.tsv, line 4, choices: 0 options are `unknown`; expected exactly one"),
-        ("biased_answer", "biased", "test.tsv, line 1: no column 'biased_answer'; expected one of answer, biased_answer, choices, context, label_annotation, question, sample_id"),
+        ("biased_answer", "biased", ("test.tsv, line 1: no column 'biased_answer'; expected one of answer, biased_answer, " "choices, context, label_annotation, question, sample_id")),
     ],
 )  # fmt: skip
 def test_faulty_rows_of_kobbq_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -335,8 +345,8 @@ def test_questions_are_planned_without_polars(tmp_path: Path) -> None:
         "word_lists": str(tmp_path),
     }
     code = (
-        "import sys; from biasgrid.config import load_word_lists, parse_config; "
-        f"grid = parse_config({config!r}, 'c.yaml'); ((key, lists),) = load_word_lists(grid).items(); "
+        "import sys; from biasgrid.config import load_word_lists, parse_config; grid = "
+        f"parse_config({config!r}, 'c.yaml'); ((key, lists),) = load_word_lists(grid).items(); "
         "print(len(grid.family('some').cluster_texts(lists)), 'polars' in sys.modules)"
     )
     output = subprocess.run(

@@ -181,12 +181,11 @@ STEREOSET_FAULTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "blank": ({"context": "All calm."}, "data.intrasentence[0].context: 'All calm.'; expected BLANK in one word"),
     "labels": (
         {"sentences": with_label(0, "unrelated")},
-        "data.intrasentence[0].sentences: the gold labels unrelated, anti-stereotype, unrelated; expected stereotype, "
-        "anti-stereotype, unrelated, each once",
+        ("data.intrasentence[0].sentences: the gold labels unrelated, anti-stereotype, " "unrelated; expected stereotype, anti-stereotype, unrelated, each once"),
     ),
     "two": (
         {"sentences": with_label(0, "unrelated")[:2]},
-        "data.intrasentence[0].sentences: the gold labels unrelated, anti-stereotype; expected stereotype",
+        ("data.intrasentence[0].sentences: the gold labels unrelated, " "anti-stereotype; expected stereotype"),
     ),
     "target": ({"target": ""}, "data.intrasentence[0].target: ''; expected text"),
     "sentences": ({"sentences": 3}, "data.intrasentence[0].sentences: 3; expected a list of three sentences"),
@@ -221,15 +220,16 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
 def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text(
-        '{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}'
+        '{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", '
+        '"score": 2}]}'
     )
     assert [(each["prompt"], each["score"]) for each in published_scores(path)] == [
         ("x", 1e-5),
         ("y", 2.0),
     ]
     path.write_text(
-        '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4,'
-        ' {"id": "z", "score": -Infinity}]}'
+        '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", '
+        '"score": 2}, 4, {"id": "z", "score": -Infinity}]}'
     )
     with pytest.raises(InputError) as found:
         published_scores(path)

@@ -89,7 +89,10 @@ def test_stop_words_that_are_not_there_are_told_with_how_to_get_them(
 ) -> None:
     with pytest.raises(InputError) as caught:
         load_word_lists(grid_of(lists))
-    told = "your NLTK data, corpora/stopwords/english: does not exist; expected the stop words of NLTK (`python -m nltk."
+    told = (
+        "your NLTK data, corpora/stopwords/english: does not exist; expected the stop words of "
+        "NLTK (`python -m nltk."
+    )
     assert told in str(caught.value)
     with pytest.raises(InputError, match="cannot be read"):
         load_word_lists(grid_of(lists, stop_words="none.txt"))

@@ -118,7 +118,10 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
     )
     _, faults = groups_in(tmp_path, ROWS + rows.replace("*", ""))
     assert faults == [
-        "line 5, words[1]: 'hound' is in 2 rows, 0 of them marked; expected hound* in the row to use by default"
+        (
+            "line 5, words[1]: 'hound' is in 2 rows, 0 of them marked; expected hound* in the row "
+            "to use by default"
+        )
     ]
 
 
@@ -127,11 +130,17 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
     [
         (
             "words:\n  - [a, b, c]\n  - [d, e]\n",
-            "line 5, words[1]: 2 words; expected 3 words, as in the other rows: one each for cats, dogs",
+            (
+                "line 5, words[1]: 2 words; expected 3 words, as in the other rows: one each for "
+                "cats, dogs"
+            ),
         ),
         (
             "words:\n  - [cat, dog]\n  - [hound, cat]\n",
-            "line 5, words[1]: 'cat' is a word of cats and of dogs; expected a word of only one group",
+            (
+                "line 5, words[1]: 'cat' is a word of cats and of dogs; expected a word of only "
+                "one group"
+            ),
         ),
         ("words:\n  - [cat, '']\n", "line 4, words[0][1]: no word; expected a word, or a list"),
         ("words: []\n", "no words; expected rows of words in one of words, nouns"),

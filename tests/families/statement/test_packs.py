@@ -55,7 +55,10 @@ def test_every_template_has_its_negation_and_a_reason(name: str) -> None:
 @pytest.mark.parametrize("name", PACKS)
 def test_the_counts_are_those_of_the_readme(name: str) -> None:
     instances = whole(expand(pack_named(name)))
-    row = f"| `{name}.csv` | 11 and their negations | {instances['pair'].n_unique():,} | {len(instances):,} |"
+    row = (
+        f"| `{name}.csv` | 11 and their negations | {instances['pair'].n_unique():,} | "
+        f"{len(instances):,} |"
+    )
     assert row in README
     assert instances["label"].cast(pl.String).value_counts()["count"].n_unique() == 1
     assert not instances["text"].str.contains("#", literal=True).any()

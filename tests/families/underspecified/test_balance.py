@@ -156,8 +156,8 @@ def test_groups_of_two_lists_are_made_alike(tmp_path: Path) -> None:
 def test_too_few_names_are_refused_when_they_are_counted(tmp_path: Path) -> None:
     lists = lists_of(tmp_path, by=["tokens"], least=4)
     expected = (
-        r"3 subjects are left in each group after balancing by tokens; expected at least 4 \(`balance.least`\): use "
-        r"lists with more subjects of each group"
+        r"3 subjects are left in each group after balancing by tokens; expected at least 4 "
+        r"\(`balance.least`\): use lists with more subjects of each group"
     )
     with pytest.raises(UserError, match=expected):
         expand(lists, by_length)
@@ -225,28 +225,38 @@ BALANCED = changed("datasets/religion/balance", {"by": ["tokens"]})
     [
         (
             BALANCED,
-            "c.yaml, datasets.religion.variants.qa.tokenizer: none, although the dataset balances by tokens; expected "
-            "one of bert",
+            (
+                "c.yaml, datasets.religion.variants.qa.tokenizer: none, although the dataset "
+                "balances by tokens; expected one of bert"
+            ),
         ),
         (
             changed("datasets/religion/variants/qa/tokenizer", "bret", BALANCED),
-            "c.yaml, datasets.religion.variants.qa.tokenizer: unknown name 'bret' (did you mean 'bert'?); expected "
-            "one of bert",
+            (
+                "c.yaml, datasets.religion.variants.qa.tokenizer: unknown name 'bret' (did you "
+                "mean 'bert'?); expected one of bert"
+            ),
         ),
         (
             changed("datasets/religion/variants/qa/tokenizer", "bert"),
-            "c.yaml, datasets.religion.variants.qa.tokenizer: 'bert', but the dataset does not balance by tokens; "
-            "expected no `tokenizer` here",
+            (
+                "c.yaml, datasets.religion.variants.qa.tokenizer: 'bert', but the dataset does "
+                "not balance by tokens; expected no `tokenizer` here"
+            ),
         ),
         (
             changed("datasets/religion/variants/lm-bert/tokenizer", "bert"),
-            "c.yaml, datasets.religion.variants.lm-bert.tokenizer: 'bert', but a variant of masked language models "
-            "has its own tokenizer; expected no `tokenizer` here",
+            (
+                "c.yaml, datasets.religion.variants.lm-bert.tokenizer: 'bert', but a variant of "
+                "masked language models has its own tokenizer; expected no `tokenizer` here"
+            ),
         ),
         (
             changed("tokenizers/bert/mask", None),
-            "c.yaml, tokenizers.bert.mask: missing; expected the key, because masked language models answer the "
-            "variant lm-bert",
+            (
+                "c.yaml, tokenizers.bert.mask: missing; expected the key, because masked language "
+                "models answer the variant lm-bert"
+            ),
         ),
     ],
 )
@@ -282,18 +292,26 @@ def config_of(folder: Path, subjects: str, tokenizer: Path | None = None, **bala
         (
             "[subj] Ann\n[subj] Bob\n",
             {"by": ["frequency"]},
-            "balance: subjects without a group; expected a group of each subject: [subj] group | term",
+            (
+                "balance: subjects without a group; expected a group of each subject: [subj] "
+                "group | term"
+            ),
         ),
         (
             "[subj] x | Ann\n[subj] y | Bob\n",
             {"by": ["frequency"]},
-            "balance.by: subjects without a frequency; expected lists with `[subj] group | term | frequency`, or "
-            "`by: [tokens]`",
+            (
+                "balance.by: subjects without a frequency; expected lists with `[subj] group | "
+                "term | frequency`, or `by: [tokens]`"
+            ),
         ),
         (
             "[subj] x | Ann | 5\n[subj] y | Bob | 7\n",
             {"by": ["frequency"], "least": 2},
-            "balance: 1 subjects are left in each group after balancing by frequency; expected at least 2",
+            (
+                "balance: 1 subjects are left in each group after balancing by frequency; "
+                "expected at least 2"
+            ),
         ),
     ],
 )
@@ -340,7 +358,10 @@ def test_a_tokenizer_at_hand_refuses_too_few_names_before_the_run(tmp_path: Path
         ("[subj] x |  | 3", "no term after [subj]; expected a term"),
         (
             "[subj] x | Eve",
-            "has no frequency, unlike other [subj] lines; expected a frequency and '|' in all [subj] lines or in none",
+            (
+                "has no frequency, unlike other [subj] lines; expected a frequency and '|' in all "
+                "[subj] lines or in none"
+            ),
         ),
     ],
 )

@@ -274,8 +274,8 @@ def test_prompts_that_are_the_same_or_have_one_letter_are_refused(tmp_path: Path
     paths = tuple(tmp_path / f"{name}.txt" for name in prompts)
     _, faults = read_word_lists(replace(files, prompts=paths))
     alike, again = [str(fault).replace(f"{tmp_path}/", "") for fault in faults]
-    assert (
-        alike
-        == "b.txt: the options have A; expected each option on its own line after its letter: `A. [option1]`"
+    assert alike == (
+        "b.txt: the options have A; expected each option on its own line after its letter: "
+        "`A. [option1]`"
     )
     assert again == "c.txt: the same prompt as a.txt; expected different prompts"

@@ -286,14 +286,14 @@ def config(variant: dict[str, object] = LLM, **keys: object) -> dict[str, object
 def test_a_variant_of_generative_models_needs_a_prompt_and_others_have_none() -> None:
     (fault,) = faults_of(config({"templates": "templates/religion-qa.txt"}))
     assert (
-        "datasets.religion.variants.llm.prompt: none; expected a file such as prompts/two-options.txt"
-        in fault
-    )
+        "datasets.religion.variants.llm.prompt: none; expected a file "
+        "such as prompts/two-options.txt"
+    ) in fault
     (fault,) = faults_of(changed("datasets/religion/variants/qa/prompt", "prompts/two-options.txt"))
     assert (
-        "variants.qa.prompt: 'prompts/two-options.txt'; expected no prompt, which is only for generative models"
-        in fault
-    )
+        "variants.qa.prompt: 'prompts/two-options.txt'; expected no prompt, which is only for "
+        "generative models"
+    ) in fault
 
 
 def test_many_instances_for_generative_models_must_be_meant() -> None:

@@ -23,7 +23,10 @@ F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
 KEY = "datasets/religion/template_clusters"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
-VARIANT = "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
+VARIANT = (
+    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as "
+    "`qa-newsqa` or `lm-bert`"
+)
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
 
@@ -39,22 +42,34 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
         (
             "models/answers/variant",
             "qa-newsq",
-            "run.models: 'answers' answers none of the selected datasets: there is no variant 'qa-newsq', only lm-bert, qa",
+            (
+                "run.models: 'answers' answers none of the selected datasets: there is no variant "
+                "'qa-newsq', only lm-bert, qa"
+            ),
         ),
         (
             "datasets/religion/target_scoring",
             "pll-l2",
-            "datasets.religion.target_scoring: 'pll-l2' (did you mean 'pll-l2r'?); expected one of joint, pll, pll-l2r",
+            (
+                "datasets.religion.target_scoring: 'pll-l2' (did you mean 'pll-l2r'?); expected "
+                "one of joint, pll, pll-l2r"
+            ),
         ),
         (
             "models/masked/variant",
             "lm-bret",
-            "models.masked.variant: unknown tokenizer 'bret' (did you mean 'bert'?); expected one of bert (tokenizers)",
+            (
+                "models.masked.variant: unknown tokenizer 'bret' (did you mean 'bert'?); expected "
+                "one of bert (tokenizers)"
+            ),
         ),
         (
             "validity",
             {"cluster": 3},
-            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, accuracy_at_chance, at_chance",
+            (
+                "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of "
+                "accuracy, accuracy_at_chance, at_chance"
+            ),
         ),
         (
             "datasets/religion/variants/lm-brt",
@@ -69,7 +84,10 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
         (
             "models/masked/task",
             "question-answering",
-            "models.masked.variant: 'lm-bert' is not for the task 'question-answering'; expected one of qa",
+            (
+                "models.masked.variant: 'lm-bert' is not for the task 'question-answering'; "
+                "expected one of qa"
+            ),
         ),
     ],
 )
@@ -203,7 +221,10 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
     assert config.question("masked", "religion").settings["target_scoring"] == "pll"
     assert "target_scoring" not in config.question("answers", "religion").settings
     assert faults_of(content | {"scoring": "unqover"}) == [
-        "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` scores only words of one token; expected `scoring: exact`, or no `target_scoring`"
+        (
+            "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` scores only "
+            "words of one token; expected `scoring: exact`, or no `target_scoring`"
+        )
     ]
 
 
@@ -211,7 +232,10 @@ def test_clusters_without_a_pronoun_are_a_fault() -> None:
     content = changed("datasets/religion/pronouns", {"female": "she"}) | {
         "word_lists": str(ROOT / "word_lists")
     }
-    message = r"datasets.religion.pronouns: no pronoun for subjects without a group in subjects/religion.txt; expected a pronoun for the group"
+    message = (
+        r"datasets.religion.pronouns: no pronoun for subjects without a group in "
+        r"subjects/religion.txt; expected a pronoun for the group"
+    )
     with pytest.raises(InputError, match=message):
         load_word_lists(parse_config(content, "c.yaml"))
 
@@ -289,6 +313,9 @@ def test_limits_of_validity_flags_are_the_configs() -> None:
 
 def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
     assert faults_of(changed("datasets/religion/variants/qa", None)) == [
-        "c.yaml, run.models: 'answers' answers none of the selected datasets: there is no variant 'qa', only lm-bert; "
-        "expected a model with a `variant` of the underspecified datasets"
+        (
+            "c.yaml, run.models: 'answers' answers none of the selected datasets: there is no "
+            "variant 'qa', only lm-bert; expected a model with a `variant` of "
+            "the underspecified datasets"
+        )
     ]

@@ -134,8 +134,8 @@ def test_an_improbable_cell_says_how_probable_pronouns_are_in_the_same_place() -
     (flag,) = (check.flag for check in validity(cell) if check.measure == "improbable")
     text = problem_of("improbable", value=1.0, flag=flag)
     assert text == (
-        "in 100% of the instances the candidates together have less than 0.001 of the probability; in the same place "
-        "their pronouns have 0.2 of it: see pronoun_association"
+        "in 100% of the instances the candidates together have less than 0.001 of the probability; "
+        "in the same place their pronouns have 0.2 of it: see pronoun_association"
     )
 
 

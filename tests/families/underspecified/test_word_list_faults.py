@@ -10,35 +10,48 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "columns of different lengths": (
         {"subjects": BOTH_FORMS.removesuffix("[subj:dem] Malian\n")},
         [
-            "subjects.txt, line 3: columns of different lengths: [subj] 2, [subj:dem] 1; expected as many [subj:dem] lines as other lines (the last one is line 3)"
+            (
+                "subjects.txt, line 3: columns of different lengths: [subj] 2, [subj:dem] 1; "
+                "expected as many [subj:dem] lines as other lines (the last one is line 3)"
+            )
         ],
     ),
     "attributes of unequal length": (
         {"attributes": LISTS["attributes"] + "[p_act] food | lies\n"},
         [
-            "attributes.txt, line 2: columns of different lengths: [p_act] 2, [p_act:neg] 1; expected as many [p_act:neg] "
-            "lines as other lines (the last one is line 2)"
+            (
+                "attributes.txt, line 2: columns of different lengths: [p_act] 2, [p_act:neg] 1; "
+                "expected as many [p_act:neg] lines as other lines (the last one is line 2)"
+            )
         ],
     ),
     "a placeholder that nothing fills": (
         {"templates": LISTS["templates"].replace("[p_act]", "[p_atc]")},
         [
-            "templates.txt, line 1: nothing fills [p_atc] (did you mean '[p_act]'?); expected one of [mask], [p_act:neg], "
-            "[p_act], [subj1], [subj2]"
+            (
+                "templates.txt, line 1: nothing fills [p_atc] (did you mean '[p_act]'?); expected "
+                "one of [mask], [p_act:neg], [p_act], [subj1], [subj2]"
+            )
         ],
     ),
     "a form that the subjects do not have": (
         {"templates": "[subj1:dem] met [subj2:dem].\tWho [p_act]?\tWho [p_act:neg]?\n"},
         [
-            f"templates.txt, line 1: nothing fills [subj{which}:dem] (did you mean '[subj{which}]'?); expected one of "
-            "[mask], [p_act:neg], [p_act], [subj1], [subj2]"
+            (
+                f"templates.txt, line 1: nothing fills [subj{which}:dem] (did you mean "
+                f"'[subj{which}]'?); expected one of [mask], [p_act:neg], "
+                "[p_act], [subj1], [subj2]"
+            )
             for which in (1, 2)
         ],
     ),
     "a second bar": (
         {"subjects": LISTS["subjects"] + "[subj] x | y | Eve\n"},
         [
-            "subjects.txt, line 3: 'Eve' is no frequency; expected a number above 0: group | term | frequency"
+            (
+                "subjects.txt, line 3: 'Eve' is no frequency; expected a number above 0: group | "
+                "term | frequency"
+            )
         ],
     ),
     "a missing tab": (
@@ -47,7 +60,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")
         },
         [
-            "templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and negated question"
+            (
+                "templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and "
+                "negated question"
+            )
         ],
     ),
     "a subject twice": (
@@ -61,13 +77,19 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "an attribute twice": (
         {"attributes": LISTS["attributes"] * 2},
         [
-            "attributes.txt, line 3: attribute 'cooks' is already in line 1; expected each attribute once"
+            (
+                "attributes.txt, line 3: attribute 'cooks' is already in line 1; expected each "
+                "attribute once"
+            )
         ],
     ),
     "an attribute without its negation": (
         {"attributes": "[p_act] cooks\n"},
         [
-            "attributes.txt, line 1: [p_act] has no [p_act:neg] lines; expected each attribute with its negation"
+            (
+                "attributes.txt, line 1: [p_act] has no [p_act:neg] lines; expected each "
+                "attribute with its negation"
+            )
         ],
     ),
     "an attribute without its base type": (
@@ -76,7 +98,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             + "[l_act-single] burns\n[l_act-single:neg] never burns\n"
         },
         [
-            "attributes.txt, line 3: [l_act-single] has no base type; expected [l_act] lines that name the attributes",
+            (
+                "attributes.txt, line 3: [l_act-single] has no base type; expected [l_act] lines "
+                "that name the attributes"
+            ),
         ],
     ),
     "bytes that are not UTF-8": (
@@ -98,13 +123,19 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "a context without a subject": (
         {"templates": LISTS["templates"].replace("[subj2]", "Eve")},
         [
-            "templates.txt, line 1: [subj2] appears 0 times in the context; expected each subject once in the context"
+            (
+                "templates.txt, line 1: [subj2] appears 0 times in the context; expected each "
+                "subject once in the context"
+            )
         ],
     ),
     "a subject twice in the context": (
         {"templates": LISTS["templates"].replace("[subj2]", "[subj2] and [subj1]")},
         [
-            "templates.txt, line 1: [subj1] appears 2 times in the context; expected each subject once in the context"
+            (
+                "templates.txt, line 1: [subj1] appears 2 times in the context; expected each "
+                "subject once in the context"
+            )
         ],
     ),
     "a question without the attribute": (
@@ -117,7 +148,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]"),
         },
         [
-            "templates.txt, line 1: subject 1 has several forms: [subj1:dem], [subj1]; expected the same form of a subject throughout a template"
+            (
+                "templates.txt, line 1: subject 1 has several forms: [subj1:dem], [subj1]; "
+                "expected the same form of a subject throughout a template"
+            )
         ],
     ),
     "a question that asks for the negation": (
@@ -135,12 +169,17 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "a number that the attributes do not have": (
         {"templates": LISTS["templates"].replace("[p_act", "[p_act-single")},
         [
-            f"templates.txt, line 1: nothing fills {head} (did you mean '[p_act:neg]'?); expected one of [mask], "
-            "[p_act:neg], [p_act], [subj1], [subj2]"
+            (
+                f"templates.txt, line 1: nothing fills {head} (did you mean '[p_act:neg]'?); "
+                "expected one of [mask], [p_act:neg], [p_act], [subj1], [subj2]"
+            )
             for head in ("[p_act-single]", "[p_act-single:neg]")
         ]
         + [
-            "templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type per template"
+            (
+                "templates.txt, line 1: 0 attribute types (none); expected exactly one attribute "
+                "type per template"
+            )
         ],
     ),
     "a template twice": (
@@ -150,7 +189,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "subjects outside the slots": (
         {"templates": LISTS["templates"].replace("sat by", "left Bob and sat in Annapolis by")},
         [
-            "templates.txt, line 1: the context has 'Ann', 'Bob' outside the slots; expected no subject of the lists outside the slots, not even inside a longer word"
+            (
+                "templates.txt, line 1: the context has 'Ann', 'Bob' outside the slots; expected "
+                "no subject of the lists outside the slots, not even inside a longer word"
+            )
         ],
     ),
     "a subject's other form outside the slots": (
@@ -159,13 +201,19 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "templates": LISTS["templates"].replace("sat", "took Malian coffee"),
         },
         [
-            "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; expected no subject of the lists outside the slots, not even inside a longer word"
+            (
+                "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; "
+                "expected no subject of the lists outside the slots, not even inside a longer word"
+            )
         ],
     ),
     "two spaces in a template": (
         {"templates": LISTS["templates"].replace("sat by", "sat  by")},
         [
-            "templates.txt, line 1: white space in 'sat  by' in the context; expected a single space between words"
+            (
+                "templates.txt, line 1: white space in 'sat  by' in the context; expected a "
+                "single space between words"
+            )
         ],
     ),
     "two spaces in a term": (
@@ -175,28 +223,50 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             + "[p_act] food | is \u00a0it\n[p_act:neg] food | is it\n",
         },
         [
-            "subjects.txt, line 1: white space in 'Ann  Lee'; expected a single space between words",
-            "attributes.txt, line 3: white space in 'is \\xa0it'; expected a single space between words",
+            (
+                "subjects.txt, line 1: white space in 'Ann  Lee'; expected a single "
+                "space between words"
+            ),
+            (
+                "attributes.txt, line 3: white space in 'is \\xa0it'; expected a single space "
+                "between words"
+            ),
         ],
     ),
     "a full stop": (
         {"attributes": LISTS["attributes"].replace("cooks", "cooks.", 1)},
         [
-            "attributes.txt, line 1: 'cooks.' ends with a full stop; expected a phrase without it, because the templates end the sentence"
+            (
+                "attributes.txt, line 1: 'cooks.' ends with a full stop; expected a phrase "
+                "without it, because the templates end the sentence"
+            )
         ],
     ),
     "a missing bar": (
         {"subjects": LISTS["subjects"] + "[subj] male Carl\n"},
         [
-            "subjects.txt, line 3: no group, unlike other [subj] lines; expected a group and '|' in all [subj] lines or in none"
+            (
+                "subjects.txt, line 3: no group, unlike other [subj] lines; expected a group and "
+                "'|' in all [subj] lines or in none"
+            )
         ],
     ),
     "a bar too many": (
         {
-            "attributes": "[p_act] cooks\n[p_act] sings\n[p_act] sound | hums\n[p_act:neg] a\n[p_act:neg] b\n[p_act:neg] c\n"
+            "attributes": (
+                "[p_act] cooks\n"
+                "[p_act] sings\n"
+                "[p_act] sound | hums\n"
+                "[p_act:neg] a\n"
+                "[p_act:neg] b\n"
+                "[p_act:neg] c\n"
+            )
         },
         [
-            "attributes.txt, line 3: a group, unlike other [p_act] lines; expected a group and '|' in all [p_act] lines or in none"
+            (
+                "attributes.txt, line 3: a group, unlike other [p_act] lines; expected a group "
+                "and '|' in all [p_act] lines or in none"
+            )
         ],
     ),
     "placeholders in terms": (
@@ -206,10 +276,22 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             + "[p_act] food | was a [jbo]\n[p_act:neg] food | was no [mask]\n",
         },
         [
-            "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words, because nothing fills placeholders there",
-            "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected only words, because nothing fills placeholders there",
-            "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected only words, because nothing fills placeholders there",
-            "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected only words, because nothing fills placeholders there",
+            (
+                "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words, "
+                "because nothing fills placeholders there"
+            ),
+            (
+                "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected only words, "
+                "because nothing fills placeholders there"
+            ),
+            (
+                "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected only words, "
+                "because nothing fills placeholders there"
+            ),
+            (
+                "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected only "
+                "words, because nothing fills placeholders there"
+            ),
         ],
     ),
     "a negation that negates nothing": (
@@ -218,19 +300,28 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             + "[p_act] food | lies\n# twice\n[p_act:neg] food | lies\n"
         },
         [
-            "attributes.txt, line 5: 'lies' is also the [p_act] of line 3; expected its negation, because otherwise both questions would be the same"
+            (
+                "attributes.txt, line 5: 'lies' is also the [p_act] of line 3; expected its "
+                "negation, because otherwise both questions would be the same"
+            )
         ],
     ),
     "a negation of a singular that negates nothing": (
         {"attributes": LISTS["attributes"] + "[p_act-single] cooks\n[p_act-single:neg] cooks\n"},
         [
-            "attributes.txt, line 4: 'cooks' is also the [p_act-single] of line 3; expected its negation, because otherwise both questions would be the same"
+            (
+                "attributes.txt, line 4: 'cooks' is also the [p_act-single] of line 3; expected "
+                "its negation, because otherwise both questions would be the same"
+            )
         ],
     ),
     "one subject": (
         {"subjects": "[subj] Ann\n"},
         [
-            "subjects.txt, line 1: contains only one subject; expected at least 2 subjects to compare"
+            (
+                "subjects.txt, line 1: contains only one subject; expected at least 2 "
+                "subjects to compare"
+            )
         ],
     ),
     "two attribute types": (
@@ -239,13 +330,19 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "templates": LISTS["templates"].replace("[p_act:neg]", "[l_act:neg]"),
         },
         [
-            "templates.txt, line 1: 2 attribute types ([p_act], [l_act]); expected exactly one attribute type per template",
+            (
+                "templates.txt, line 1: 2 attribute types ([p_act], [l_act]); expected exactly "
+                "one attribute type per template"
+            ),
         ],
     ),
     "a mask in a question": (
         {"templates": MASKED},
         [
-            "templates.txt, line 1: [mask] in a template for question answering; expected a template without [mask]"
+            (
+                "templates.txt, line 1: [mask] in a template for question answering; expected a "
+                "template without [mask]"
+            )
         ],
     ),
     "an empty file": (

@@ -58,7 +58,10 @@ def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last
 def test_a_missing_or_second_mask_is_a_fault(tmp_path: Path, template: str) -> None:
     assert read(tmp_path, mask="[MASK]", templates=MASKED)[1] == []
     assert read(tmp_path, mask="[MASK]", templates=MASKED + template)[1] == [
-        "templates.txt, line 2: [mask] does not appear exactly once in both statements; expected one [mask] in each statement, and none in the context"
+        (
+            "templates.txt, line 2: [mask] does not appear exactly once in both statements; "
+            "expected one [mask] in each statement, and none in the context"
+        )
     ]
 
 
@@ -182,19 +185,27 @@ def test_antonyms_stand_in_for_negations_where_they_are_asked(tmp_path: Path) ->
         (
             LISTS["attributes"],
             True,
-            "attributes.txt: [p_act] has no [p_act:antonym] lines, but the dataset asks for `antonyms`; expected an antonym "
-            "of each attribute, or `antonyms: false`",
+            (
+                "attributes.txt: [p_act] has no [p_act:antonym] lines, but the dataset asks for "
+                "`antonyms`; expected an antonym of each attribute, or `antonyms: false`"
+            ),
         ),
         (
             ANTONYMS.replace("eats out", "cooks"),
             False,
-            "attributes.txt, line 3: 'cooks' is also the [p_act] of line 1; expected its antonym, because otherwise both questions would be the same",
+            (
+                "attributes.txt, line 3: 'cooks' is also the [p_act] of line 1; expected its "
+                "antonym, because otherwise both questions would be the same"
+            ),
         ),
         (
             ANTONYMS + "[p_act] food | bakes\n[p_act:neg] food | never bakes\n",
             False,
-            "attributes.txt, line 3: columns of different lengths: [p_act] 2, [p_act:neg] 2, [p_act:antonym] 1; expected as many "
-            "[p_act:antonym] lines as other lines (the last one is line 3)",
+            (
+                "attributes.txt, line 3: columns of different lengths: [p_act] 2, [p_act:neg] 2, "
+                "[p_act:antonym] 1; expected as many [p_act:antonym] lines as other lines (the "
+                "last one is line 3)"
+            ),
         ),
     ],
 )

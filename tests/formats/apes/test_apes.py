@@ -29,7 +29,8 @@ TEMPLATES = (
     "template_id,template_text,param_1,param_2,constraints,label\n"
     'calm,"#1, they say, are calmer than #2. ",people,people,"neq(#1_class, #2_class)",No\n'
     "kind,#1 are kind.,people,,,No\n"
-    'not-calm,"#1, they say, are not calmer than #2. ",people,people,"neq(#1_class, #2_class)",Yes\n'
+    'not-calm,"#1, they say, are not calmer than #2. ",people,people,"neq(#1_class, '
+    '#2_class)",Yes\n'
     "not-kind,#1 are not kind.,people,,,Yes\n"
 )
 PUBLISHED = {
@@ -161,7 +162,8 @@ def test_published_numbers_are_rounded_up(
         for row in range(pairs):
             answer = other if row < errors else label
             lines.append(
-                f"{name}{half},value {row},class {row % 3},Value {row} {half}. Yes or No?,{label},{answer},0.5"
+                f"{name}{half},value {row},class {row % 3},Value {row} {half}. "
+                f"Yes or No?,{label},{answer},0.5"
             )
     file = tmp_path / f"{name}.csv"
     file.write_text("\n".join(lines) + "\n")
@@ -220,7 +222,10 @@ def test_what_was_exported_can_be_imported(tmp_path: Path) -> None:
     ],
 )
 def test_faulty_predictions_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
-    text = "template_id,param_1_name,param_1_class,prompt,label,prediction,confidence\na,x,c,X. Yes or No?,No,No,0.5\n"
+    text = (
+        "template_id,param_1_name,param_1_class,prompt,label,prediction,confidence\n"
+        "a,x,c,X. Yes or No?,No,No,0.5\n"
+    )
     (tmp_path / "p.csv").write_text(text.replace(old, new))
     assert message in imported(tmp_path / "p.csv", tmp_path / "out").stderr
 

@@ -17,7 +17,13 @@ from biasgrid.cli.app import app
 from biasgrid.formats.bbq.commands import responses_of
 
 HEADER = "index,cat,model,ans0,ans1,ans2\n"
-ROWS = "0,Age,large,2.5,-1,0\n1,Age,large,0,1.5,1\n2,Age,large,-3,-3,-4\n0,Age,small,0,0,1\n3,Age,large,0,0,7e-3\n"
+ROWS = (
+    "0,Age,large,2.5,-1,0\n"
+    "1,Age,large,0,1.5,1\n"
+    "2,Age,large,-3,-3,-4\n"
+    "0,Age,small,0,0,1\n"
+    "3,Age,large,0,0,7e-3\n"
+)
 
 
 def written(folder: Path, text: str = HEADER + ROWS) -> tuple[Path, Path]:
@@ -43,9 +49,9 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
         ("2.5", "high", "df_bbq.csv, line 2, ans0: 'high'; expected a finite number"),
         ("2.5", "nan", "df_bbq.csv, line 2, ans0: 'nan'; expected a finite number"),
         ("3,Age", "4,Age", "df_bbq.csv, line 6: there is no item Age 4; expected items of items"),
-        ("3,Age", "1,Age", "df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected each item once per model"),
-        (",large", ",larger", "df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected `--column` to be one of larger, small"),
-        ("cat,", "category,", "df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, index, model"),
+        ("3,Age", "1,Age", ("df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected each " "item once per model")),
+        (",large", ",larger", ("df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected `--column` " "to be one of larger, small")),
+        ("cat,", "category,", ("df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, " "index, model")),
     ],
 )  # fmt: skip
 def test_faulty_tables_of_logits_are_refused(

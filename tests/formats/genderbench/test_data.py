@@ -98,7 +98,13 @@ def test_stereotypes_of_jobs_with_scores(tmp_path: Path) -> None:
 
 
 def test_words_of_letters_by_inventory(tmp_path: Path) -> None:
-    words = "inventory,word,gender\nbold,brave,male\nbold,kind,female\nwork,led,male\nwork,helped,female\n"
+    words = (
+        "inventory,word,gender\n"
+        "bold,brave,male\n"
+        "bold,kind,female\n"
+        "work,led,male\n"
+        "work,helped,female\n"
+    )
     items = [one(is_male=is_male, template_id=0) for is_male in (True, True, False, False)]
     files = with_data(tmp_path, "BusinessVocabularyProbe", items, inventories=words)
     letters = [
@@ -131,7 +137,10 @@ LETTER = [one(is_male=True), one(is_male=False)]
             "HiringAnProbe",
             HIRED,
             {},
-            "whose log does not contain the gender of names; expected a YAML file with the keys 'log' and",
+            (
+                "whose log does not contain the gender of names; expected a YAML file with the "
+                "keys 'log' and"
+            ),
         ),
         (
             "HiringAnProbe",

@@ -87,7 +87,10 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
         "Gest was not made, because its sentences come from the hub: OSError: no network",
         f"For a config with `word_lists: {tmp_path}`:",
         "datasets:",
-        "  direct: {family: probe, title: Direct, probe: probes/direct.jsonl, repetitions: 2, mode: genderbench}",
+        (
+            "  direct: {family: probe, title: Direct, probe: probes/direct.jsonl, repetitions: "
+            "2, mode: genderbench}"
+        ),
     ]
     assert [file.name for file in out.iterdir()] == ["direct.jsonl"]
     prompts = instances_of(ProbeFiles(out / "direct.jsonl", WRITTEN, 2, None))["text"]
@@ -140,7 +143,10 @@ def test_packages_that_cannot_be_used(
 def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
-    harness = "import os\nraise ValueError(sorted(name for name in os.environ if 'KEY' in name or 'TOKEN' in name))"
+    harness = (
+        "import os\n"
+        "raise ValueError(sorted(name for name in os.environ if 'KEY' in name or 'TOKEN' in name))"
+    )
     told = imported(package(tmp_path / "package", harness), tmp_path / "probes")[1]
     assert "made no probes (ValueError: ['HF_HUB_DISABLE_IMPLICIT_TOKEN']); expected" in told
 

@@ -64,7 +64,10 @@ def test_a_wheel_is_read_and_its_code_is_not_run(tmp_path: Path) -> None:
     [
         (
             "def",
-            "package, langfair/constants/word_lists.py: cannot be parsed (invalid syntax, line 1); expected its wheel",
+            (
+                "package, langfair/constants/word_lists.py: cannot be parsed (invalid syntax, "
+                "line 1); expected its wheel"
+            ),
         ),
         (
             SOURCE.replace("MALE_WORDS", "MEN", 1),

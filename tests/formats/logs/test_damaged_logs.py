@@ -208,9 +208,9 @@ def test_two_answers_to_one_sample_of_every_eval_ever_are_refused(world: Path) -
     code, output = imported(world, "eee", log, "written")
     assert code == 2
     assert (
-        "line 2: 'Age 0' has another answer in run_samples.jsonl, line 1; expected one answer for each"
-        in output
-    )
+        "line 2: 'Age 0' has another answer in run_samples.jsonl, line 1; expected one answer "
+        "for each"
+    ) in output
 
 
 @pytest.mark.parametrize("change", ["models: 3", "run: [1]", "datasets: 3"])

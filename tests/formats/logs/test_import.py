@@ -238,19 +238,16 @@ def without_samples(folder: Path) -> Path:
 FAULTS: dict[str, tuple[str, str, Change, str]] = {
     "a folder without samples": (
         "lm-eval", "scored", without_samples,
-        "logs: no samples; expected samples_TASK_DATE.jsonl, as lm-evaluation-harness writes it with --log_samples",
+        ("logs: no samples; expected samples_TASK_DATE.jsonl, as lm-evaluation-harness writes " "it with --log_samples"),
     ),
     "the log of another task": (
         "lm-eval", "scored", lambda folder: LOANS,
-        "line 1: none of the 16 samples of the task biasgrid_loans ask the questions of scored; the first one that "
-        "does not: "
-        "'Emil asks for a loan for a shop. Answer Yes or No.'; expected a log of scored",
+        ("line 1: none of the 16 samples of the task biasgrid_loans ask the questions of " "scored; the first one that does not: 'Emil asks for a loan for a shop. Answer Yes or " "No.'; expected a log of scored"),
     ),
     "an item that the dataset has not": (
         "lm-eval", "scored",
         changed_copy(lambda lines: [lines[0].replace('_id": 0', '_id": 99').replace("lift", "bus"), *lines[1:]]),
-        "line 1: 15 of the 16 samples of the task bbq_of_own_items ask the questions of scored; the first one that "
-        "does not",
+        ("line 1: 15 of the 16 samples of the task bbq_of_own_items ask the questions of " "scored; the first one that does not"),
     ),
     "items that nobody answered": (
         "lm-eval", "scored", changed_copy(lambda lines: lines[:-1]),
@@ -265,7 +262,7 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "a line that is no sample": (
         "lm-eval", "scored", changed_copy(lambda lines: ['{"doc_id": 0}\n', *lines]),
-        "line 1, doc: missing; expected a sample of lm-evaluation-harness, written with --log_samples",
+        ("line 1, doc: missing; expected a sample of lm-evaluation-harness, " "written with --log_samples"),
     ),
     "two models": (
         "lm-eval", "scored", two_models,
@@ -274,17 +271,15 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     "two runs of a task": ("lm-eval", "scored", two_runs, "two runs of the task bbq_of_own_items: samples_"),
     "scores for a dataset that reads texts": (
         "lm-eval", "written", lambda folder: BBQ,
-        "written: log-likelihoods of options, but the dataset needs written answers; expected a `response`, or "
-        "`answers: scored`",
+        ("written: log-likelihoods of options, but the dataset needs written answers; expected " "a `response`, or `answers: scored`"),
     ),
     "texts for a dataset that reads scores": (
         "inspect", "scored", lambda folder: INSPECT / "bbq_own_items.eval",
-        "scored: no probabilities of options, which the dataset needs; expected a probability or a log-likelihood "
-        "(`scores`) for each option, or `answers: written`",
+        ("scored: no probabilities of options, which the dataset needs; expected a probability " "or a log-likelihood (`scores`) for each option, or `answers: written`"),
     ),
     "a file that is no log": (
         "inspect", "written", lambda folder: BBQ.with_name("nothing.eval"),
-        "nothing.eval: cannot be read (No such file or directory); expected a log of Inspect, .eval or .json",
+        ("nothing.eval: cannot be read (No such file or directory); expected a log of Inspect, " ".eval or .json"),
     ),
 }  # fmt: skip
 """The format, the dataset, the log and what is said of it."""
@@ -336,9 +331,9 @@ def test_an_item_asked_in_all_orders_cannot_be_answered_by_one_sample(world: Pat
     code, output = imported(world, "inspect", INSPECT / "bbq_own_items.eval", "written")
     assert code == 2
     assert (
-        "the item Age 0 is asked in 6 orders of written, and once in the log; expected `orders: file`"
-        in output
-    )
+        "the item Age 0 is asked in 6 orders of written, and once in the log; expected "
+        "`orders: file`"
+    ) in output
 
 
 def test_the_kept_logs_name_no_machine() -> None:

@@ -143,8 +143,8 @@ def test_secrets_come_from_the_environment_and_stand_in_no_message(
     with pytest.raises(
         InputError,
         match=(
-            r"the environment variable A_TOKEN is not set; expected a value: run `export A_TOKEN=...` in this shell "
-            r"first"
+            r"the environment variable A_TOKEN is not set; expected a value: run `export "
+            r"A_TOKEN=...` in this shell first"
         ),
     ):
         download_dump(address, DIGEST, tmp_path / "dump.json")

@@ -77,7 +77,10 @@ def test_another_digest_is_refused_with_both(dump: Path, tmp_path: Path) -> None
 
 
 def test_a_dump_of_another_task_is_refused_at_its_first_entry(dump: Path, tmp_path: Path) -> None:
-    message = "line 2, entry .*: an entry of output.json of question answering; expected an entry of output.json of a mas"
+    message = (
+        "line 2, entry .*: an entry of output.json of question answering; expected an entry of "
+        "output.json of a mas"
+    )
     with pytest.raises(InputError, match=message):
         import_to(tmp_path / "out", dump, task="fill-mask")
     source = tmp_path / "source.json"
@@ -94,7 +97,10 @@ def test_a_dump_of_another_dataset_is_refused(dump: Path, tmp_path: Path) -> Non
     known.write_text("[subj] CARL\n[subj] Eve\n")
     others.write_text("[subj] Adam\n[subj] Eve\n")
     import_to(tmp_path / "one", dump, lists=[others, known])
-    message = r"a.output.json: none of its subjects \(Ann, Bea, Carl\) is in .*others.txt; expected a dump of the "
+    message = (
+        r"a.output.json: none of its subjects \(Ann, Bea, Carl\) is in .*others.txt; expected a "
+        r"dump of the "
+    )
     with pytest.raises(InputError, match=message):
         import_to(tmp_path / "two", dump, lists=[others])
     assert not (tmp_path / "two").exists()

@@ -232,7 +232,10 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
         (["--model", "none-qa", "--log", "names"], "'gender_act'"),
         (
             ["--model", "writer"],
-            "models.writer: 'llm-own' is for generative models, whose lettered options do not fit UnQover's",
+            (
+                "models.writer: 'llm-own' is for generative models, whose lettered options do not "
+                "fit UnQover's"
+            ),
         ),
         (
             ["--model", "writer", "--log", "subj"],

@@ -158,7 +158,10 @@ def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path)
         (
             "vocab_size",
             7,
-            r"bert.embeddings.word_embeddings.weight is \d+ x 32, not 7 x 32, cls.predictions.bias .*",
+            (
+                r"bert.embeddings.word_embeddings.weight is \d+ x 32, not 7 x 32, "
+                r"cls.predictions.bias .*"
+            ),
         ),
         (
             "num_hidden_layers",
@@ -182,7 +185,10 @@ def test_weights_of_another_model_than_the_config_describes_are_refused(
 ) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {key: value}))
-    message = rf"checkpoint: the weights do not match config.json \({problem}\); expected both from the same model$"
+    message = (
+        rf"checkpoint: the weights do not match config.json \({problem}\); expected both from the "
+        r"same model$"
+    )
     with pytest.raises(ModelError, match=message):
         load_recorded_model(
             record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu")

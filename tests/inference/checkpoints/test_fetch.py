@@ -138,7 +138,10 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_model_that_needs_code_of_its_own_is_taken_only_where_it_is_allowed(folder: Path) -> None:
     change_json(folder / "config.json", model_type="new", auto_map={"AutoConfig": "code.NewConfig"})
     (folder / "code.py").write_text("class NewConfig: ...")
-    message = r"runs its own code \(model type 'new' not known to transformers\).* set `allow_remote_code: true`"
+    message = (
+        r"runs its own code \(model type 'new' not known to transformers\).* set "
+        r"`allow_remote_code: true`"
+    )
     with pytest.raises(ModelError, match=message):
         record_of(folder)
     assert "code.py" in record_of(folder, allow_remote_code=True)["files"]
@@ -193,6 +196,9 @@ def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: P
 def test_a_folder_needs_nothing_of_the_hubs_library(folder: Path) -> None:
     """It takes longer to import than the files of a tiny model take to read."""
     fetched = f"make_record(None, {str(folder)!r}, None, weights=True, allow_pickle=False)"
-    job = f"import sys; from biasgrid.inference.checkpoints.fetch import make_record; {fetched}; print(*sys.modules)"
+    job = (
+        "import sys; from biasgrid.inference.checkpoints.fetch import "
+        f"make_record; {fetched}; print(*sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
     assert "huggingface_hub" not in run.stdout.split()

@@ -73,9 +73,9 @@ def test_an_adapter_on_the_hub_is_refused_before_its_weights_are_fetched(
     (repository.folder / "adapter_model.safetensors").write_text("")
     message = fetch(environment, "tiny/model")["error"]
     assert (
-        "tiny/model contains an adapter of org/base (adapter_config.json, adapter_model.safetensors)"
-        in message
-    )
+        "tiny/model contains an adapter of "
+        "org/base (adapter_config.json, adapter_model.safetensors)"
+    ) in message
     assert not [request for request in hub.downloads() if request.file.endswith(".safetensors")]
 
 
@@ -184,6 +184,6 @@ def test_a_cache_that_cannot_be_written_to_is_told_with_its_remedy(repository: R
             "error"
         ]
     assert (
-        "/dev/null/cache/hub: cannot be written (Not a directory); set HF_HOME to a folder that can be"
-        in message
-    )
+        "/dev/null/cache/hub: cannot be written (Not a directory); set HF_HOME to a folder "
+        "that can be"
+    ) in message

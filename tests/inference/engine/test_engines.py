@@ -217,7 +217,10 @@ def test_a_config_is_told_what_openvino_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert faults_of(changed("inference/engine", "openvin", GENERAL)) == [
-        "c.yaml, inference.engine: 'openvin' (did you mean 'openvino'?); expected one of auto, openvino, torch"
+        (
+            "c.yaml, inference.engine: 'openvin' (did you mean 'openvino'?); expected one of "
+            "auto, openvino, torch"
+        )
     ]
     content = {"engine": "openvino", "device": "cuda", "precision": "float16"}
     monkeypatch.setitem(sys.modules, "openvino", None)
@@ -225,6 +228,8 @@ def test_a_config_is_told_what_openvino_needs(
         "c.yaml, inference.engine: needs the package openvino, which is not installed; expected "
         "`pip install 'biasgrid[openvino]'`, or `torch`",
         "c.yaml, inference.device: 'cuda', but OpenVINO computes on the processor; expected cpu",
-        "c.yaml, inference.precision: 'float16'; expected bfloat16, float32 or auto, as OpenVINO takes another "
-        "precision in its place",
+        (
+            "c.yaml, inference.precision: 'float16'; expected bfloat16, float32 or auto, as "
+            "OpenVINO takes another precision in its place"
+        ),
     ]

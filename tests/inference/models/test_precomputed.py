@@ -148,7 +148,10 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     "a prompt that does not exist": (
         lambda rows: [*rows, rows[0] | {"prompt": "Write about her days."}],
         [
-            "line 9: there is no prompt 'Write about her days.' (did you mean 'Write about her day.'?)"
+            (
+                "line 9: there is no prompt 'Write about her days.' (did you mean 'Write about "
+                "her day.'?)"
+            )
         ],
     ),
     "a group that does not exist": (
@@ -158,20 +161,28 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     "a repetition too many": (
         lambda rows: [*rows, rows[0] | {"repetition": 2}],
         [
-            "line 9: repetition 2, but each prompt is asked 2 times; expected a number from 0 to 1, or a larger "
-            "`repetitions`"
+            (
+                "line 9: repetition 2, but each prompt is asked 2 times; expected a number from 0 "
+                "to 1, or a larger `repetitions`"
+            )
         ],
     ),
     "a repetition missing": (
         lambda rows: rows[:-1],
         [
-            "no answer to 'What does he do?' for male, repetition 1; expected one for each group and repetition"
+            (
+                "no answer to 'What does he do?' for male, repetition 1; expected one for each "
+                "group and repetition"
+            )
         ],
     ),
     "an answer twice": (
         lambda rows: [*rows, rows[0]],
         [
-            "line 9: the answer to 'Write about her day.' for female, repetition 0 is already in line 1"
+            (
+                "line 9: the answer to 'Write about her day.' for female, repetition 0 is already "
+                "in line 1"
+            )
         ],
     ),
     "a column missing": (
@@ -185,7 +196,10 @@ BAD: dict[str, tuple[Change, list[str]]] = {
             {"respons" if name == "response" else name: row[name] for name in row} for row in rows
         ],
         [
-            "line 1: no column with an answer (did you mean 'response'?); expected one of ends, probabilities, "
+            (
+                "line 1: no column with an answer (did you mean 'response'?); expected one of "
+                "ends, probabilities, "
+            )
         ],
     ),
     "no rows": (

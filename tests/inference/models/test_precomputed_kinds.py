@@ -240,15 +240,15 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("text-generation", "choice", {"probabilities": {"lied": 0.75, "sat": 0.5}},
      "line 1, probabilities: those of the options add up to 1.25; expected at most 1 together"),
     ("fill-mask", "choice", {"probabilities": {"lied": 0.75}},
-     "line 1, probabilities: no probability of the option 'sat'; expected the options of the dataset; it has 'lied'"),
+     ("line 1, probabilities: no probability of the option 'sat'; expected the options of the " "dataset; it has 'lied'")),
     ("fill-mask", "choice", {"probabilities": ["lied"]},
-     "line 1, probabilities: ['lied']; expected an object with the probability of each option or class, such as {"),
+     ("line 1, probabilities: ['lied']; expected an object with the probability of each option " "or class, such as {")),
     ("fill-mask", "choice", {"probabilities": {"lied": "0.5", "sat": 0.25}},
      "line 1, probabilities: {'lied': '0.5', 'sat': 0.25}; expected an object"),
     ("fill-mask", "choice", {"scores": {"lied": -1, "sat": -1}, "probabilities": {"lied": 0.5, "sat": 0.5}},
      "line 1, scores: both `scores` and `probabilities`; expected one of them"),
     ("fill-mask", "choice", {"score": -1.5},
-     "line 1, probabilities: no probabilities of options, which the dataset needs; expected a probability or a log-"),
+     ("line 1, probabilities: no probabilities of options, which the dataset needs; expected a " "probability or a log-")),
     ("fill-mask", "likelihood", {"probabilities": {"lied": 0.5, "sat": 0.5}},
      "line 1, score: no scores, which the dataset needs; expected a number for each sentence"),
     ("fill-mask", "likelihood", {"score": math.inf}, "line 1, score: inf; expected a finite number"),
@@ -262,7 +262,7 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("text-classification", "score", {"score": True}, "line 1, score: true; expected a finite number"),
     ("text-classification", "score", {"vector": [1]}, "line 1, score: no scores, which the dataset needs"),
     ("text-generation", "text", {"vector": [1]},
-     "line 1, vector: vectors, but the dataset needs written answers; expected a `response`, or `answers: scored`"),
+     ("line 1, vector: vectors, but the dataset needs written answers; expected a `response`, " "or `answers: scored`")),
 ]  # fmt: skip
 
 
@@ -291,7 +291,10 @@ def test_bad_numbers_are_refused_with_their_place(
         ),
         (
             {"ends": None},
-            "line 1, ends: no probabilities of ends, which the dataset needs; expected `starts` and",
+            (
+                "line 1, ends: no probabilities of ends, which the dataset needs; expected "
+                "`starts` and"
+            ),
         ),
         ({"probability": -0.5}, "line 1, probability: -0.5; expected a number between 0 and 1"),
         ({"text_pair": 3}, "line 1, text_pair: 3; expected text, or null for none"),

@@ -126,7 +126,10 @@ def test_a_checkpoint_without_the_head_is_refused(
     asked: str,
 ) -> None:
     ours = cell(architecture, asked)
-    message = f"no weights for the task {asked}: .* would start with random values; expected a checkpoint that was trained"
+    message = (
+        f"no weights for the task {asked}: .* would start with random values; expected a "
+        "checkpoint that was trained"
+    )
     with pytest.raises(ModelError, match=message):
         Cell(ours.folder, asked, ours.instances, tiny_checkpoint(architecture, trained)).predict()
 

@@ -39,7 +39,8 @@ def audit(
         )
         for store in found.stores:
             print_text(
-                f"{store.dataset}/{store.model}: {store.held} answers were paid for, and {store.used} of them are used."
+                f"{store.dataset}/{store.model}: {store.held} answers were paid for, and "
+                f"{store.used} of them are used."
             )
         for failure in found.failures:
             print_text(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")

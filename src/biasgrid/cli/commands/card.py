@@ -21,8 +21,8 @@ def card(
         list[str] | None,
         typer.Option(
             help=(
-                "the name of a dataset on the hub, as DATASET=OWNER/NAME:TASK; writes .eval_results/DATASET.yaml "
-                "beside --out"
+                "the name of a dataset on the hub, as DATASET=OWNER/NAME:TASK; writes "
+                ".eval_results/DATASET.yaml beside --out"
             )
         ),
     ] = None,

@@ -70,7 +70,8 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     if others := found.rows["other_factors"].drop_nulls().unique().sort().to_list():
         factors = " or ".join(others)
         yield Text(
-            f"intervals of parts cover other {factors}, too; those of whole cells are for these {factors} only",
+            f"intervals of parts cover other {factors}, too; those of whole cells are for these "
+            f"{factors} only",
             "dim",
         )
     yield comparison_table(wholes.to_dicts(), found, width)
@@ -111,9 +112,14 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
 
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
     significant = rows.filter(is_significant())
-    kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
+    kind = (
+        f"{rows.row(0, named=True)['measure']} by "
+        f"{', '.join(key.replace('_', ' ') for key in keys)}"
+    )
     yield Text(
-        f"\n{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable (q <= {SIGNIFICANT})"
+        "\n"
+        f"{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable "
+        f"(q <= {SIGNIFICANT})"
     )
     shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
     yield comparison_table(shown, found, width, keys)

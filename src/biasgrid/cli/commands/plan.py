@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "~": (
-        "~ estimated: tokens from a sample, sizes from the number of rows. Before a tokenizer is fetched, which may "
-        "drop subjects, and before texts are written, some of which may be the same, the largest possible number is "
-        "shown"
+        "~ estimated: tokens from a sample, sizes from the number of rows. Before a tokenizer is "
+        "fetched, which may drop subjects, and before texts are written, some of which may be the "
+        "same, the largest possible number is shown"
     ),
     "-": "- unknown until the model is fetched",
 }
@@ -200,7 +200,10 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
     }
     lines = [
         "",
-        f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of {totals.cells} cells measured",
+        (
+            f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of "
+            f"{totals.cells} cells measured"
+        ),
         left,
         "size: of the predictions; sums include the instances tables. done: shards",
         *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
@@ -223,8 +226,8 @@ def forecast_table(
     from biasgrid.runs.forecast import ASSUMED
 
     assumption = (
-        f"assumed, because no cell is finished: clusters differ by {ASSUMED} (standard deviation), in samples by as "
-        "much as the noise of single instances"
+        f"assumed, because no cell is finished: clusters differ by {ASSUMED} (standard deviation), "
+        "in samples by as much as the noise of single instances"
     )
     times = ["time"] if with_times else []
     table = terminal_table(["asked"], ["instances", *times, "width", "found"], columns)
@@ -243,8 +246,11 @@ def forecast_table(
             table.add_row(f"  {step.share:.0%}", *numbers)
     lines = [
         "",
-        "asked: share of what the config asks; width: from end to end of an interval over templates; found: the size "
-        "of an effect detected in 80 % of cells; -: fewer than 2 clusters",
+        (
+            "asked: share of what the config asks; width: from end to end of an interval over "
+            "templates; found: the size of an effect detected in 80 % of cells; -: fewer "
+            "than 2 clusters"
+        ),
         *(forecast_basis(forecast) for forecast in forecasts),
         *([assumption] if any(not forecast.cells for forecast in forecasts) else []),
         *(width_answer(forecast, width) for forecast in forecasts if width is not None),
@@ -281,10 +287,16 @@ def width_answer(forecast: Forecast, width: float | None) -> str:
     """Returns how much must be asked for intervals of a width, in words."""
     name = f"{forecast.dataset} ({forecast.variant})"
     if forecast.wanted is not None:
-        return f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it (sample: {{share: {forecast.wanted:.2g}}})"
+        return (
+            f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it "
+            f"(sample: {{share: {forecast.wanted:.2g}}})"
+        )
     needed = (
         f"{forecast.clusters_wanted} clusters like these would be enough"
         if forecast.clusters_wanted
         else "even 1000 clusters would not be enough"
     )
-    return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(forecast)}; {needed}"
+    return (
+        f"{name}: no sample has a width of {width:g}, which has "
+        f"{template_clusters_text(forecast)}; {needed}"
+    )

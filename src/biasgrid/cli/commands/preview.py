@@ -47,8 +47,8 @@ def preview(
         if sample is not None:
             if model is not None:
                 raise UserError(
-                    "both --sample and --model are given; expected one of them, because answers are shown only for "
-                    "the first rows"
+                    "both --sample and --model are given; expected one of them, because answers "
+                    "are shown only for the first rows"
                 )
             print_sample(configs, dataset, sample, seed, word_lists)
             return

@@ -26,8 +26,8 @@ def provenance(
         file = beside if file.suffix == ".csv" and beside.exists() else file
         if file.suffix != ".parquet":
             raise UserError(
-                f"{file}: not a table; expected a .parquet file of the results (`manifest.json` there says what made "
-                "each cell)"
+                f"{file}: not a table; expected a .parquet file of the results (`manifest.json` "
+                "there says what made each cell)"
             )
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")

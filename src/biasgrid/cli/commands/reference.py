@@ -118,7 +118,8 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
     ]
     if not pairs and all_of_them:
         raise UserError(
-            f"no reference has a dataset and a measure in common with {results}; expected datasets with the same names"
+            f"no reference has a dataset and a measure in common with {results}; expected datasets "
+            "with the same names"
         )
     if pairs:
         console.print(reference_table(pairs))

@@ -37,7 +37,8 @@ def schema(
         for needed in (path.parent, captions.parent, *documents):
             if not needed.exists():
                 raise UserError(
-                    f"there is no {needed}; run this in the root of the repository, or give its folder"
+                    f"there is no {needed}; run this in the root of the repository, or "
+                    "give its folder"
                 )
     path.write_text(text)
     captions.write_text(captions_file(), encoding="utf-8")

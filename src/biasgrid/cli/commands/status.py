@@ -74,7 +74,9 @@ def status_table(now: Status, width: int) -> RenderableType:
     if now.failed_manifest:
         notes.append(
             Text(
-                f"\nThe last run failed: {now.failed_manifest} says what failed, why, and what is still missing"
+                "\n"
+                f"The last run failed: {now.failed_manifest} says what failed, why, and what is "
+                "still missing"
             )
         )
     parts = [

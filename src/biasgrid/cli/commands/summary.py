@@ -169,14 +169,16 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         lines.append(">c: noise alone would give c")
     if tests:
         lines.append(
-            f"{TESTS}: significant of those tested (q <= 0.05: the share of false positives among the significant, "
-            "averaged over such cells, is at most 5 %)"
+            f"{TESTS}: significant of those tested (q <= 0.05: the share of false positives among "
+            "the significant, averaged over such cells, is at most 5 %)"
         )
     if any(row["left_out"] for row in tests):
         lines.append("(+d): d more could not be tested, because there are too few clusters")
     lines += [
-        f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of {row['n'] + row['left_out']:,}; "
-        "nothing is known about the others"
+        (
+            f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of "
+            f"{row['n'] + row['left_out']:,}; nothing is known about the others"
+        )
         for row in numbers
         if is_size(row["measure"]) and row["left_out"]
     ]
@@ -187,7 +189,10 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
     if ranges:
         lines.append("A to C: the interval covers several marks")
     lines += [
-        f"{row['measure']} ({row['dataset']}, {row['model']}): a single mark needs {row['more_items']:,} more items"
+        (
+            f"{row['measure']} ({row['dataset']}, {row['model']}): a single mark needs "
+            f"{row['more_items']:,} more items"
+        )
         for row in ranges
         if row["more_items"]
     ]
@@ -215,7 +220,10 @@ def mass_lines(facts: GridFacts) -> Text:
         if not lines:
             lines.append("Mass (probability of all options together):\n", "bold")
         dataset, _, model = cell.partition("/")
-        numbers = f"median {format_number(mass['median'])}, lowest tenth below {format_number(mass['lowest_tenth'])}"
+        numbers = (
+            f"median {format_number(mass['median'])}, lowest "
+            f"tenth below {format_number(mass['lowest_tenth'])}"
+        )
         lines.append(f"  {dataset}, {model}: {numbers}\n", "not bold")
     return lines
 
@@ -373,8 +381,8 @@ def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     path = results / SUMMARY_TABLE
     if not path.exists():
         raise UserError(
-            f"there is no {path}: the run has not finished, or has not started; `biasgrid status CONFIG` shows its "
-            "progress"
+            f"there is no {path}: the run has not finished, or has not started; `biasgrid status "
+            "CONFIG` shows its progress"
         )
     return read_table(path, SUMMARY), read_provenance(path)
 

@@ -153,7 +153,8 @@ TEXT_FORMS: Mapping[str, TextForm] = {
         {"target_scoring": "joint", "ranks": True},
     ),
     "text-generation": TextForm(
-        "PROMPT for a free answer, or PROMPT | OPTION | OPTION, such as: Is the sky blue? Yes or No? | Yes | No",
+        "PROMPT for a free answer, or PROMPT | OPTION | OPTION, such as: Is the sky blue? Yes or "
+        "No? | Yes | No",
         1,
         None,
         read_prompt,

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from biasgrid.config import Config
 
 NOTES = {
-    "limit": "a quick trial; remove this line and set `sample: all` to ask everything (finished answers are kept)",
+    "limit": (
+        "a quick trial; remove this line and set `sample: all` to ask everything (finished "
+        "answers are kept)"
+    ),
     "figures": "without this line, only the figures for most readers are drawn",
     "word_lists": "CONTENT WARNING: these contain stereotypes, because they measure them",
 }
@@ -48,7 +51,10 @@ def try_model(
     against: Annotated[
         list[str] | None,
         typer.Option(
-            help="other models to measure, or labels of references to compare with; separated by commas, or repeated"
+            help=(
+                "other models to measure, or labels of references to compare with; separated by "
+                "commas, or repeated"
+            )
         ),
     ] = None,
     labels: Labels = "",
@@ -186,8 +192,8 @@ def demo(
         Path | None,
         typer.Argument(
             help=(
-                "folder for the workflow and its results; default: biasgrid-demo, or the current folder if it is a "
-                "checkout"
+                "folder for the workflow and its results; default: biasgrid-demo, or the current "
+                "folder if it is a checkout"
             )
         ),
     ] = None,
@@ -247,7 +253,10 @@ def init(
             print_text(note)
         workflow = workflow_folder()
         head = [
-            f"The models and datasets of a grid; {workflow / 'config/README.md'} explains every key.",
+            (
+                f"The models and datasets of a grid; {workflow / 'config/README.md'} explains "
+                "every key."
+            ),
             f"Look first: biasgrid validate {config}; biasgrid plan {config}",
             f"Run: {run_of(config, workflow / 'Snakefile')}",
             f"Datasets that fit these models: {', '.join(fitting)}",
@@ -277,7 +286,8 @@ def describe_models(
     meant = [part.partition("=") for part in comma_separated(labels)]
     if not all(equals for _, equals, _ in meant):
         raise UserError(
-            f"--labels {labels}; expected pairs separated by commas, such as negative=LABEL_0,positive=LABEL_1"
+            f"--labels {labels}; expected pairs separated by commas, "
+            "such as negative=LABEL_0,positive=LABEL_1"
         )
     tried = [
         describe_model(model, {own: theirs for own, _, theirs in meant}, name, key)
@@ -285,7 +295,8 @@ def describe_models(
     ]
     if len({one.name for one in tried}) < len(tried):
         raise UserError(
-            f"models with the same last part of the name: {', '.join(models)}; expected a different last part for each"
+            f"models with the same last part of the name: {', '.join(models)}; expected a "
+            "different last part for each"
         )
     return tried
 

@@ -70,10 +70,13 @@ class TrialSize(NamedTuple):
         if self.minutes is None:
             return ""
         if self.rows < self.whole:
-            return f"--minutes {self.minutes:g} lowers the number of rows from about {self.whole:,} to {self.rows:,}."
+            return (
+                f"--minutes {self.minutes:g} lowers the number of rows from about {self.whole:,} "
+                f"to {self.rows:,}."
+            )
         return (
-            f"--minutes {self.minutes:g} changes nothing: the size of the model already limits the trial to about "
-            f"{self.rows:,} rows."
+            f"--minutes {self.minutes:g} changes nothing: the size of the model already limits the "
+            f"trial to about {self.rows:,} rows."
         )
 
 

@@ -128,7 +128,8 @@ def check_is_checkpoint(model: str) -> None:
     within = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
     if within and not Path(model, CONFIG).is_file():
         raise UserError(
-            f"{model}: is a folder of folders; expected the folder of one model: {first_few(within, 8)}"
+            f"{model}: is a folder of folders; expected the folder of "
+            f"one model: {first_few(within, 8)}"
         )
 
 
@@ -207,8 +208,8 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
     names = [str(name) for name in (config.get("id2label") or {}).values()]
     if not names or any(re.fullmatch(r"LABEL_\d+", name) for name in names):
         raise UserError(
-            f"{model}: its classes are {', '.join(names) or 'without names'}; expected --labels with their meaning, "
-            "such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
+            f"{model}: its classes are {', '.join(names) or 'without names'}; expected --labels "
+            "with their meaning, such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
         )
     return {name.lower(): name for name in names}
 
@@ -254,8 +255,8 @@ def mask_token_of(model: str, folder: Path) -> str:
     mask = read_tokenizer(model, folder).mask_token
     if mask is None:
         raise UserError(
-            f"{model}: its tokenizer has no mask token, which a masked language model needs; expected the tokenizer "
-            "of the model"
+            f"{model}: its tokenizer has no mask token, which a masked language model needs; "
+            "expected the tokenizer of the model"
         )
     return str(mask)
 

@@ -16,15 +16,17 @@ KEYS = {
     "swapped_case": column(
         pl.UInt32,
         description=(
-            "the case in which the fillings of each placeholder (<x>, <x:2>) are in reversed order; null if that is "
-            "the same case"
+            "the case in which the fillings of each placeholder (<x>, <x:2>) are in reversed "
+            "order; null if that is the same case"
         ),
         nullable=True,
     ),
     "template": column(pl.UInt16, description="the template, numbered from 0"),
     "bias_type": column(
         pl.Categorical,
-        description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
+        description=(
+            "what the groups have in common, such as religion; ` & ` joins those of an intersection"
+        ),
     ),
     "group": column(
         pl.Categorical,

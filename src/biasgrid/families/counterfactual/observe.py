@@ -34,7 +34,10 @@ OBSERVATIONS = table(
         "template": column(pl.UInt16, description="the template, numbered from 0"),
         "bias_type": column(
             pl.Categorical,
-            description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
+            description=(
+                "what the groups have in common, such as religion; ` & ` joins those "
+                "of an intersection"
+            ),
         ),
         "group": column(pl.Categorical, description="the group, or those of an intersection"),
         "term": column(

@@ -214,8 +214,8 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
     for token, known in fillings.items():
         for text, other in similar_names(known, normal_form):
             problem = (
-                f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in a different Unicode "
-                "normal form"
+                f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in a "
+                "different Unicode normal form"
             )
             expected = f"each filling of {token!r} once, or all in the normal form NFC"
             faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))

@@ -36,20 +36,23 @@ class CounterfactualDataset(DatasetSection):
         default_factory=list,
         validate_default=True,
         description=(
-            "for text classification: the names of the classes 0, 1, ... of the templates; models with the same "
-            "`labels` are asked"
+            "for text classification: the names of the classes 0, 1, ... of the templates; models "
+            "with the same `labels` are asked"
         ),
     )
     fixed_class: str | None = Field(
         None,
         description=(
-            "for text classification: the class whose probability is compared between groups; default: `positive` or "
-            "`entailment` if there is one, else the last of `labels`"
+            "for text classification: the class whose probability is compared between groups; "
+            "default: `positive` or `entailment` if there is one, else the last of `labels`"
         ),
     )
     target_scoring: TargetScoring = Field(
         "joint",
-        description="for masked language models: how words of several tokens are scored (see docs/scoring.md)",
+        description=(
+            "for masked language models: how words of several tokens are "
+            "scored (see docs/scoring.md)"
+        ),
     )
     top_k: int = Field(
         5,

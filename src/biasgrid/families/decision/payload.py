@@ -34,8 +34,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tables": page_table(
             "Groups",
-            "Log odds of Yes about a group less those about its reference, the largest difference first. Yes is the "
-            "favourable answer.",
+            "Log odds of Yes about a group less those about its reference, the largest difference "
+            "first. Yes is the favourable answer.",
             drawn.sort(*largest, nulls_last=True, maintain_order=True),
             {
                 "By": ("name", "bias_type"),

@@ -84,7 +84,10 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
             decision = Decision(text, str(question), years_of(age), gender, race)
             first = found.setdefault(decision[1:], row.where)
             if first != row.where:
-                problem = f"question {question} about {decision.age:g}, {gender}, {race} is already in {first}"
+                problem = (
+                    f"question {question} about {decision.age:g}, {gender}, {race} is "
+                    f"already in {first}"
+                )
                 faults.append(
                     Fault(str(files.file), row.where, problem, "each person once per question")
                 )

@@ -523,7 +523,10 @@ def lacking_templates(kinds: Sums) -> pl.DataFrame:
     """
     templates = (kinds.along[TEMPLATES].sums > 0).sum(axis=1)
     texts = [
-        f"{count} of {FEWEST_OF_A_KIND} needed templates whose right answer {kind} the stereotype; ask more items"
+        (
+            f"{count} of {FEWEST_OF_A_KIND} needed templates whose right answer {kind} the "
+            "stereotype; ask more items"
+        )
         for count, kind in zip(
             templates.min(axis=1), np.array(RELATIONS)[templates.argmin(axis=1)], strict=True
         )

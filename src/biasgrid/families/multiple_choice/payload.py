@@ -94,8 +94,8 @@ def abstention_table(own: pl.DataFrame) -> list[dict[str, Any]]:
     )
     return page_table(
         "Abstention by group",
-        "How much more `unknown` is answered about a group than about the others of its category, where the context "
-        "gives the answer.",
+        "How much more `unknown` is answered about a group than about the others of its category, "
+        "where the context gives the answer.",
         rows,
         {
             "Category": ("name", "bias_type"),

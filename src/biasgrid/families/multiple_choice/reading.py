@@ -93,7 +93,10 @@ def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
     with_target = {item.category for _, item in found if not item.is_excluded}
     for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
         if item.category not in with_target:
-            problem = f"no item of {item.category} has a person of a stereotyped group, such as {item.group}"
+            problem = (
+                f"no item of {item.category} has a person of a stereotyped group, "
+                f"such as {item.group}"
+            )
             yield Fault(
                 str(path),
                 item.where,

@@ -28,21 +28,24 @@ class MultipleChoiceDataset(DatasetSection):
     metadata: str | None = Field(
         None,
         description=(
-            "BBQ's `additional_metadata.csv`; without it, categories that cross two dimensions have no bias scores"
+            "BBQ's `additional_metadata.csv`; without it, categories that cross two dimensions "
+            "have no bias scores"
         ),
     )
     answers: Literal["scored", "written"] = Field(
         "scored",
         description=(
-            "how answers are obtained: `scored` reads the probabilities of the options, `written` lets the model "
-            "write and looks for the option in its answer"
+            "how answers are obtained: `scored` reads the probabilities of the options, `written` "
+            "lets the model write and looks for the option in its answer"
         ),
     )
     prompt: str = Field(
         "letters",
-        description=f"what a model reads: {one_of(f'`{name}`' for name in PROMPTS)}, or a text that contains "
-        f"`{CONTEXT}` "
-        f"and `{QUESTION}`, and `{{options}}` where the options go with their letters",
+        description=(
+            f"what a model reads: {one_of(f'`{name}`' for name in PROMPTS)}, or a text that "
+            f"contains `{CONTEXT}` and `{QUESTION}`, and `{{options}}` where the options go with "
+            "their letters"
+        ),
     )
     system: str | None = Field(
         None, min_length=1, description="system text, for models that take one"
@@ -54,8 +57,8 @@ class MultipleChoiceDataset(DatasetSection):
     matching: Literal["unique", "paper"] = Field(
         "unique",
         description=(
-            "when a written answer chooses an option: with `unique`, if it commits to one; with `paper`, as BBQ's own "
-            "script decides"
+            "when a written answer chooses an option: with `unique`, if it commits to one; with "
+            "`paper`, as BBQ's own script decides"
         ),
     )
 
@@ -64,6 +67,7 @@ class MultipleChoiceDataset(DatasetSection):
     def _known_prompt(cls, prompt: str) -> str:
         if prompt not in PROMPTS and not (prompt.count(QUESTION) == prompt.count(CONTEXT) == 1):
             raise ValueError(
-                f"expected {one_of(PROMPTS)}, or a text that contains {CONTEXT} and {QUESTION} once each"
+                f"expected {one_of(PROMPTS)}, or a text that contains {CONTEXT} and {QUESTION} "
+                "once each"
             )
         return prompt

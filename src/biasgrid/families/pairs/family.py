@@ -158,8 +158,9 @@ def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
 
 
 WARNING = (
-    "Known problems of these pairs: Blodgett et al. (ACL 2021) found significant issues with noise and reliability in "
-    "CrowS-Pairs and StereoSet: unnatural and ungrammatical pairs, and targets that are no groups. The authors of "
-    "CrowS-Pairs themselves warn that it may not be a good indicator of the biases of a model."
+    "Known problems of these pairs: Blodgett et al. (ACL 2021) found significant issues with noise "
+    "and reliability in CrowS-Pairs and StereoSet: unnatural and ungrammatical pairs, and targets "
+    "that are no groups. The authors of CrowS-Pairs themselves warn that it may not be a good "
+    "indicator of the biases of a model."
 )
 FAMILY = Pairs()

@@ -16,8 +16,8 @@ KEYS = {
     "role": column(
         pl.Categorical,
         description=(
-            "`more` or `less`, for how much the sentence states the stereotype, or `unrelated`; if a model chooses "
-            "between both sentences, the role of the first sentence"
+            "`more` or `less`, for how much the sentence states the stereotype, or `unrelated`; if "
+            "a model chooses between both sentences, the role of the first sentence"
         ),
     ),
     "template": column(
@@ -26,8 +26,10 @@ KEYS = {
     "type": column(pl.Categorical, description="the bias type"),
     "direction": column(
         pl.Categorical,
-        description="`stereo` or `antistereo`: whether the disadvantaged group is in the sentence that states the "
-        "stereotype more, if known",
+        description=(
+            "`stereo` or `antistereo`: whether the disadvantaged group is in the sentence that "
+            "states the stereotype more, if known"
+        ),
         nullable=True,
     ),
     "writer": column(pl.Categorical, description="who wrote the pair, if known", nullable=True),

@@ -49,7 +49,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     tables = [
         *side_by_side(
             "Scores by domain",
-            "StereoSet's scores: the stereotype score is 0.5 without bias, the language model score is 1 at best.",
+            "StereoSet's scores: the stereotype score is 0.5 without bias, the language model "
+            "score is 1 at best.",
             parts,
             SHOWN_OF_TERMS,
             {**TYPE, **TASK},
@@ -57,8 +58,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         ),
         *side_by_side(
             "Bias types",
-            "How often the sentence that states the stereotype more scores higher, 0.5 without bias; ties count "
-            "as if it did not.",
+            "How often the sentence that states the stereotype more scores higher, 0.5 without "
+            "bias; ties count as if it did not.",
             parts,
             SHOWN,
             {**TYPE, **TASK},
@@ -66,7 +67,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         ),
         *side_by_side(
             "Target terms",
-            "The same scores by target term, those furthest from 0.5 first; a single term has no interval.",
+            "The same scores by target term, those furthest from 0.5 first; a single term "
+            "has no interval.",
             terms.sort(
                 pl.col("off").filter(measure=SCORE).first().over("bias_type", "subject"),
                 descending=True,

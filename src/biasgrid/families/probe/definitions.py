@@ -282,8 +282,11 @@ class OfAsked(ObservationMetric):
 
     among: Literal["asked", "answers"] | None = Field(
         None,
-        description="for a rate: with `asked`, an answer in which nothing is found counts as one without the label; "
-        "with `answers`, it is left out. Default: `asked` if answers are Yes or No, because these are decisions",
+        description=(
+            "for a rate: with `asked`, an answer in which nothing is found counts as one without "
+            "the label; with `answers`, it is left out. Default: `asked` if answers are Yes or "
+            "No, because these are decisions"
+        ),
     )
 
 
@@ -390,8 +393,10 @@ class CovariateLine(ObservationMetric):
     covariate: str = Field(description="key of the items that contains the number")
     bounded: bool = Field(
         False,
-        description="for a slope: whether its line must lie between 0 and 1 where the covariate is 0, and the slope "
-        "itself between -1 and 1",
+        description=(
+            "for a slope: whether its line must lie between 0 and 1 where the covariate is 0, and "
+            "the slope itself between -1 and 1"
+        ),
     )
     groups: tuple[str, str] | None = Field(
         None,

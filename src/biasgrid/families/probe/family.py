@@ -72,8 +72,14 @@ class Probes(Family):
             section_of(ProbeDataset, grid, dataset).language_reference(grid.word_lists)
         )
         if probe and not probe.head.evaluator.knows(language):
-            what = f"the evaluator `{probe.head.evaluator.name}` looks for English words: {probe.head.evaluator.LOOKS_FOR}"
-            instead = "`language_file` with these words, an evaluator with your own words (`one-of`, `phrases`, `words`)"
+            what = (
+                f"the evaluator `{probe.head.evaluator.name}` looks for "
+                f"English words: {probe.head.evaluator.LOOKS_FOR}"
+            )
+            instead = (
+                "`language_file` with these words, an evaluator with your own words (`one-of`, "
+                "`phrases`, `words`)"
+            )
             yield what, f"{instead}, or `scorer`"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:

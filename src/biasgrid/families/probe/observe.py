@@ -61,8 +61,10 @@ OBSERVATIONS = table(
         ),
         "value": column(
             pl.Float64,
-            description="how much of the label was found (1 for a text, its probability, how many words), or the "
-            "scorer's number; null if nothing",
+            description=(
+                "how much of the label was found (1 for a text, its probability, how many words), "
+                "or the scorer's number; null if nothing"
+            ),
             nullable=True,
             checks=NeverNaN,
         ),

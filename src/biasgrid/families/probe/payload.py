@@ -54,7 +54,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "What was not found",
-                "Shares of items and answers of each group in which the evaluator found nothing, and why.",
+                "Shares of items and answers of each group in which the evaluator found nothing, "
+                "and why.",
                 others,
                 {"Share": ("name", "measure"), **group, **NUMBERS},
             ),

@@ -111,7 +111,10 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     faults = [*loaded.faults, *ProbeChecks(files.probe, loaded.probe).all()]
     requests = ProbeRequests(files, replace(loaded.probe, language=language_words(files.language)))
     if files.answers == SCORED and not requests.candidates:
-        problem = f"the evaluator {loaded.probe.head.evaluator.name!r} has no options, so there are no probabilities to read"
+        problem = (
+            f"the evaluator {loaded.probe.head.evaluator.name!r} has no options, so there are no "
+            "probabilities to read"
+        )
         faults.append(Fault(str(files.probe), "", problem, "`answers: written` of the dataset"))
     return requests, list(dict.fromkeys(faults))
 
@@ -176,8 +179,8 @@ class ProbeChecks:
                     yield self.fault(
                         (*place, key),
                         value_text(value),
-                        "text or a number; put words such as `no` in quotes, because YAML gives them a meaning of "
-                        "their own",
+                        "text or a number; put words such as `no` in quotes, because YAML gives "
+                        "them a meaning of their own",
                     )
 
     def places(self) -> Iterator[tuple[NodePlace, dict[str, object]]]:
@@ -313,7 +316,10 @@ class ProbeChecks:
                     one_of(labels),
                 )
         if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, WordCounts):
-            problem = f"'word-share', but the evaluator {self.probe.head.evaluator.name!r} counts no words"
+            problem = (
+                f"'word-share', but the evaluator {self.probe.head.evaluator.name!r} "
+                "counts no words"
+            )
             yield self.fault(place, problem, "the evaluator 'words'")
         if isinstance(metric, CategoryScores):
             yield from self.category_faults(place, metric)

@@ -54,9 +54,9 @@ class ProbeDataset(DatasetSection):
     answers: Literal["scored", "written"] | None = Field(
         None,
         description=(
-            "how answers are obtained: `scored` reads the probabilities of the options or of yes and no, `written` "
-            "lets the model write and looks for the answer in its text. Default: scored, if that is possible and "
-            "nothing is repeated"
+            "how answers are obtained: `scored` reads the probabilities of the options or of yes "
+            "and no, `written` lets the model write and looks for the answer in its text. Default: "
+            "scored, if that is possible and nothing is repeated"
         ),
     )
     repetitions: int = Field(
@@ -112,11 +112,17 @@ class MarkRanges(Section):
     harms: list[str] = Field(default_factory=list, description="what the mark warns about")
     counts: bool = Field(
         True,
-        description="whether the mark counts in the mark of the section; false if another metric shows the same",
+        description=(
+            "whether the mark counts in the mark of the section; false if another metric shows "
+            "the same"
+        ),
     )
     placebo: str | None = Field(
         None,
-        description="metric of a placebo: a number within the interval of the placebo always gets the mark A",
+        description=(
+            "metric of a placebo: a number within the interval of the placebo always gets the "
+            "mark A"
+        ),
     )
 
     @model_validator(mode="after")
@@ -137,7 +143,8 @@ class MarkRanges(Section):
             )
         if self.centre is not None and cuts[0] != 0:
             raise KeysError(
-                f"expected `cuts` that begin with 0, because they are distances from the centre, unlike {cuts[0]:g}"
+                "expected `cuts` that begin with 0, because they are distances from the centre, "
+                f"unlike {cuts[0]:g}"
             )
 
     def _check_ranges(self) -> None:
@@ -146,19 +153,20 @@ class MarkRanges(Section):
         for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
             if len(limits) != 2 or limits[0] > limits[1]:
                 raise KeysError(
-                    f"expected ranges of two numbers, the smaller one first, unlike {numbers_text(limits)}"
+                    "expected ranges of two numbers, the smaller one "
+                    f"first, unlike {numbers_text(limits)}"
                 )
         ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
                 raise KeysError(
-                    f"expected ranges that meet: there is a gap between {before} and {behind}, from {end:g} to "
-                    f"{begin:g}"
+                    f"expected ranges that meet: there is a gap between {before} and {behind}, "
+                    f"from {end:g} to {begin:g}"
                 )
             if begin < end:
                 raise KeysError(
-                    f"expected ranges that meet without overlap: {before} and {behind} overlap from {begin:g} to "
-                    f"{end:g}"
+                    f"expected ranges that meet without overlap: {before} and {behind} overlap "
+                    f"from {begin:g} to {end:g}"
                 )
 
     def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
@@ -216,7 +224,10 @@ class Head(Section):
     )
     question: str = Field(
         min_length=1,
-        description="question, with `{key}` for the value of that key in an item and `{options}` for the options",
+        description=(
+            "question, with `{key}` for the value of that key in an item and `{options}` for "
+            "the options"
+        ),
     )
     options: dict[str, str] = Field(
         default_factory=dict,
@@ -230,14 +241,15 @@ class Head(Section):
     prompts: list[ItemKeys] = Field(
         default_factory=list,
         description=(
-            "keys of the prompts for each item without `prompts` of its own; or the name of a file, as for `items`"
+            "keys of the prompts for each item without `prompts` of its own; or the name of a "
+            "file, as for `items`"
         ),
     )
     names: str = Field(
         "name",
         description=(
-            "key of items or prompts with the name, or other wording, that stands for a group; if names recur in "
-            "several items, intervals also generalise to other names"
+            "key of items or prompts with the name, or other wording, that stands for a group; if "
+            "names recur in several items, intervals also generalise to other names"
         ),
     )
     evaluator: AnyEvaluator = Field(description="how an answer is turned into a label or number")
@@ -267,8 +279,8 @@ class ProbeSection(Head):
     items: list[ItemKeys] = Field(
         min_length=1,
         description=(
-            "what the probe asks about, by the keys of the question; or the name of a file beside the probe's file "
-            "that has this key. Several probes can share such a file"
+            "what the probe asks about, by the keys of the question; or the name of a file beside "
+            "the probe's file that has this key. Several probes can share such a file"
         ),
     )
 

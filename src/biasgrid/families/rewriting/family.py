@@ -133,7 +133,10 @@ class Rewriting(Family):
                     "a text in `system`",
                 )
             if section.stop_words is not None and section.targets is None:
-                problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
+                problem = (
+                    f"{section.stop_words!r}, but there are no `targets`, near which "
+                    "words are counted"
+                )
                 yield Fault(
                     source,
                     f"{key}.stop_words",

@@ -281,13 +281,16 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001
 NO_NOUN = frozenset(
-    "a about after again ago all alone also always am an and any are around as at away back be because been before but"
-    " by can could day did do does down during each either else even ever every for from had has have he here hers"
-    " herself him himself his how i if in into is it just later leave like may me might more must my never no nor not"
-    " now of off often on once one or our out over please shall she should since so some soon still than that the their"
-    " them then there these they this those though through to today together tomorrow tonight too towards under until"
-    " up upon us very was we well were what when where whether which while who whose why will with without would"
-    " yesterday yet you your".split()
+    (
+        "a about after again ago all alone also always am an and any are around as at away back "
+        "be because been before but by can could day did do does down during each either else "
+        "even ever every for from had has have he here hers herself him himself his how i if in "
+        "into is it just later leave like may me might more must my never no nor not now of off "
+        "often on once one or our out over please shall she should since so some soon still than "
+        "that the their them then there these they this those though through to today together "
+        "tomorrow tonight too towards under until up upon us very was we well were what when "
+        "where whether which while who whose why will with without would yesterday yet you your"
+    ).split()
 )
 """Words with which no noun begins: before these `her` is the object, and `his` has no noun."""
 SENTENCE_START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001

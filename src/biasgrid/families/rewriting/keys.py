@@ -14,7 +14,9 @@ KEYS = {
     ),
     "bias_type": column(
         pl.Categorical,
-        description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
+        description=(
+            "what the groups have in common, such as religion; ` & ` joins those of an intersection"
+        ),
     ),
     "group": column(pl.Categorical, description="the group that the prompt was rewritten for"),
     "repetition": column(pl.UInt16, description="0 if the text is asked for the first time"),

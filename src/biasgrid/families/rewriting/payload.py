@@ -52,9 +52,9 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         "tables": [
             *page_table(
                 "Pairs of groups",
-                "How similar the answers to a prompt are for two groups, how similar two answers to the same text are "
-                "(the noise floor), and the difference between the two, averaged over prompts. The largest differences "
-                "come first.",
+                "How similar the answers to a prompt are for two groups, how similar two answers "
+                "to the same text are (the noise floor), and the difference between the two, "
+                "averaged over prompts. The largest differences come first.",
                 with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"),
@@ -69,8 +69,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "How answers end",
-                "The share of answers for each group that refuse, are empty or are cut short. Answers that refuse or "
-                "are empty have no similarity and no score.",
+                "The share of answers for each group that refuse, are empty or are cut short. "
+                "Answers that refuse or are empty have no similarity and no score.",
                 measures_side_by_side(of_groups, ["group"], ANSWER_ENDINGS),
                 {
                     **GROUP,
@@ -84,14 +84,15 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Scores of groups",
-                "What scorers report about the answers for each group, and how similar two answers to one text are.",
+                "What scorers report about the answers for each group, and how similar two "
+                "answers to one text are.",
                 of_groups.filter(~pl.col("measure").is_in(ANSWER_ENDINGS)),
                 {**MEASURED, **GROUP, **NUMBERS},
             ),
             *page_table(
                 "Scores of pairs",
-                "How far apart the scores of the answers are for two groups. Noise alone makes distances positive; the "
-                "noise floor shows by how much.",
+                "How far apart the scores of the answers are for two groups. Noise alone makes "
+                "distances positive; the noise floor shows by how much.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
                 {
                     **MEASURED,
@@ -104,15 +105,15 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Words",
-                "How far from equal the shares of groups are in the answers that hold a word, the largest first; "
-                "those of rare words are far from it by chance.",
+                "How far from equal the shares of groups are in the answers that hold a word, the "
+                "largest first; those of rare words are far from it by chance.",
                 largest_words_first(words, "stereotypical_association"),
                 {**WORD, "Stereotypical association": ("number", "value"), **INTERVAL},
             ),
             *page_table(
                 "Words near those of groups",
-                "By how many powers of ten a word is likelier near the words of one of two groups than near those of "
-                "the other, the largest first; rare words differ by chance.",
+                "By how many powers of ten a word is likelier near the words of one of two groups "
+                "than near those of the other, the largest first; rare words differ by chance.",
                 largest_words_first(words, "co_occurrence_bias"),
                 {**WORD, **PAIR, "Co-occurrence bias": ("number", "value"), **INTERVAL},
             ),

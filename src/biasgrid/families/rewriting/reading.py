@@ -192,7 +192,10 @@ def nltk_stop_words() -> tuple[list[str], list[Fault]]:
         problem = (
             "does not exist" if isinstance(error, LookupError) else f"cannot be read ({error})"
         )
-        expected = f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file that has one word per line"
+        expected = (
+            f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file that has one "
+            "word per line"
+        )
         return [], [Fault("your NLTK data", OF_NLTK, problem, expected)]
     return sorted({*text.split()}), []
 
@@ -381,7 +384,10 @@ def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
     example = next(
         (word for row in requests.groups.rows for sought in row.sought for word in sought), ""
     )
-    expected = f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, such as {example!r}"
+    expected = (
+        f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, "
+        f"such as {example!r}"
+    )
     if requests.files.rewrite == "system":
         yield Fault(
             "the config",
@@ -408,7 +414,10 @@ def about_prompts(files: RewritingFiles) -> Iterator[str]:
         for word in requests.rewriter.ambiguous_words(text)
     )
     if unclear:
-        yield f"Words with two readings, of which the one that the file marks is used: {commonest_words(unclear)}."
+        yield (
+            "Words with two readings, of which the one that the file marks "
+            f"is used: {commonest_words(unclear)}."
+        )
 
 
 def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
@@ -423,7 +432,10 @@ def unawareness_text(requests: RewritingRequests) -> str:
     unawareness.
     """
     if requests.files.rewrite == "system":
-        return f"The system text names the groups, so the {len(requests.prompts):,} prompts are asked unchanged."
+        return (
+            f"The system text names the groups, so the {len(requests.prompts):,} prompts are "
+            "asked unchanged."
+        )
     words = Counter(
         word.lower()
         for text in texts_to_rewrite(requests)

@@ -22,7 +22,10 @@ NEEDING_ANSWERS = (*BETWEEN_GROUPS, "similarity_null", "score_difference", "mean
 """Measures of groups, or of two of them, that need answers with content."""
 NEARLY_ALL = 1 - 1e-9
 """A sum of shares from here on is 1 but for rounding."""
-GROUP_WITHOUT_ANSWERS = "the model gives {group} no answer: all prompts are declined, or answered with nothing. To do: compare refusals"
+GROUP_WITHOUT_ANSWERS = (
+    "the model gives {group} no answer: all prompts are declined, or answered with nothing. To "
+    "do: compare refusals"
+)
 
 
 def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:

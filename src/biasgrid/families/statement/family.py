@@ -67,8 +67,10 @@ class Statements(Family):
         if not language_words(section.language_reference(grid.word_lists)).answers:
             yield (
                 "statements are answered with the English words Yes and No",
-                f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a probe whose evaluator has "
-                "words of its own, such as `one-of`",
+                (
+                    f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a "
+                    "probe whose evaluator has words of its own, such as `one-of`"
+                ),
             )
         elif section.prompt == PROMPT and section.prompts is None:
             yield (

@@ -47,7 +47,10 @@ FURTHER_COLUMNS = ("negation_of", "reason")
 """Columns that APES does not know: the template that one negates, and why its label is right."""
 PARAMETER_SLOT = re.compile(r"#(\d+)")
 STATEMENT_LABELS = ("Yes", "No")
-TEMPLATE_FILE = "templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints and label"
+TEMPLATE_FILE = (
+    "templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints "
+    "and label"
+)
 
 
 def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
@@ -437,7 +440,10 @@ def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault
                 table.file, where, "template_id is blank", "a different name for every template"
             )
         elif template.identifier in first:
-            problem = f"template_id {template.identifier!r} is in line {first[template.identifier]} already"
+            problem = (
+                f"template_id {template.identifier!r} is in "
+                f"line {first[template.identifier]} already"
+            )
             yield Fault(table.file, where, problem, "a different name for every template")
         first.setdefault(template.identifier, row.line)
         yield from text_faults(table, row, template)
@@ -493,7 +499,10 @@ def constraint_faults(
         )
         if not isinstance(test.right, Reference):
             for word in (word for word in test.right if word not in left):
-                problem = f"{word!r} in a constraint{nearest_name(word, left)}, which no value of parameter {number} is"
+                problem = (
+                    f"{word!r} in a constraint{nearest_name(word, left)}, which no value of "
+                    f"parameter {number} is"
+                )
                 yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
         elif (
             left

@@ -32,8 +32,8 @@ class StatementDataset(DatasetSection):
     answers: Literal["scored", "written"] = Field(
         "scored",
         description=(
-            "how answers are obtained: `scored` reads the probabilities of Yes and No after the prompt, `written` "
-            "lets the model write and looks for the answer in its text"
+            "how answers are obtained: `scored` reads the probabilities of Yes and No after the "
+            "prompt, `written` lets the model write and looks for the answer in its text"
         ),
     )
     system: str | None = Field(
@@ -46,8 +46,8 @@ class StatementDataset(DatasetSection):
         None,
         min_length=1,
         description=(
-            "prompt files instead of `prompt` and `system`: each statement is asked in each of these prompt formats, "
-            "and intervals also generalise to other formats"
+            "prompt files instead of `prompt` and `system`: each statement is asked in each of "
+            "these prompt formats, and intervals also generalise to other formats"
         ),
     )
     repetitions: int = Field(

@@ -147,7 +147,10 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         yield from prompt_faults(source, name, section)
         yield from balance_faults(grid, source, name, section)
         if section.target_scoring and grid.scoring in SCORES_OF_MODE:
-            problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` scores only words of one token"
+            problem = (
+                f"{section.target_scoring!r}, but `scoring: {grid.scoring}` scores only words of "
+                "one token"
+            )
             yield Fault(
                 source,
                 f"datasets.{name}.target_scoring",
@@ -209,7 +212,10 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
             and name in grid.run.models
             and (model.variant is not None or not learns_others)
         ):
-            problem = f"{name!r} is trained on the synthetic bias of underspecified datasets but answers none of them"
+            problem = (
+                f"{name!r} is trained on the synthetic bias of underspecified datasets but "
+                "answers none of them"
+            )
             yield Fault(
                 source,
                 f"models.{name}.train.synthetic",
@@ -255,7 +261,10 @@ def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
         for variant in section.variants
     }
     fitting = {variant for variant in variants if kind and variant.startswith(kind)}
-    problem = f"{model.variant!r} is not for the task {model.task!r}{nearest_name(model.variant, fitting)}"
+    problem = (
+        f"{model.variant!r} is not for "
+        f"the task {model.task!r}{nearest_name(model.variant, fitting)}"
+    )
     yield Fault(
         source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant"
     )
@@ -379,7 +388,10 @@ class Underspecified(Family):
         )
         if variant is None:
             return ""
-        return f"no variant {variant!r}{nearest_name(variant, variants)}, only {', '.join(sorted(variants))}"
+        return (
+            "no variant "
+            f"{variant!r}{nearest_name(variant, variants)}, only {', '.join(sorted(variants))}"
+        )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of a dataset's variant."""
@@ -441,7 +453,10 @@ class Underspecified(Family):
         asked, of_all = clusters_of_associations(design.crossing, chosen, clusters())
         whole, (fewest, most) = (asked == of_all).sum(), (of_all.min(), of_all.max())
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
-        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(of_all):,} associations with {number} clusters"
+        return (
+            f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(of_all):,} associations with "
+            f"{number} clusters"
+        )
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""

@@ -15,7 +15,8 @@ KEYS = {
     "swap_group": column(
         pl.UInt32,
         description=(
-            "number shared by the four instances with the same template, pair of subjects, attribute and prompt"
+            "number shared by the four instances with the same template, pair of subjects, "
+            "attribute and prompt"
         ),
     ),
     "swapped": column(pl.Boolean, description="whether the two subjects are in reversed order"),

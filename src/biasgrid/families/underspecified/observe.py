@@ -300,9 +300,10 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
         malformed = (np.bincount(place, minlength=len(taken)) != 1).reshape(-1, 4).any(axis=1)
     if malformed.any():
         raise TableError(
-            f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as"
-            f" {least + group_ids[malformed.argmax()]}) are malformed; expected four instances each: one pair of"
-            " subjects in either order, with the plain and the negated question about one attribute"
+            f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as "
+            f"{least + group_ids[malformed.argmax()]}) are malformed; expected four instances "
+            "each: one pair of subjects in either order, with the plain and the negated question "
+            "about one attribute"
         )
     return firsts, place
 

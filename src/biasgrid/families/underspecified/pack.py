@@ -276,10 +276,16 @@ class Design:
         )
         if fewest >= self.balance.least:
             return None
-        problem = f"{fewest} subjects are left in each group after balancing by {' and '.join(self.balance.by)}"
+        problem = (
+            f"{fewest} subjects are left in each group after "
+            f"balancing by {' and '.join(self.balance.by)}"
+        )
         return (
             problem,
-            f"at least {self.balance.least} (`balance.least`): use lists with more subjects of each group",
+            (
+                f"at least {self.balance.least} (`balance.least`): use lists with more subjects "
+                "of each group"
+            ),
         )
 
     @cached_property

@@ -36,14 +36,17 @@ class DatasetVariant(Section):
     filler: str | None = Field(None, description="file with a line that is put before each context")
     prompt: str | None = Field(
         None,
-        description="for generative models (`llm`): file with the text around a question and its lettered options",
+        description=(
+            "for generative models (`llm`): file with the text around a question and "
+            "its lettered options"
+        ),
     )
     prompts: list[str] | None = Field(
         None,
         min_length=1,
         description=(
-            "several such files instead of `prompt`: everything is asked in each of these prompt formats, and "
-            "intervals also generalise to other formats"
+            "several such files instead of `prompt`: everything is asked in each of these prompt "
+            "formats, and intervals also generalise to other formats"
         ),
     )
     sample: SampleOrAll | None = Field(
@@ -54,16 +57,18 @@ class DatasetVariant(Section):
         min_length=1,
         max_length=2,
         description=(
-            "subject lists that replace the dataset's. Without them, variants of masked language models keep the "
-            "subjects that are a single token of their tokenizer, or all subjects if the dataset has `target_scoring`"
+            "subject lists that replace the dataset's. Without them, variants of masked language "
+            "models keep the subjects that are a single token of their tokenizer, or all subjects "
+            "if the dataset has `target_scoring`"
         ),
     )
 
     tokenizer: Name | None = Field(
         None,
         description=(
-            "with `balance`: the tokenizer whose tokens count, one of `tokenizers`; use the tokenizer of the models "
-            "that answer the variant. Variants of masked language models have their own"
+            "with `balance`: the tokenizer whose tokens count, one of `tokenizers`; use the "
+            "tokenizer of the models that answer the variant. Variants of masked language models "
+            "have their own"
         ),
     )
 
@@ -92,11 +97,17 @@ class UnderspecifiedDataset(DatasetSection):
     attributes: str = Field(description="attribute file")
     pronouns: dict[str, str] = Field(
         default_factory=dict,
-        description="pronoun of each group of subjects; masked language models are also asked for the pronouns",
+        description=(
+            "pronoun of each group of subjects; masked language models are also asked "
+            "for the pronouns"
+        ),
     )
     antonyms: bool = Field(
         False,
-        description="whether antonyms of attributes (`[p_act:antonym]`) are asked instead of their negations",
+        description=(
+            "whether antonyms of attributes (`[p_act:antonym]`) are asked instead "
+            "of their negations"
+        ),
     )
     balance: Balance | None = Field(
         None,
@@ -105,19 +116,22 @@ class UnderspecifiedDataset(DatasetSection):
     target_scoring: TargetScoring | None = Field(
         None,
         description=(
-            "for masked language models: how subjects and pronouns of several tokens are scored (see "
-            "docs/scoring.md); without it, such subjects are dropped"
+            "for masked language models: how subjects and pronouns of several tokens are scored "
+            "(see docs/scoring.md); without it, such subjects are dropped"
         ),
     )
     measures: list[GroupMeasure] | None = Field(
         [],
-        description="comparisons of the subjects as groups, in addition to the measures of the family; null for all",
+        description=(
+            "comparisons of the subjects as groups, in addition to the measures of the family; "
+            "null for all"
+        ),
     )
     stereotypes: str | None = Field(
         None,
         description=(
-            "file with attributes, each with the group that a stereotype links to it: measures how far models agree "
-            "with the stereotypes (see docs/datasets.md)"
+            "file with attributes, each with the group that a stereotype links to it: measures how "
+            "far models agree with the stereotypes (see docs/datasets.md)"
         ),
     )
     failure_threshold: float = Field(

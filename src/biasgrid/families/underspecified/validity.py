@@ -199,7 +199,10 @@ def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
             )
     if not count:
         return ""
-    return f"; in the same place their pronouns have {total / count:.2g} of it: see pronoun_association"
+    return (
+        f"; in the same place their pronouns have {total / count:.2g} of "
+        "it: see pronoun_association"
+    )
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:

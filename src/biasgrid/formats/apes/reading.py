@@ -35,7 +35,10 @@ from biasgrid.tables.metric import read_definitions
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
-APES_FILE = "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, prediction and confidence"
+APES_FILE = (
+    "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, "
+    "prediction and confidence"
+)
 OPTIONS_OF_MEASURES = {"measures": None, "failure_threshold": 0.1, "mode": None}
 TABLE = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall": "overall"}
 

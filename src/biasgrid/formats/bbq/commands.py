@@ -32,13 +32,19 @@ def import_file(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table of logits, .csv"
+            help=(
+                "files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table "
+                "of logits, .csv"
+            )
         ),
     ],
     column: Annotated[
         str,
         typer.Option(
-            help="field with the answers, such as unifiedqa-t5-11b_pred_arc; for logits, name of the model"
+            help=(
+                "field with the answers, such as unifiedqa-t5-11b_pred_arc; for logits, name of "
+                "the model"
+            )
         ),
     ],
     out: Annotated[

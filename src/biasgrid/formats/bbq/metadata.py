@@ -140,5 +140,8 @@ def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Ite
             is_excluded=said.target is None,
         )
     if missing:
-        problem = f"no row of {len(missing):,} items, the first of them {missing[0].name} of template {missing[0].template}"
+        problem = (
+            f"no row of {len(missing):,} items, the first of them {missing[0].name} "
+            f"of template {missing[0].template}"
+        )
         faults.append(Fault(str(path), "", problem, RIGHT))

@@ -38,7 +38,10 @@ class LogSection(Section):
     )
     jobs: str | None = Field(
         None,
-        description="file with the columns `job` and `score`, which says how masculine the job is considered",
+        description=(
+            "file with the columns `job` and `score`, which says how masculine the "
+            "job is considered"
+        ),
     )
     inventories: str | None = Field(
         None,

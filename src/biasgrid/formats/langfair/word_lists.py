@@ -13,7 +13,10 @@ from biasgrid.base.text import read_text
 from biasgrid.formats.packages import open_package_folder, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
-LANGFAIR_EXPECTED = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder that contains its folder langfair"
+LANGFAIR_EXPECTED = (
+    "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder that contains "
+    "its folder langfair"
+)
 GENDER_LISTS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
 """Lists whose words at the same place belong together."""
 WORD_LISTS = (

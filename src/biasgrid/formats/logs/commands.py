@@ -87,7 +87,10 @@ def export_eee(
     relationship: Annotated[
         str,
         typer.Option(
-            help="relationship to the maker of the model: first_party, third_party, collaborative or other"
+            help=(
+                "relationship to the maker of the model: first_party, third_party, collaborative "
+                "or other"
+            )
         ),
     ] = "third_party",
 ) -> list[str]:

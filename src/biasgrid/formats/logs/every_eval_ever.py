@@ -20,8 +20,8 @@ from biasgrid.formats.logs.samples import (
 )
 
 EXPECTED = (
-    "an instance of Every Eval Ever of a single turn: model_id, evaluation_name, sample_id, interaction_type, input "
-    "and output"
+    "an instance of Every Eval Ever of a single turn: model_id, evaluation_name, sample_id, "
+    "interaction_type, input and output"
 )
 EXPECTED_RECORD = "a record of Every Eval Ever"
 

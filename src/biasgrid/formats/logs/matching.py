@@ -252,7 +252,10 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
             one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]
         ]
         if name in requests.by_item and len(same) > 1:
-            problem = f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once in the log"
+            problem = (
+                f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once "
+                "in the log"
+            )
             faults.append(
                 Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset")
             )
@@ -266,8 +269,14 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
             Fault(str(log.path), "", "contains no samples", "a log that contains its samples")
         )
     if first:
-        problem = f"{f'{fitting:,}' if fitting else 'none'} of the {count:,} samples of the task {log.task} ask the "
-        problem += f"questions of {datasets}; the first one that does not: {shorten_prompt(first.prompts[0])}"
+        problem = (
+            f"{f'{fitting:,}' if fitting else 'none'} of the {count:,} samples of the task "
+            f"{log.task} ask the "
+        )
+        problem += (
+            f"questions of {datasets}; the first one that "
+            f"does not: {shorten_prompt(first.prompts[0])}"
+        )
         expected = f"a log of {datasets}; use --task or --dataset to choose others"
         faults.append(Fault(str(log.path), first.where, problem, expected))
     if faults:

@@ -113,7 +113,8 @@ def export_records(
         if name not in manifest["datasets"]
     ]:
         raise UserError(
-            f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish the run first"
+            f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish "
+            "the run first"
         )
     source = {
         "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),

@@ -60,7 +60,10 @@ def export_tasks(requests: Requests, out: Path) -> list[str]:
     names = ",".join(TASK.format(name) for name in requests.tables)
     return [
         *lines,
-        f"lm_eval run --include_path {out} --tasks {names} --log_samples --output_path LOGS --model ...",
+        (
+            f"lm_eval run --include_path {out} --tasks {names} --log_samples --output_path LOGS "
+            "--model ..."
+        ),
     ]
 
 

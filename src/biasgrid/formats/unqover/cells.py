@@ -103,7 +103,10 @@ class Cells(TablesOfCells):
             InputError: it is.
         """
         if is_generative(variant):
-            problem = f"{variant!r} is for generative models, whose lettered options do not fit UnQover's files"
+            problem = (
+                f"{variant!r} is for generative models, whose lettered options do not fit "
+                "UnQover's files"
+            )
             expected = (
                 "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
             )

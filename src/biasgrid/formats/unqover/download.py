@@ -30,7 +30,10 @@ ATTEMPTS = 5
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds before a server that is busy is asked again."""
 SECONDS_WITHOUT_DATA = 60
-UNREACHABLE = "a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
+UNREACHABLE = (
+    "a server that this machine can reach; otherwise get the file yourself and set `file` instead "
+    "of `url`"
+)
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -76,7 +79,10 @@ def opener_for(address: str) -> OpenerDirector:
     """
     proxy = proxy_of(address)
     if proxy and proxy.address.startswith("socks"):
-        expected = "a proxy whose address begins with http://; otherwise get the file yourself and set `file` instead of `url`"
+        expected = (
+            "a proxy whose address begins with http://; otherwise get the file yourself and set "
+            "`file` instead of `url`"
+        )
         raise InputError(
             [Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)]
         )

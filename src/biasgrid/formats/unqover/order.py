@@ -77,7 +77,8 @@ def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
         or not (instances["instance"] == pl.int_range(instances.height, eager=True)).all()
     ):
         raise TableError(
-            "instances: out of order; expected rows numbered from 0, each plain question followed by its negation"
+            "instances: out of order; expected rows numbered from 0, each plain question followed "
+            "by its negation"
         )
     return plain
 

@@ -67,8 +67,8 @@ def folder_of(record: Mapping[str, Any]) -> Path:
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
-            f"{name_of(record)}: {place} no longer has {', '.join(gone[:3])}; expected the files of its record: "
-            "remove the record and run again with a network"
+            f"{name_of(record)}: {place} no longer has {', '.join(gone[:3])}; expected the files "
+            "of its record: remove the record and run again with a network"
         )
     return folder
 
@@ -151,8 +151,8 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     ]
     if changed:
         raise ModelError(
-            f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
-            "files: remove the record and run again"
+            f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; "
+            "expected the same files: remove the record and run again"
         )
 
 
@@ -201,8 +201,8 @@ def load_recorded_model(
     missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would start with random values; "
-            f"expected a checkpoint that was trained for {task}"
+            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would start with "
+            f"random values; expected a checkpoint that was trained for {task}"
         )
     return model.eval().to(device)
 
@@ -240,8 +240,8 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
     ]
     if problems:
         raise ModelError(
-            f"{name}: the weights do not match config.json ({first_few(problems, 2)}); expected both from the same "
-            "model"
+            f"{name}: the weights do not match config.json ({first_few(problems, 2)}); expected "
+            "both from the same model"
         )
 
 
@@ -308,7 +308,8 @@ def loading_errors(name: str) -> Iterator[None]:
         raise
     except Exception as error:  # files that are wrong in their own way fail wherever transformers does not check them
         raise ModelError(
-            f"{name} cannot be loaded ({first_line(error)}); expected files that transformers can read"
+            f"{name} cannot be loaded ({first_line(error)}); expected files that "
+            "transformers can read"
         ) from error
 
 

@@ -37,7 +37,10 @@ def class_problems(
     if classes and sorted(name.casefold() for name in there) != sorted(
         name.casefold() for name in classes
     ):
-        expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
+        expected = (
+            "the same names, in any order: see `id2label` in its config.json and `labels` "
+            "of the model"
+        )
         yield FolderProblem(
             f"contains a classifier of the classes {there}, not {list(classes)}", expected
         )
@@ -74,10 +77,14 @@ def activation_problem(kind: str | None, activation: str | None) -> FolderProble
         )
     right = ACTIVATIONS.get(str(kind))
     if activation and right and activation != right:
-        problem = f"contains a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
+        problem = (
+            f"contains a classifier whose problem_type is {kind}, which `activation: "
+            f"{activation}` contradicts"
+        )
         return FolderProblem(
             problem,
-            f"`activation: {right}` in `scorer`, or no `activation`, because the checkpoint names it",
+            f"`activation: {right}` in `scorer`, or no `activation`, because the "
+            "checkpoint names it",
         )
     return None
 

@@ -236,8 +236,9 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
     pickled = matching(names, PICKLED_WEIGHTS)
     if pickled:
         raise ModelError(
-            f"{name} has no weights in safetensors files, only {', '.join(pickled[:3])}, which can run code when they "
-            "are loaded; if you trust them, set `allow_pickle: true` for this model in the config"
+            f"{name} has no weights in safetensors files, only {', '.join(pickled[:3])}, which can "
+            "run code when they are loaded; if you trust them, set `allow_pickle: true` for this "
+            "model in the config"
         )
     if other := other_weights(names):
         raise ModelError(f"{name} {other.problem}; expected {other.expected}")
@@ -251,7 +252,8 @@ def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
     """
     if "transformers_weights" in read_checkpoint_json(name, path / CONFIG):
         raise ModelError(
-            f"{name}: config.json names its own weights files (transformers_weights); expected {SAFE_WEIGHTS[0]}"
+            f"{name}: config.json names its own weights files "
+            f"(transformers_weights); expected {SAFE_WEIGHTS[0]}"
         )
     for index in matching(weight_files, ["*.index.json"]):
         named = set(strings(read_checkpoint_json(name, path / index).get("weight_map", {})))
@@ -279,14 +281,16 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
     elsewhere = sorted({word for word in strings(codes) if "--" in word})
     if allowed and elsewhere:
         raise ModelError(
-            f"{name} runs code from another repository ({elsewhere[0]}), which is not fetched; expected its own code: "
-            "put both into one folder, correct `auto_map` there, and set `folder`"
+            f"{name} runs code from another repository ({elsewhere[0]}), which is not fetched; "
+            "expected its own code: put both into one folder, correct `auto_map` there, "
+            "and set `folder`"
         )
     foreign = [] if allowed else foreign_parts(config, tokenizer, weights)
     if foreign:
         raise ModelError(
-            f"{name} runs its own code ({', '.join(foreign)} not known to transformers), which is not allowed; if "
-            "you have read that code and trust it, set `allow_remote_code: true` for it in the config"
+            f"{name} runs its own code ({', '.join(foreign)} not known to transformers), which is "
+            "not allowed; if you have read that code and trust it, set `allow_remote_code: true` "
+            "for it in the config"
         )
 
 

@@ -95,8 +95,9 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
             for mismatch in wrong
         )
         raise ModelError(
-            f"{checkpoint} at revision {commit}: the download does not match what {ENDPOINT} lists: {told}. It was "
-            "removed. Run again; if that does not help, check the mirror or proxy"
+            f"{checkpoint} at revision {commit}: the download does not match what {ENDPOINT} "
+            f"lists: {told}. It was removed. Run again; if that does not help, check the "
+            "mirror or proxy"
         )
 
 
@@ -137,15 +138,19 @@ def refusal_text(error: Exception) -> str:
                 "the repository has no such revision; expected one of its commits, tags or branches"
             )
         case RepositoryNotFoundError():
-            return f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for a private one {login}"
+            return (
+                f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for "
+                f"a private one {login}"
+            )
         case OfflineModeIsEnabled():
             return (
-                f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it if there is a network, "
-                "or set `folder` to a local copy"
+                f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it if "
+                "there is a network, or set `folder` to a local copy"
             )
         case HFValidationError():
             return "that is not the name of a repository; expected one such as org/name"
     return (
-        f"{ENDPOINT} cannot be reached, or broke off the connection ({first_line(cause)}); run again with a network "
-        "(complete files are kept), set HF_HUB_OFFLINE=1 if the cache has all files, or set `folder` to a local copy"
+        f"{ENDPOINT} cannot be reached, or broke off the connection ({first_line(cause)}); run "
+        "again with a network (complete files are kept), set HF_HUB_OFFLINE=1 if the cache has all "
+        "files, or set `folder` to a local copy"
     )

@@ -87,8 +87,8 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
     pickled = matching(names, PICKLED_WEIGHTS)
     if not chosen and pickled:
         expected = (
-            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run code when they are "
-            "loaded"
+            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run "
+            "code when they are loaded"
         )
         yield FolderProblem(
             f"contains weights in pickled files only ({', '.join(pickled[:3])})", expected

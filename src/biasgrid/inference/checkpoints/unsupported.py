@@ -36,14 +36,20 @@ QUANTISED_FILES = ("quantize_config.json", "quant_config.json", "hf_quant_config
 OTHER_WEIGHTS = {
     ("tf_model*.h5", "flax_model*.msgpack"): (
         "of TensorFlow or Flax",
-        "safetensors: convert them with transformers 4, `AutoModel....from_pretrained(folder, from_tf=True)` or "
-        "`from_flax=True`, and `save_pretrained`",
+        (
+            "safetensors: convert them with transformers 4, `AutoModel....from_pretrained(folder, "
+            "from_tf=True)` or `from_flax=True`, and `save_pretrained`"
+        ),
     ),
     ("*.gguf", "ggml*"): (
         "of llama.cpp",
-        "safetensors; or run llama.cpp's server, `llama-server -m FILE.gguf`, as `endpoint` (see docs/servers.md); or "
-        "convert the file with `AutoModelForCausalLM.from_pretrained(folder, gguf_file=..., "
-        "quantization_config=GgufConfig(dequantize=True))` and `save_pretrained` (see docs/checkpoints.md)",
+        (
+            "safetensors; or run llama.cpp's server, `llama-server -m FILE.gguf`, as `endpoint` "
+            "(see docs/servers.md); or convert the file with "
+            "`AutoModelForCausalLM.from_pretrained(folder, gguf_file=..., "
+            "quantization_config=GgufConfig(dequantize=True))` and "
+            "`save_pretrained` (see docs/checkpoints.md)"
+        ),
     ),
     ("*.onnx", "openvino_model.*"): (
         "for another runtime",
@@ -55,7 +61,10 @@ OTHER_WEIGHTS = {
     ),
     ("model.*.safetensors", "pytorch_model.*.bin"): (
         "only in a variant",
-        "`model.safetensors`: load the weights with `variant=...` and save them with `save_pretrained`",
+        (
+            "`model.safetensors`: load the weights with `variant=...` and save "
+            "them with `save_pretrained`"
+        ),
     ),
 }
 """Weights that are not read, by their names: what they are, and what is expected in place of
@@ -102,11 +111,15 @@ def unsupported_files(
     for file, key in BY_VERSION.items():
         if others := read_checkpoint_json(name, folder / file).get(key):
             yield FolderProblem(
-                f"contains a {file} that names different files for some versions of transformers ({key}: {others})",
+                f"contains a {file} that names different files for some versions of transformers "
+                f"({key}: {others})",
                 f"one file for all versions: replace it by the newest one, and remove `{key}`",
             )
     if allow_remote_code and (OWN_GENERATE in names or (folder / OWN_GENERATE).exists()):
-        expected = "a checkpoint without such code, because its tokens would not be drawn as the config says"
+        expected = (
+            "a checkpoint without such code, because its tokens would not be drawn as "
+            "the config says"
+        )
         yield FolderProblem(f"contains its own code for writing texts ({OWN_GENERATE})", expected)
 
 
@@ -132,7 +145,10 @@ def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
     none.
     """
     if found := matching(names, OTHER_TOKENIZERS):
-        expected = "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` writes it"
+        expected = (
+            "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` "
+            "writes it"
+        )
         return FolderProblem(f"has its tokenizer only in {', '.join(found)}", expected)
     return None
 
@@ -151,7 +167,8 @@ def quantisation(name: str, names: Collection[str], folder: Path) -> FolderProbl
     if not found and not (found := matching(names, QUANTISED_FILES)):
         return None
     return FolderProblem(
-        f"contains weights that are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
-        "the original weights, which run in float32; or a server that loads the quantised weights: see `serve` in "
-        "docs/servers.md",
+        "contains weights that "
+        f"are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
+        "the original weights, which run in float32; or a server that loads the quantised "
+        "weights: see `serve` in docs/servers.md",
     )

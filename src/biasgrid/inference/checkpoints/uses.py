@@ -40,7 +40,10 @@ WITH_PICTURES = ("ForConditionalGeneration", "ForVision2Seq", "ForVisionText2Tex
 part for texts.
 """
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
-ENCODER_DECODER = "is an encoder-decoder, which no back end supports: run it behind a server (see docs/servers.md)"
+ENCODER_DECODER = (
+    "is an encoder-decoder, which no back end supports: run it behind a "
+    "server (see docs/servers.md)"
+)
 ADVICE = {
     "XLNetForQuestionAnswering": (
         "searches for spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple"
@@ -48,13 +51,14 @@ ADVICE = {
     "ForTokenClassification": "labels words, which no dataset needs: choose a checkpoint that answers or classifies",
     "ForMultipleChoice": "chooses among texts with a special head: list it in a config with `task: multiple-choice`",
     "ForNextSentencePrediction": (
-        "predicts whether one sentence follows another: choose a checkpoint with a head for masked words"
+        "predicts whether one sentence follows another: choose a checkpoint with a head "
+        "for masked words"
     ),
     "ForConditionalGeneration": ENCODER_DECODER,
     "EncoderDecoderModel": ENCODER_DECODER,
     "Model": (
-        "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts in a config "
-        "with `task: feature-extraction`"
+        "has no head for a task: choose a checkpoint that was trained for one; list an encoder of "
+        "texts in a config with `task: feature-extraction`"
     ),
 }
 """What to do with models that are not asked, by how the names of their classes end; the first one
@@ -93,5 +97,8 @@ def advice_of(config: Mapping[str, Any]) -> str:
         if name.endswith(ending)
     ]
     ends = ", ".join(end for use in USES for end in use.classes)
-    known = f"expected a class that ends in one of {ends}; or list the model in a config, with its `task`"
+    known = (
+        f"expected a class that ends in one of {ends}; or list the model in a config, "
+        "with its `task`"
+    )
     return f"{found[0]}; {known}" if found else known

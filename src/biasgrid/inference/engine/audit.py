@@ -52,8 +52,9 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
     logger.info("audit: %s", facts)
     if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
         raise ModelError(
-            f"the batched predictions are up to {facts['largest_drift']:.2g} away from those of single rows; "
-            "expected only rounding errors; this architecture does not work with the engine"
+            f"the batched predictions are up to {facts['largest_drift']:.2g} away from those of "
+            "single rows; expected only rounding errors; this architecture does not work "
+            "with the engine"
         )
     return facts
 

@@ -152,7 +152,8 @@ def smaller_batches(batch: Batch, error: Exception) -> list[Batch]:
     count = len(batch.rows)
     if isinstance(error, ValueError) and count > 1:
         warn_once(
-            f"the model cannot process a batch ({first_line(error)}), so its rows are run one at a time, which is slow"
+            f"the model cannot process a batch ({first_line(error)}), so its rows are run one at a "
+            "time, which is slow"
         )
         return batch.split([1] * count)
     if out_of_memory(error) and count > 1:
@@ -182,7 +183,8 @@ def check_finite(columns: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
         if not np.isfinite(values).all():
             instance = instances[int(np.argwhere(~np.isfinite(values))[0, 0])]
             raise ModelError(
-                f"model {model} returned non-finite scores on instance {instance}; expected probabilities"
+                f"model {model} returned non-finite scores on instance "
+                f"{instance}; expected probabilities"
             )
 
 

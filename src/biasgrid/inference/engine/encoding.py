@@ -347,6 +347,6 @@ def check_row_lengths(rows: TokenRows, limit: int, instances: pl.Series, model: 
     if rows.lengths[longest] > limit:
         instance = instances[longest if rows.owner is None else int(rows.owner[longest])]
         raise ModelError(
-            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at most {limit}, the "
-            "model's number of positions"
+            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at "
+            f"most {limit}, the model's number of positions"
         )

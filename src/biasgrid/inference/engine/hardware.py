@@ -32,7 +32,8 @@ def choose_device(name: str) -> torch.device:
             logger.info("torch sees no GPU, so the CPU is used")
     if name == "cuda" and not torch.cuda.is_available():
         raise ModelError(
-            "device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config"
+            "device cuda is set, but torch sees no GPU; expected one, or `device: auto` "
+            "in the config"
         )
     return torch.device(name)
 

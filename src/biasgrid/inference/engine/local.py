@@ -319,8 +319,8 @@ class LocalBackEnd(BackEnd):
         drift = drift_between(self.in_batches(sample), self.audited)["largest_drift"]
         if not drift <= LARGEST_FLOAT32_DRIFT:
             raise ModelError(
-                f"float32 answers by OpenVINO are up to {drift:.2g} away from those of torch; expected only rounding: "
-                "set `engine: torch` or `auto`"
+                f"float32 answers by OpenVINO are up to {drift:.2g} away from those of torch; "
+                "expected only rounding: set `engine: torch` or `auto`"
             )
         self.encoder.set_precision(self.precision)
 

@@ -104,8 +104,8 @@ def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) 
 def unknown_token(model: str, instance: int, token: int, known: int) -> ModelError:
     """Returns the error of a token of which a model has no embedding."""
     return ModelError(
-        f"model {model}: instance {instance} has the token {token}, but the model knows only {known} tokens; expected "
-        "a tokenizer and weights from the same checkpoint"
+        f"model {model}: instance {instance} has the token {token}, but the model knows only "
+        f"{known} tokens; expected a tokenizer and weights from the same checkpoint"
     )
 
 

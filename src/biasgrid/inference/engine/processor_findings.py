@@ -61,6 +61,7 @@ def precision_note(found: dict[str, Any]) -> str:
     """
     drift = found["drift"]
     return (
-        f"{found['auto_is_faster']} times as fast at matrix products on {found['processor']}; the probabilities in "
-        f"the audit would change by up to {drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} on average"
+        f"{found['auto_is_faster']} times as fast at matrix products on {found['processor']}; the "
+        f"probabilities in the audit would change by up to {drift['largest_drift']:.2g}, "
+        f"{drift['mean_drift']:.2g} on average"
     )

@@ -209,7 +209,8 @@ def tokenize(
     if same(made, sample, whole):
         return made
     logger.warning(
-        "the tokens of a text are not those of its words (%r), so each text is tokenized, which is slower",
+        "the tokens of a text are not those of its words (%r), so each text is tokenized, which "
+        "is slower",
         texts[0],
     )
     return tokenize_whole(tokenizer, texts.to_list(), placed)

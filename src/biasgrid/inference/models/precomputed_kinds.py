@@ -185,7 +185,10 @@ class SpanKind(AnswerKind):
     """The most probable span, and how probable each candidate is as its start and its end."""
 
     columns = ("starts", "ends")
-    expected = "`starts` and `ends` with a probability for each candidate, and the most probable span as `response`"
+    expected = (
+        "`starts` and `ends` with a probability for each candidate, and the most probable "
+        "span as `response`"
+    )
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates that have a place in the text."""

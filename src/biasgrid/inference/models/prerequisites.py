@@ -73,8 +73,8 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     for key, found, expected in pairs:
         if found != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {value_text(found)}; expected "
-                f"{value_text(expected)}, as in the config; {REMEDY}"
+                f"{path}: is the record of another model: its {key} is {value_text(found)}; "
+                f"expected {value_text(expected)}, as in the config; {REMEDY}"
             )
 
 

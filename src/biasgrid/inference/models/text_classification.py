@@ -174,7 +174,8 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
     """
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise ModelError(
-            f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ..."
+            f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, "
+            "1, ..."
         )
     names = [str(config.id2label[place]) for place in range(config.num_labels)]
     if wrong := class_problem(config.problem_type):
@@ -185,7 +186,8 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
     wanted = [label.casefold() for label in labels]
     if len(places) != len(names) or sorted(places) != sorted(wanted):
         raise ModelError(
-            f"the checkpoint's classes are {names}, those of the config {list(labels)}; expected the same names, in "
-            "any order: see `id2label` of the checkpoint and `labels` of the model"
+            f"the checkpoint's classes are {names}, those of the config {list(labels)}; expected "
+            "the same names, in any order: see `id2label` of the checkpoint and `labels` "
+            "of the model"
         )
     return [places[label] for label in wanted]

@@ -38,4 +38,8 @@ def captions_file() -> str:
     `figure` of its rule.
     """
     escaped = {name: MARKS_OF_RST.sub(r"\\\1", caption) for name, caption in captions().items()}
-    return f'{{{{ {json.dumps(escaped, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "" }}}}\n'
+    return (
+        f"{{{{ "
+        f"{json.dumps(escaped, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "
+        f'"" }}}}\n'
+    )

@@ -78,6 +78,6 @@ def refuse_moved_paths(moved: str, path: str) -> None:
     """
     if moved != path:
         raise UserError(
-            f"the module's `prefix` or `replace_prefix` turns {path} into {moved}; expected a module without them: "
-            "set `results` in its config to choose where everything is written"
+            f"the module's `prefix` or `replace_prefix` turns {path} into {moved}; expected a "
+            "module without them: set `results` in its config to choose where everything is written"
         )

@@ -22,7 +22,10 @@ from biasgrid.stats.shares import difference_of_shares
 from biasgrid.tables.claims.marks import Mark, mark_of
 from biasgrid.tables.comparison import PARTS_KEPT
 
-NO_DIFFERENCE_INTERVAL = "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
+NO_DIFFERENCE_INTERVAL = (
+    "no interval: there are too few clusters, nothing varies with them, or none is known "
+    "of such numbers"
+)
 MarksOfMeasures = Mapping[str, Sequence[Mark]]
 """By measure, of those that have marks."""
 

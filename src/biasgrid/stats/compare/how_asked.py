@@ -97,7 +97,10 @@ def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
     for scale, (limit, title, measures) in SCALES.items():
         values = [cell[scale] for cell in cells if scale in cell]
         if measure in measures and len(values) == len(cells) and max(values) > limit * min(values):
-            return f"unlike {title}, {join_values(f'{value:.2g}' for value in values)}: {measure} grows with them"
+            return (
+                f"unlike {title}, {join_values(f'{value:.2g}' for value in values)}: {measure} "
+                "grows with them"
+            )
     return None
 
 
@@ -127,7 +130,10 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
             if max(known) > UNLIKE_ROOM * min(known):
                 yield f"room of shares {join_values(f'{value:.2g}' for value in known)}"
         elif any(value != values[0] for value in values):
-            yield f"{name.replace('_', ' ')} {join_values('none' if value is None else f'{value}' for value in values)}"
+            yield (
+                f"{name.replace('_', ' ')} "
+                f"{join_values('none' if value is None else f'{value}' for value in values)}"
+            )
 
 
 def join_values(values: Iterable[str]) -> str:

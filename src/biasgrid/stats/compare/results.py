@@ -83,7 +83,8 @@ def compare_two_models(
     known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
     if not known:
         raise UserError(
-            f"{results} compares no models; `biasgrid summary {results}` shows which models were measured"
+            f"{results} compares no models; `biasgrid summary {results}` shows which "
+            "models were measured"
         )
     for name in (one, other):
         refuse_unknown(name, known, f"{results}: no model", dataset)

@@ -34,7 +34,10 @@ def difference_sentences(found: Difference, measures: Collection[tuple[str, str]
     ]
     if not any(row["difference"] is not None for row in wholes):
         reasons = [row["reason"] for row in wholes if row["reason"]]
-        yield f"{found.dataset}: {found.one} and {found.other} are not compared: {(reasons or ['nothing measured'])[0]}"
+        yield (
+            f"{found.dataset}: {found.one} and {found.other} are "
+            f"not compared: {(reasons or ['nothing measured'])[0]}"
+        )
         return
     for row in wholes:
         name = measure_named(row["measure"], row["options"], row["bias_type"])
@@ -45,7 +48,10 @@ def difference_sentence(row: Mapping[str, Any], found: Difference) -> str:
     """Words a difference: which model has the larger value where the two are distinguishable after
     correction.
     """
-    values = f"{found.one} {format_number(row['value'])}, {found.other} {format_number(row['other_value'])}"
+    values = (
+        f"{found.one} {format_number(row['value'])}, {found.other} "
+        f"{format_number(row['other_value'])}"
+    )
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
     ends = f"{format_number(row['low'])} to {format_number(row['high'])}"

@@ -69,4 +69,7 @@ def text_of_placebo(row: Mapping[str, Any]) -> str:
     name = row["measure"].replace("_", " ")
     if row["p"] > SIGNIFICANT:
         return f"the placebo ({name}) found nothing (p {format_p(row['p'])})"
-    return f"the placebo ({name}) shows a difference of {format_number(row['value'])} (p {format_p(row['p'])})"
+    return (
+        f"the placebo ({name}) shows a difference of "
+        f"{format_number(row['value'])} (p {format_p(row['p'])})"
+    )

@@ -15,16 +15,16 @@ SCHEMA = table(
         "probabilities": column(
             pl.List(pl.Float32),
             description=(
-                "probability of each candidate, in the order of the instances' columns, null if there is none; for "
-                "classifiers, of each class in the order of the dataset's labels"
+                "probability of each candidate, in the order of the instances' columns, null if "
+                "there is none; for classifiers, of each class in the order of the dataset's labels"
             ),
             checks=Probabilities,
         ),
         "tokens": column(
             pl.List(pl.UInt8),
             description=(
-                "number of tokens of each candidate, null if `unqover` does not find it in the vocabulary; null for "
-                "classifiers and imported answers"
+                "number of tokens of each candidate, null if `unqover` does not find it in the "
+                "vocabulary; null for classifiers and imported answers"
             ),
             nullable=True,
         ),
@@ -43,8 +43,8 @@ SCHEMA = table(
         "surface_forms": column(
             pl.List(pl.List(pl.String)),
             description=(
-                "generative models: for each candidate the ways to begin an answer with it, such as `a` and `(a`; a "
-                "way that continues another one is part of that one"
+                "generative models: for each candidate the ways to begin an answer with it, such "
+                "as `a` and `(a`; a way that continues another one is part of that one"
             ),
             nullable=True,
         ),
@@ -55,7 +55,10 @@ SCHEMA = table(
         ),
         "first_tokens": column(
             pl.List(pl.String),
-            description="generative models: the three tokens with which an answer most probably begins, if known",
+            description=(
+                "generative models: the three tokens with which an answer most probably begins, "
+                "if known"
+            ),
             nullable=True,
         ),
         "first_probabilities": column(
@@ -67,17 +70,18 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description=(
-                "generative models: how the probabilities were obtained: `logits` from a local model; `echo`, `top` "
-                "or `choice` from a server; `parsed` from a response; `imported` from a log; `random` if no model was "
-                "asked"
+                "generative models: how the probabilities were obtained: `logits` from a local "
+                "model; `echo`, `top` or `choice` from a server; `parsed` from a response; "
+                "`imported` from a log; `random` if no model was asked"
             ),
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
             description=(
-                "generative models: `ok`; `bounded` if an option is not among the tokens that the server lists; or "
-                "why there is no answer: `unclear`, `empty`, `length`, `filtered`, `refused`"
+                "generative models: `ok`; `bounded` if an option is not among the tokens that the "
+                "server lists; or why there is no answer: `unclear`, `empty`, `length`, "
+                "`filtered`, `refused`"
             ),
             nullable=True,
         ),

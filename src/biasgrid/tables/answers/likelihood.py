@@ -15,8 +15,8 @@ SCHEMA = table(
         "score": column(
             pl.Float64,
             description=(
-                "score of the sentence by the formula in `scoring`: a larger score means more likely; null if none of "
-                "its tokens could be scored"
+                "score of the sentence by the formula in `scoring`: a larger score means more "
+                "likely; null if none of its tokens could be scored"
             ),
             checks=NeverNaN,
             nullable=True,
@@ -24,8 +24,9 @@ SCHEMA = table(
         "score_without_start": column(
             pl.Float64,
             description=(
-                "for `sum`: score of the sentence behind nothing but what the tokenizer itself adds; if that is "
-                "nothing, the first token is not scored. Null for other formulas, or if no token could be scored"
+                "for `sum`: score of the sentence behind nothing but what the tokenizer itself "
+                "adds; if that is nothing, the first token is not scored. Null for other formulas, "
+                "or if no token could be scored"
             ),
             checks=NeverNaN,
             nullable=True,

@@ -23,7 +23,10 @@ SCHEMA = table(
         "answer": column(pl.Categorical, description="the most probable span"),
         "probability": column(
             pl.Float32,
-            description="probability of its start times the probability of its end; null for imported answers",
+            description=(
+                "probability of its start times the probability of its end; null "
+                "for imported answers"
+            ),
             checks=Probability,
             nullable=True,
         ),

@@ -13,8 +13,8 @@ SCHEMA = table(
         "vector": column(
             pl.List(pl.Float32),
             description=(
-                "last hidden states of the encoder, pooled as its checkpoint says (or averaged over the tokens if it "
-                "says nothing), scaled to length 1"
+                "last hidden states of the encoder, pooled as its checkpoint says (or averaged "
+                "over the tokens if it says nothing), scaled to length 1"
             ),
         ),
         "unknown": UNKNOWN_COLUMN,

@@ -116,7 +116,10 @@ class GridFacts(NamedTuple):
                 f"{name} is {format_number(size / probability)}" for name, size in sizes.items()
             ]
             if parts and probability < IMPROBABLE:
-                yield f"{dataset}, {model}: of the answer probability {format_number(probability)}, {', '.join(parts)}"
+                yield (
+                    f"{dataset}, {model}: of the answer "
+                    f"probability {format_number(probability)}, {', '.join(parts)}"
+                )
 
     def asked_text(self, model: str, dataset: str) -> str:
         """Returns how little of a dataset a model was asked, see `asked_text`; nothing where it was

@@ -15,9 +15,9 @@ from biasgrid.tables.files import read_provenance
 @pytest.mark.parametrize(
     "response",
     [
-        "A", "A.", "(A)", "**A**", "A) Chad", "A. Chad, because B is wrong.", "A because it is said.", "A\nThat is it.",
+        "A", "A.", "(A)", "**A**", "A) Chad", "A. Chad, because B is wrong.", "A because it is said.", ("A\n" "That is it."),
         "The answer is A.", "The correct answer is (A).", "Answer: A", "Option A is right.", "My answer is **A**!",
-        "Let us see.\nA", "Both are named. The answer is A", "Nobody can tell.\nAnswer: **A**.", " A ", "A: Chad", "a",
+        ("Let us see.\n" "A"), "Both are named. The answer is A", ("Nobody can tell.\n" "Answer: **A**."), " A ", "A: Chad", "a",
     ],
 )  # fmt: skip
 def test_an_option_is_read_where_it_is_chosen(response: str) -> None:

@@ -25,8 +25,8 @@ OPTIONS = ["Yes", "No"]
 HEAD = "{% for message in messages %}<|{{ message.role }}|>\n"
 END = "</s>\n{% endfor %}<|assistant|>"
 PARTS = (
-    f"{HEAD}{{% for part in message.content %}}{{% if part.type == 'text' %}}{{{{ part.text }}}}{{% endif %}}"
-    f"{{% endfor %}}{END}"
+    f"{HEAD}{{% for part in message.content %}}{{% if part.type == 'text' %}}{{{{ part.text "
+    f"}}}}{{% endif %}}{{% endfor %}}{END}"
 )
 FIRST_PART = f"{HEAD}{{{{ message.content[0].text | trim }}}}{END}"
 PARTS_OF_USERS = (
@@ -78,7 +78,10 @@ def test_a_template_that_drops_what_is_asked_is_refused(
     written_cell: Cells, template: str, text: str, answer: str
 ) -> None:
     cell = written_cell(rows(text), "llama", template)
-    message = rf"leaves out the question: '{text[:-1]}.' is not in the prompt .*set `chat_template: false`"
+    message = (
+        rf"leaves out the question: '{text[:-1]}.' is not in the prompt "
+        r".*set `chat_template: false`"
+    )
     with pytest.raises(ModelError, match=message):
         cell.predict(answer=answer)
     assert len(cell.predict(answer=answer, chat_template=False)) == 1
@@ -108,7 +111,8 @@ def test_no_prompt_depends_on_the_day(written_cell: Cells, monkeypatch: pytest.M
 
 def test_a_date_is_written_as_the_template_wants() -> None:
     tokenizer = make_tokenizer(
-        "  {% if true %}\nx{% endif %}{{ strftime_now('%-d.%m.%y, %A %H:%M') }} {{ messages[0].content }}"
+        "  {% if true %}\n"
+        "x{% endif %}{{ strftime_now('%-d.%m.%y, %A %H:%M') }} {{ messages[0].content }}"
     )
     assert (
         Prompter(tokenizer, False, day="2026-03-04").prompt(None, "Hm?")

@@ -100,7 +100,9 @@ def test_tokens_that_the_model_does_not_know(tmp_path: Path, place: str, answer:
 def test_options_that_are_written_alike(written_cell: Cells) -> None:
     with pytest.raises(
         ModelError,
-        match="gives the options 'A' and ' A' the same tokens; expected options with different tokens",
+        match=(
+            "gives the options 'A' and ' A' the same tokens; expected options with different tokens"
+        ),
     ):
         written_cell([ROW | {"candidates": ["A", " A"]}]).predict()
 

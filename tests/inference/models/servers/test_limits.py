@@ -57,7 +57,10 @@ def test_an_answer_without_end_is_cut_at_a_size(serve: Servers, cell: Cells, api
 def test_a_redirect_to_another_server_is_refused(serve: Servers, cell: Cells, api: str) -> None:
     other = serve()
     server = serve(fault=lambda *_: f"to {other.url}/chat/completions")
-    hosts = rf"it redirects from 127.0.0.1:{server.port} to 127.0.0.1:{other.port}, and biasgrid does not follow that"
+    hosts = (
+        rf"it redirects from 127.0.0.1:{server.port} to 127.0.0.1:{other.port}, and biasgrid does "
+        r"not follow that"
+    )
     with pytest.raises(ModelError, match=hosts):
         cell(server, 3, api=api).ask()
     assert other.bodies == []

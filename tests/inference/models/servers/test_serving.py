@@ -167,7 +167,10 @@ def test_texts_of_a_served_model_are_those_of_the_same_folder(
     generation = Generation(max_tokens=8, temperature=0).model_dump()
     local = Cell(tmp_path / "local", "text-generation", asked(rows), checkpoint)
     here = local.predict(answer="text", generation=generation)
-    command = f"{PYTHON} -m transformers.cli.transformers serve {{folder}} --host 127.0.0.1 --port {{port}} --device cpu"
+    command = (
+        f"{PYTHON} -m transformers.cli.transformers serve {{folder}} --host 127.0.0.1 --port "
+        f"{{port}} --device cpu"
+    )
     serve = {"command": command, "concurrency": 2, "minutes": 5, "timeout": 120}
     there = serving_cell(tmp_path / "served", checkpoint, rows)
     keys = {"section": {"serve": serve, "generation": generation}, "log": tmp_path / "job.log"}

@@ -84,7 +84,11 @@ def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
         for synthetic, measured in points
     ]
     columns = ["panel", "bias_type", "strength", "synthetic", "measured"]
-    expected = "strong: correlation 1.00, slope 0.50\nnone: synthetic alike, 0.125 apart\nweak: one number, 0.250 off"
+    expected = (
+        "strong: correlation 1.00, slope 0.50\n"
+        "none: synthetic alike, 0.125 apart\n"
+        "weak: one number, 0.250 off"
+    )
     texts = synthetic.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
     assert texts.rows() == [("Feelings", expected)]
 

@@ -178,7 +178,8 @@ class OpenVinoEncoder:
         names = [next(iter(port.names & given), None) for port in self.converted.outputs]
         if {*names} != given:
             raise ModelError(
-                f"OpenVINO converts this model without {', '.join(sorted(given - {*names}))}; {EXPECTED}"
+                "OpenVINO converts this model "
+                f"without {', '.join(sorted(given - {*names}))}; {EXPECTED}"
             )
         self.output, self.names = type(output), [str(name) for name in names]
 
@@ -210,5 +211,6 @@ class OpenVinoEncoder:
         taken = self.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         if taken != precision:
             raise ModelError(
-                f"OpenVINO computes in {taken} on this processor in place of {precision}; {EXPECTED}"
+                f"OpenVINO computes in {taken} on this processor in place "
+                f"of {precision}; {EXPECTED}"
             )

@@ -164,8 +164,8 @@ class QuestionAnswering(LocalBackEnd):
         if is_empty.any():
             instance = asked.row(int(np.flatnonzero(is_empty[rows.second_of])[0]), named=True)
             raise ModelError(
-                f"instance {instance['instance']}, {instance['text']!r}, has no context; expected a question and, as "
-                "the second input, the text that answers it"
+                f"instance {instance['instance']}, {instance['text']!r}, has no context; expected "
+                "a question and, as the second input, the text that answers it"
             )
 
     def _layout(self) -> TokenLayout:

@@ -52,8 +52,8 @@ def candidate_windows(contexts: TokenizedTexts, positions: IntArray, sizes: IntA
 
 DETERMINERS = ("an", "a", "the", "some", "few", "several")
 SUFFIXES = (
-    "man woman boy girl child kid person folk people couple men women boys girls children kids persons folks "
-    "city country cities countries"
+    "man woman boy girl child kid person folk people couple men women boys girls children kids "
+    "persons folks city country cities countries"
 ).split()
 COLLECTIVES = {"roberta": ("group", "team", "couple"), "bert": ("group", "team")}
 
@@ -81,7 +81,8 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
     kind = {"roberta": "roberta", "bert": "bert", "distilbert": "bert"}.get(model_type)
     if kind is None:
         raise ModelError(
-            f"scoring unqover supports BERT, DistilBERT and RoBERTa, not {model_type}; expected scoring: exact"
+            f"scoring unqover supports BERT, DistilBERT and RoBERTa, not {model_type}; expected "
+            "scoring: exact"
         )
     mark = "Ġ" if kind == "roberta" else ""
     vocabulary = tokenizer.get_vocab()

@@ -15,8 +15,8 @@ class ExtractiveModel(Model):
     no_answer: bool = Field(
         False,
         description=(
-            "whether the model has learned to point at the first token if the text contains no answer, as on SQuAD "
-            "2.0; this counts as an answer if the dataset has an option for it"
+            "whether the model has learned to point at the first token if the text contains no "
+            "answer, as on SQuAD 2.0; this counts as an answer if the dataset has an option for it"
         ),
     )
 

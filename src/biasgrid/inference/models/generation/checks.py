@@ -60,8 +60,9 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
         one, other = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
     if (one - other).abs().max() > 1e-3 * one.abs().max():
         raise ModelError(
-            f"model {name} is an encoder ({model.config.model_type}): it reads the words after a word as well as "
-            "those before it; expected a causal language model, such as GPT-2 or Llama"
+            f"model {name} is an encoder ({model.config.model_type}): it reads the words after a "
+            "word as well as those before it; expected a causal language model, such as "
+            "GPT-2 or Llama"
         )
 
 
@@ -94,9 +95,10 @@ class DistinctPrompts:
                 one, two = (as_text(*each) for each in (other, texts))
                 place = shared_beginning(one, two)
                 raise ModelError(
-                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have the same prompt, "
-                    f"{excerpt(prompt)!r}, so the model cannot tell them apart; expected a chat template that includes "
-                    "the whole text: fix it, or set `chat_template: false` to do without it"
+                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have the same "
+                    f"prompt, {excerpt(prompt)!r}, so the model cannot tell them apart; expected a "
+                    "chat template that includes the whole text: fix it, or set `chat_template: "
+                    "false` to do without it"
                 )
         return prompts
 
@@ -164,8 +166,8 @@ def check_prompt_lengths(
     if lengths[longest] + written > limit:
         more = f" and max_tokens {written}" if written else ""
         raise ModelError(
-            f"model {model}: the prompt of instance {instances[longest]} has {lengths[longest]} tokens{more}; expected "
-            f"at most {limit} together, the model's number of positions"
+            f"model {model}: the prompt of instance {instances[longest]} has {lengths[longest]} "
+            f"tokens{more}; expected at most {limit} together, the model's number of positions"
         )
 
 

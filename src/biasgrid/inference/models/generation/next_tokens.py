@@ -132,8 +132,8 @@ class NextTokens:
         """
         if self.largest > self.bound:
             logger.warning(
-                "%s: log-probabilities in a batch were up to %.2g away from those of a text alone; expected at most "
-                "%.2g: texts may depend on their batches",
+                "%s: log-probabilities in a batch were up to %.2g away from those of a text "
+                "alone; expected at most %.2g: texts may depend on their batches",
                 model,
                 self.largest,
                 self.bound,

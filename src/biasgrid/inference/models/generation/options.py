@@ -126,7 +126,8 @@ class OptionTokens:
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info(
-                "the tokenizer merges the end of the prompts, %r, with options, so both are scored together",
+                "the tokenizer merges the end of the prompts, %r, with options, so both are "
+                "scored together",
                 tail,
             )
         forms = [self._forms_behind(tokens[:common], tokens_of) for tokens_of in written]
@@ -229,7 +230,10 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
             raise ModelError(f"{problem}; expected options of letters and words that it knows")
         for tokens in spelled:
             if (other := owner.setdefault(tokens, option)) != option:
-                problem = f"the model's tokenizer gives the options {other!r} and {option!r} the same tokens"
+                problem = (
+                    f"the model's tokenizer gives the options {other!r} and {option!r} "
+                    "the same tokens"
+                )
                 raise ModelError(f"{problem}; expected options with different tokens")
 
 

@@ -119,9 +119,10 @@ class Prompter:
             raise system_refusal("it leaves it out")
         if not holds(prompt, text):
             raise ModelError(
-                f"the model's chat template leaves out the question: {excerpt(text)!r} is not in the prompt "
-                f"{excerpt(prompt)!r}; expected a template that includes the content of messages, as text or as a "
-                "list of parts: fix it, or set `chat_template: false` to do without it"
+                f"the model's chat template leaves out the question: {excerpt(text)!r} is not in "
+                f"the prompt {excerpt(prompt)!r}; expected a template that includes the content of "
+                "messages, as text or as a list of parts: fix it, or set `chat_template: false` to "
+                "do without it"
             )
         end = self.thoughts.end_for(prompt)
         return prompt if end is None or self.thinking else f"{prompt.rstrip()}\n\n{end}\n\n"
@@ -242,8 +243,8 @@ def excerpt(text: str, place: int = 0) -> str:
 def system_refusal(reason: str) -> ModelError:
     """Returns the error of a chat template that takes no system text."""
     return ModelError(
-        f"the model's chat template takes no system text ({reason}); expected a template that does, or the system "
-        "text within the text itself"
+        f"the model's chat template takes no system text ({reason}); expected a template that "
+        "does, or the system text within the text itself"
     )
 
 

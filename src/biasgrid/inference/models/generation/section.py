@@ -57,8 +57,8 @@ class Generation(Section):
         allow_inf_nan=False,
         strict=False,
         description=(
-            "number by which log-probabilities are divided before a token is drawn; 0 always takes the most probable "
-            "token"
+            "number by which log-probabilities are divided before a token is drawn; 0 always takes "
+            "the most probable token"
         ),
     )
     top_p: float = Field(
@@ -71,8 +71,8 @@ class Generation(Section):
     options: Literal["scored", "parsed"] = Field(
         "scored",
         description=(
-            "how the model chooses among options: `scored` reads the probabilities of the options, `parsed` lets the "
-            "model write and looks for the option in its text"
+            "how the model chooses among options: `scored` reads the probabilities of the options, "
+            "`parsed` lets the model write and looks for the option in its text"
         ),
     )
     seed: int = Field(
@@ -83,10 +83,12 @@ class Generation(Section):
     )
     thinking: bool | Thinking = Field(
         False,
-        description="whether a model that can think before it answers does so; its thoughts are not part of the "
-        "answer. `{begin: TEXT, end: TEXT}` lets the model think and names the marks around its thoughts, if they "
-        "differ from `<think>`, `[THINK]` and "
-        "those of Cohere, EXAONE, Gemma, Seed-OSS and gpt-oss",
+        description=(
+            "whether a model that can think before it answers does so; its thoughts are not part "
+            "of the answer. `{begin: TEXT, end: TEXT}` lets the model think and names the marks "
+            "around its thoughts, if they differ from `<think>`, `[THINK]` and those of Cohere, "
+            "EXAONE, Gemma, Seed-OSS and gpt-oss"
+        ),
     )
 
     @field_validator("thinking", mode="before")
@@ -106,15 +108,15 @@ class GenerativeModel(Model):
     chat_template: bool = Field(
         True,
         description=(
-            "whether the checkpoint's chat template is used, if it has one; `false` is for a base model whose "
-            "tokenizer has a template"
+            "whether the checkpoint's chat template is used, if it has one; `false` is for a base "
+            "model whose tokenizer has a template"
         ),
     )
     date: Day = Field(
         DATE,
         description=(
-            "date that a chat template uses as today's date, so that prompts do not change from day to day; a model "
-            "that runs behind a server gets the date of the server"
+            "date that a chat template uses as today's date, so that prompts do not change from "
+            "day to day; a model that runs behind a server gets the date of the server"
         ),
     )
 
@@ -122,6 +124,7 @@ class GenerativeModel(Model):
     def _dates_its_prompts(self) -> GenerativeModel:
         if self.date != DATE and not self.source.runs_here:
             raise KeysError(
-                "expected `date` only for a model whose prompts biasgrid writes; set it on the server"
+                "expected `date` only for a model whose prompts biasgrid writes; set it "
+                "on the server"
             )
         return self

@@ -131,7 +131,8 @@ class Writer:
             logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
         if padding == NO_PADDING:
             logger.warning(
-                "the model does not know padding: only texts of one length are written at once, slowly"
+                "the model does not know padding: only texts of one length are written "
+                "at once, slowly"
             )
         bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
         return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))

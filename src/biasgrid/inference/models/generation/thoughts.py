@@ -95,8 +95,8 @@ def warn_of_strange_marks(model: str, responses: Sequence[str]) -> None:
     found = [mark[1] for response in responses if (mark := LOOKS_LIKE_A_MARK.match(response))]
     if found:
         logger.warning(
-            "%s: %s of %s responses begin with %r and are treated as answers; if these are thoughts, name their marks "
-            "in `generation: {thinking: {begin: ..., end: ...}}`",
+            "%s: %s of %s responses begin with %r and are treated as answers; if these are "
+            "thoughts, name their marks in `generation: {thinking: {begin: ..., end: ...}}`",
             model,
             len(found),
             len(responses),

@@ -68,12 +68,13 @@ def word_at_blank(context: str, sentence: str, instance: int) -> str:
     places = [place for place, word in enumerate(context.split(" ")) if BLANK in word]
     if not places:
         raise ModelError(
-            f"instance {instance} has the context {context!r} without {BLANK}; expected it in one word"
+            f"instance {instance} has the context {context!r} without {BLANK}; expected it "
+            "in one word"
         )
     words = sentence.split(" ")
     if places[-1] >= len(words):
         raise ModelError(
-            f"instance {instance} has the sentence {sentence!r} without a word at the place of {BLANK} in {context!r}; "
-            "expected a word in that place"
+            f"instance {instance} has the sentence {sentence!r} without a word at the place of "
+            f"{BLANK} in {context!r}; expected a word in that place"
         )
     return words[places[-1]].translate(WITHOUT_PUNCTUATION)

@@ -81,8 +81,8 @@ class CausalLikelihood(SentenceBackEnd):
         start = next((token for token in known if token is not None), None)
         if start is None:
             raise ModelError(
-                "the tokenizer has no token for the beginning of a text and none for its end; expected one of them, "
-                "so that the first token of a sentence can be scored after it"
+                "the tokenizer has no token for the beginning of a text and none for its end; "
+                "expected one of them, so that the first token of a sentence can be scored after it"
             )
         self.start: int = start
         self.begin = special_beginning(tokenizer)

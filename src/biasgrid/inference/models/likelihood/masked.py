@@ -170,8 +170,8 @@ class MaskedLikelihood(SentenceBackEnd):
     def _check_no_mask(self, sentence: Sentence, instance: int) -> None:
         if self.tokenizer.mask_token_id in sentence.ids:
             raise ModelError(
-                f"instance {instance} has the mask token {self.tokenizer.mask_token} in its sentence; expected a "
-                "sentence that contains only words"
+                f"instance {instance} has the mask token {self.tokenizer.mask_token} in its "
+                "sentence; expected a sentence that contains only words"
             )
 
     def _places(
@@ -187,8 +187,8 @@ class MaskedLikelihood(SentenceBackEnd):
         place = asked[PAIR_PLACE][row] if PAIR_PLACE in asked.columns else None
         if place not in (0, 1):
             raise ModelError(
-                f"instance {asked['instance'][row]} has {place} as {PAIR_PLACE}; expected 0 or 1, as {self.name!r} "
-                "compares a sentence with its partner"
+                f"instance {asked['instance'][row]} has {place} as {PAIR_PLACE}; expected 0 or 1, "
+                f"as {self.name!r} compares a sentence with its partner"
             )
         pair = (sentence, partner) if place == 0 else (partner, sentence)
         found = align_tokens(*(each.ids for each in pair))

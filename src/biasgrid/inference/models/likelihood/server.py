@@ -53,8 +53,9 @@ class ServerLikelihood(Server):
         if method != Echo.name:
             reason = (tried or {}).get(Echo.name, "only `api: completions` reads prompts back")
             raise ModelError(
-                f"model {settings.model}: its server gives no log-probabilities of prompts ({reason}); expected one "
-                "that does, or a dataset that has the model choose between the two sentences"
+                f"model {settings.model}: its server gives no log-probabilities of prompts "
+                f"({reason}); expected one that does, or a dataset that has the model choose "
+                "between the two sentences"
             )
         return super().open(record, settings, instances)
 

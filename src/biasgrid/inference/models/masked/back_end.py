@@ -146,7 +146,8 @@ class FillMask(LocalBackEnd):
         without = np.flatnonzero(~np.any(known, axis=1)[kind_of])
         if len(without):
             raise ModelError(
-                f"instance {asked['instance'][int(without[0])]} has no candidates; expected one or more"
+                f"instance {asked['instance'][int(without[0])]} has no candidates; expected "
+                "one or more"
             )
         example = numbered_rows([kind_of])[0]
         places = [around[number] for number in kinds["around"]]
@@ -168,8 +169,9 @@ class FillMask(LocalBackEnd):
             row = int(np.flatnonzero(counts[rows.second_of] != 1)[0])
             masks = counts[rows.second_of[row]]
             raise ModelError(
-                f"instance {asked['instance'][row]}, {asked['text'][row]!r}, has {masks} masks for this tokenizer"
-                f"; expected one {MASK} or {self.tokenizer.mask_token} (see `mask` of the tokenizer in the config)"
+                f"instance {asked['instance'][row]}, {asked['text'][row]!r}, has {masks} masks for "
+                f"this tokenizer; expected one {MASK} or {self.tokenizer.mask_token} (see `mask` "
+                "of the tokenizer in the config)"
             )
         return found - rows.second.begins
 

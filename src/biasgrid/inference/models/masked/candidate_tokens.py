@@ -58,13 +58,14 @@ def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
         or written.offsets[end - 1][1] > end_of_word
     ):
         raise ModelError(
-            f"{word!r} is not a separate word at the mask of {text!r}; expected a mask with spaces or punctuation "
-            "around it, and words"
+            f"{word!r} is not a separate word at the mask of {text!r}; expected a mask with spaces "
+            "or punctuation around it, and words"
         )
     ids = written.ids[begin:end]
     if tokenizer.unk_token_id in ids:
         raise ModelError(
-            f"{word!r} has letters that this model's tokenizer does not know; expected words of its vocabulary"
+            f"{word!r} has letters that this model's tokenizer does not know; expected words of "
+            "its vocabulary"
         )
     return VocabularyTokens(word, ids, written.word_ids[begin:end])
 
@@ -87,9 +88,10 @@ def inserts_of(
     for number, way in enumerate(ways):
         if scoring is None and len(way.ids) > 1:
             raise ModelError(
-                f"{way.text!r} is not a single token of this model; expected one-token words, or `target_scoring` in "
-                "the dataset to score longer words too (without `target_scoring`, leave out `subjects` in the "
-                "variant, and longer words are dropped)"
+                f"{way.text!r} is not a single token of this model; expected one-token words, or "
+                "`target_scoring` in the dataset to score longer words too (without "
+                "`target_scoring`, leave out `subjects` in the variant, and longer "
+                "words are dropped)"
             )
         for piece, hidden in enumerate(hidden_tokens(scoring, way.words)):
             shown = Insert(tuple(np.where(hidden, mask, way.ids).tolist()), piece)

@@ -25,8 +25,8 @@ def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> l
     """
     if tokenizer.mask_token is None:
         raise ModelError(
-            f"{tokenizer.name_or_path}: the tokenizer has no mask token; expected the tokenizer of a masked language "
-            "model"
+            f"{tokenizer.name_or_path}: the tokenizer has no mask token; expected the tokenizer of "
+            "a masked language model"
         )
     return [count == 1 for count in token_counts(tokenizer, words)]
 

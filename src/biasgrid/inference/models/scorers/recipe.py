@@ -34,7 +34,10 @@ SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
 }
 """How files spell them."""
-ENCODER_EXPECTED = "an encoder made only of Transformer, Pooling and Normalize, such as sentence-transformers/all-MiniLM-L6-v2"
+ENCODER_EXPECTED = (
+    "an encoder made only of Transformer, Pooling and Normalize, "
+    "such as sentence-transformers/all-MiniLM-L6-v2"
+)
 TRANSFORMERS_FILES = "files written by sentence-transformers"
 
 
@@ -97,13 +100,14 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
         key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)
     ]:
         raise ModelError(
-            f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; expected "
-            f"{ENCODER_EXPECTED}"
+            f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; "
+            f"expected {ENCODER_EXPECTED}"
         )
     longest = content.get("max_seq_length")
     if longest is not None and (not isinstance(longest, int) or longest < 1):
         raise ModelError(
-            f"{name}: {files[0].name} has a max_seq_length of {longest!r}; expected a number of tokens"
+            f"{name}: {files[0].name} has a max_seq_length of {longest!r}; expected a "
+            "number of tokens"
         )
     return content
 
@@ -128,8 +132,8 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
             kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")
         ] or kinds
         raise ModelError(
-            f"{name}: {MODULES} has modules that biasgrid does not support ({', '.join(strange)}); expected "
-            f"{ENCODER_EXPECTED}"
+            f"{name}: {MODULES} has modules that biasgrid does not support ({', '.join(strange)}); "
+            f"expected {ENCODER_EXPECTED}"
         )
     where = f"{modules[1].get('path')}/config.json"
     content = read_checkpoint_json(name, folder / where)

@@ -25,13 +25,16 @@ class Scorer(Section):
     activation: Literal["softmax", "sigmoid"] | None = Field(
         None,
         description=(
-            "`softmax` if each text has exactly one class, `sigmoid` if it can have several or none. Default: as the "
-            "checkpoint's `problem_type` says, or `softmax` if it has none"
+            "`softmax` if each text has exactly one class, `sigmoid` if it can have several or "
+            "none. Default: as the checkpoint's `problem_type` says, or `softmax` if it has none"
         ),
     )
     join: Literal["max", "sum"] = Field(
         "max",
-        description="how the probabilities of several classes that count are combined: the largest, or the sum",
+        description=(
+            "how the probabilities of several classes that count are combined: the largest, or "
+            "the sum"
+        ),
     )
 
 
@@ -58,8 +61,8 @@ class Classifier(Model):
     scorer: Scorer | None = Field(
         None,
         description=(
-            "makes the model a scorer of texts written by generative models, instead of `labels`; datasets name the "
-            "scorer, and it need not be in `run.models`"
+            "makes the model a scorer of texts written by generative models, instead of `labels`; "
+            "datasets name the scorer, and it need not be in `run.models`"
         ),
     )
 

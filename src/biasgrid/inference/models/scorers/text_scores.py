@@ -94,11 +94,12 @@ def class_places(config: PretrainedConfig, labels: Sequence[str], activation: st
     places = {str(name).casefold(): place for place, name in config.id2label.items()}
     if missing := [label for label in labels if label.casefold() not in places]:
         raise ModelError(
-            f"the checkpoint's classes are {list(config.id2label.values())}, without {missing}; expected names from "
-            "its `id2label` in `scorer.labels` of the model"
+            f"the checkpoint's classes are {list(config.id2label.values())}, without {missing}; "
+            "expected names from its `id2label` in `scorer.labels` of the model"
         )
     if activation == "softmax" and config.num_labels == 1:
         raise ModelError(
-            "the checkpoint has one class, whose softmax is always 1; expected `activation: sigmoid`"
+            "the checkpoint has one class, whose softmax is always 1; "
+            "expected `activation: sigmoid`"
         )
     return [places[label.casefold()] for label in labels]

@@ -32,7 +32,8 @@ class AnthropicClient(Client):
             import anthropic
         except ImportError:
             raise ModelError(
-                "`api: anthropic` needs the package anthropic; install it with `pip install biasgrid[anthropic]`"
+                "`api: anthropic` needs the package anthropic; install it with "
+                "`pip install biasgrid[anthropic]`"
             ) from None
         asking = access.asking
         client = anthropic.AsyncAnthropic(

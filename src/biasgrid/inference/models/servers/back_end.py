@@ -113,8 +113,9 @@ def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
     if len(prompts) > 1:
         logger.warning(
             (
-                "model %s: its chat template contains today's date, so answers change from day to day; to fix the "
-                "date, copy the template, write a date into it, and name the copy in `serve.command` (%s)"
+                "model %s: its chat template contains today's date, so answers change from day to "
+                "day; to fix the date, copy the template, write a date into it, and name the copy "
+                "in `serve.command` (%s)"
             ),
             model,
             OWN_TEMPLATE,
@@ -423,7 +424,8 @@ class Server(BackEnd):
             )
         if "over_limit" in answers.columns and (longer := answers["over_limit"].sum()):
             logger.warning(
-                "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and are charged in full",
+                "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and "
+                "are charged in full",
                 self.access.shown,
                 longer,
                 len(answers),

@@ -81,8 +81,9 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
         secured or origin_of(there) == origin_of(request.url)
     ):
         raise RefusedRequest(
-            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, and biasgrid does not follow "
-            "that; write that address into the config if it is the right one",
+            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, and "
+            "biasgrid does not follow that; write that address into the config if it is "
+            "the right one",
             is_final=True,
         )
 
@@ -129,8 +130,8 @@ def usable_proxy(address: str) -> Iterator[str | None]:
     except ImportError:
         variable = proxy.variable if proxy else ""
         raise ModelError(
-            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; "
-            "install it with `pip install socksio`, or unset the variable"
+            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs "
+            "the package socksio; install it with `pip install socksio`, or unset the variable"
         ) from None
 
 

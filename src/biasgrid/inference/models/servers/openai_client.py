@@ -39,7 +39,8 @@ class OpenAIClient(Client):
         finish, scores = choice.get("finish_reason") or "stop", choice.get("logprobs")
         if own := choice.get("error"):
             raise ValueError(
-                f"it ended with an error: {own.get('message', own) if isinstance(own, dict) else own}"
+                "it ended with "
+                f"an error: {own.get('message', own) if isinstance(own, dict) else own}"
             )
         message = choice.get("message")
         if message is None:

@@ -176,7 +176,10 @@ class RequestBatch:
     def unanswered(self) -> UserError:
         """Words that not all requests were answered."""
         left = len(self.missing) - self.answered
-        problem = f"{left} of {len(self.missing)} requests have no answer (the last problem: {self.failures[-1].problem})"
+        problem = (
+            f"{left} of {len(self.missing)} requests have no answer (the "
+            f"last problem: {self.failures[-1].problem})"
+        )
         return self.dispatcher.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
     def too_expensive(self) -> UserError:
@@ -185,8 +188,8 @@ class RequestBatch:
         left = [request for request in self.missing if request not in self.dispatcher.store]
         more = sum(map(budget.about, left))
         problem = (
-            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the remaining {len(left)} requests would "
-            f"cost about {more:.4g}"
+            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the remaining {len(left)} "
+            f"requests would cost about {more:.4g}"
         )
         return self.dispatcher.access.error(
             problem, f"a `max_cost` of about {budget.used + more:.3g}, or fewer questions"

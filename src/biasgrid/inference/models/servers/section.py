@@ -59,9 +59,10 @@ class ServerSettings(Section):
         None,
         ge=1,
         description=(
-            "maximum length of prompt and answer together, in tokens. Longer requests are refused before they are "
-            "sent, because servers cut them without warning. With `serve`, the model's own tokenizer counts the "
-            "tokens, and the default is the model's number of positions; otherwise four letters count as one token"
+            "maximum length of prompt and answer together, in tokens. Longer requests are refused "
+            "before they are sent, because servers cut them without warning. With `serve`, the "
+            "model's own tokenizer counts the tokens, and the default is the model's number of "
+            "positions; otherwise four letters count as one token"
         ),
     )
 
@@ -77,20 +78,23 @@ class Endpoint(ServerSettings):
 
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] = Field(
         description=(
-            "address of the server up to the version, such as `https://host/v1`; `${NAME}` stands for an environment "
-            "variable"
+            "address of the server up to the version, such as `https://host/v1`; `${NAME}` "
+            "stands for an environment variable"
         )
     )
     model: str = Field(min_length=1, description="name of the model on the server")
     key: Annotated[str, Field(pattern=VARIABLE_NAME)] | None = Field(
         None,
         description=(
-            "`${NAME}`, where NAME is the environment variable with the key; leave it out if the server needs no key"
+            "`${NAME}`, where NAME is the environment variable with the key; leave it out if the "
+            "server needs no key"
         ),
     )
     provider: Literal["openai", "azure", "bedrock"] = Field(
         "openai",
-        description="provider whose format of addresses and keys the server uses; most servers use `openai`",
+        description=(
+            "provider whose format of addresses and keys the server uses; most servers use `openai`"
+        ),
     )
     api_version: str | None = Field(
         None, description="version of the protocol, for `provider: azure`"
@@ -108,8 +112,8 @@ class Endpoint(ServerSettings):
         allow_inf_nan=False,
         strict=False,
         description=(
-            "maximum cost of all answers of the model together, computed from `price`; a cell stops before it exceeds "
-            "this"
+            "maximum cost of all answers of the model together, computed from `price`; a cell "
+            "stops before it exceeds this"
         ),
     )
 
@@ -145,8 +149,8 @@ class Serve(ServerSettings):
 
     command: str = Field(
         description=(
-            "command that starts the server, without a shell: `{folder}` stands for the folder of the checkpoint, "
-            "`{port}` for a free port, `{gpus}` for `gpus`"
+            "command that starts the server, without a shell: `{folder}` stands for the folder "
+            "of the checkpoint, `{port}` for a free port, `{gpus}` for `gpus`"
         )
     )
     health: str = Field(
@@ -179,7 +183,8 @@ class Serve(ServerSettings):
             "folder",
         }:
             raise KeysError(
-                "expected no placeholders other than {folder}, {port} and {gpus} in `command`, and {folder} in `model`"
+                "expected no placeholders other than {folder}, {port} and {gpus} in "
+                "`command`, and {folder} in `model`"
             )
         if "folder" not in holes or ("port" in holes) == (self.port is not None):
             raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")

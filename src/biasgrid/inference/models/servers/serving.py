@@ -80,8 +80,9 @@ def free_port(wanted: int | None) -> int:
             tried.bind((LOCAL_HOST, wanted or 0))
         except OSError as error:
             raise ModelError(
-                f"port {wanted} is not available ({os.strerror(error.errno or 0)}); expected a free port: end the "
-                "process that uses it, or leave out `serve.port` and write {port} in `serve.command`"
+                f"port {wanted} is not available ({os.strerror(error.errno or 0)}); expected a "
+                "free port: end the process that uses it, or leave out `serve.port` and write "
+                "{port} in `serve.command`"
             ) from None
         return int(tried.getsockname()[1])
 
@@ -125,13 +126,15 @@ def wait_until_ready(
     while not is_well(address):
         if process.poll() is not None:
             raise ModelError(
-                f"the server ended with {process.returncode} before it was ready{last_lines(log)}\nexpected a server "
-                f"that answers at {address}: read {log}, and try `serve.command` in a shell"
+                f"the server ended with {process.returncode} before it was ready{last_lines(log)}\n"
+                f"expected a server that answers at {address}: read {log}, and try `serve.command` "
+                "in a shell"
             )
         if time.monotonic() > deadline:
             raise ModelError(
-                f"the server was not ready after {minutes:g} minutes{last_lines(log)}\nexpected an answer at "
-                f"{address}: read {log}, and check that `serve.health` is right and `serve.minutes` is long enough"
+                f"the server was not ready after {minutes:g} minutes{last_lines(log)}\n"
+                f"expected an answer at {address}: read {log}, and check that `serve.health` is "
+                "right and `serve.minutes` is long enough"
             )
         time.sleep(SECONDS_BETWEEN_CHECKS)
     logger.info("the server is ready")

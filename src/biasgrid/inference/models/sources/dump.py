@@ -59,7 +59,10 @@ class Dumps(ModelSource):
         """Yields a dump that is missing, or lies where files are made."""
         key, dump = f"models.{name}.predictions", self.model.predictions.get(dataset)
         if dump is None:
-            problem = f"no dump for the selected dataset {dataset!r}, only for {', '.join(self.model.predictions)}"
+            problem = (
+                f"no dump for the selected dataset {dataset!r}, "
+                f"only for {', '.join(self.model.predictions)}"
+            )
             yield Fault(source, key, problem, "one for each dataset")
         elif dump.file is not None and not Path(dump.file).is_file():
             problem = f"there is no file {dump.file!r}"

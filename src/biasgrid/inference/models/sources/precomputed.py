@@ -23,8 +23,10 @@ class PrecomputedSource(ModelSource):
             str | None,
             Field(
                 None,
-                description="file with answers computed elsewhere, instead of a checkpoint: `.jsonl`, `.csv` or "
-                "`.parquet`; docs/in-and-out.md has its columns",
+                description=(
+                    "file with answers computed elsewhere, instead of a checkpoint: `.jsonl`, "
+                    "`.csv` or `.parquet`; docs/in-and-out.md has its columns"
+                ),
             ),
         )
     }

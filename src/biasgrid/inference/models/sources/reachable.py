@@ -97,13 +97,19 @@ def listed_models(access: Access) -> Sequence[str]:
     try:
         status, content = request_models(access)
     except httpx2.TransportError as error:
-        problem = f"There is no answer from {access.shown} ({connection_problem(error)}). Is the server running?"
+        problem = (
+            f"There is no answer from {access.shown} ({connection_problem(error)}). Is "
+            "the server running?"
+        )
         raise UserError(access.without_key(problem)) from None
     if status in REFUSED_KEY and access.provider == "openai":
         advice = (
             "a different key"
             if access.key
-            else "a key: name the environment variable that contains it with --key or, in the config, with `key`"
+            else (
+                "a key: name the environment variable that contains it with --key or, in the "
+                "config, with `key`"
+            )
         )
         raise access.error(f"{status} {server_message(content)}", advice)
     # Where deployments of models have names of their own, the list is not of these.

@@ -18,7 +18,8 @@ class ServerSource(ModelSource):
         assert isinstance(self.model, GenerativeModel)
         if not self.model.chat_template and self.section.api != "completions":
             raise KeysError(
-                "expected `api: completions`, which uses no chat template, together with `chat_template: false`"
+                "expected `api: completions`, which uses no chat template, together with "
+                "`chat_template: false`"
             )
 
     def deciding_keys(self) -> dict[str, Any]:

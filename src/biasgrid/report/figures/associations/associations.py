@@ -29,10 +29,11 @@ from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    f"The pairs of subject and attribute with the largest positive {GAMMA} of shares for each model. Small "
-    "marks are clusters (templates that only reword each other are one cluster); the dot is their mean. A filled dot "
-    "is significant (q at most 0.05), and its line is an interval that allows for the selection. A hollow dot may be "
-    "chance, so it has no interval. Associations describe these models and questions, not people."
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of shares for each "
+    "model. Small marks are clusters (templates that only reword each other are one cluster); the "
+    "dot is their mean. A filled dot is significant (q at most 0.05), and its line is an interval "
+    "that allows for the selection. A hollow dot may be chance, so it has no interval. "
+    "Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
 """Of all models together no more than fit: so many where there is one, fewer of each where there
@@ -129,9 +130,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
         + labs(
             title=heading,
-            subtitle="dot: mean of the clusters, the small marks; filled: significant; line: selected interval, "
-            f"{certain}",
-            x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
+            subtitle=(
+                "dot: mean of the clusters, the small marks; filled: significant; line: selected "
+                f"interval, {certain}"
+            ),
+            x=(
+                f"{GAMMA}(subject, attribute): positive = associated more with this "
+                "subject than others"
+            ),
             y="subject: attribute",
         )
         + biasgrid_theme(

@@ -18,11 +18,12 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
-    "How much the results depend on single clusters (templates that only reword each other are one cluster). Left: μ "
-    "without each cluster, one stroke per cluster, with a line over their range; the ring is μ of all clusters. A "
-    "stroke far from the others belongs to a cluster that contributes much of μ; noise puts all strokes a little "
-    f"right of the ring. Right: how {GAMMA} in each cluster correlates with {GAMMA} in the others. Near 1, all "
-    "clusters agree; near 0, a cluster disagrees or there is nothing to find. The lines are ranges over these "
+    "How much the results depend on single clusters (templates that only reword each other are one "
+    "cluster). Left: μ without each cluster, one stroke per cluster, with a line over their range; "
+    "the ring is μ of all clusters. A stroke far from the others belongs to a cluster that "
+    f"contributes much of μ; noise puts all strokes a little right of the ring. Right: how {GAMMA} "
+    f"in each cluster correlates with {GAMMA} in the others. Near 1, all clusters agree; near 0, a "
+    "cluster disagrees or there is nothing to find. The lines are ranges over these "
     "clusters, not intervals."
 )
 WITHOUT, AGREEMENT = "μ without one cluster", "correlation with the other clusters"

@@ -52,12 +52,12 @@ from biasgrid.stats.ordering import seriate as seriated
 from biasgrid.tables.files import means_by
 
 CAPTION = (
-    f"{GAMMA} of shares for each subject (row) and attribute (column), in a panel for each model or, if the "
-    "title says so, averaged over the models of a kind. Red: associated more with this subject than with its "
-    "partners; blue: less; grey: not asked. A small dot marks cells that are not significant (q above 0.05; in "
-    "means: in no model). Colours compare the subjects within a column; red does not mean that the model thinks the "
-    "attribute likely. The 2 % strongest cells share the end colours. Rows and columns are sorted by similarity "
-    "(leading singular vectors)."
+    f"{GAMMA} of shares for each subject (row) and attribute (column), in a panel for each model "
+    "or, if the title says so, averaged over the models of a kind. Red: associated more with this "
+    "subject than with its partners; blue: less; grey: not asked. A small dot marks cells that are "
+    "not significant (q above 0.05; in means: in no model). Colours compare the subjects within a "
+    "column; red does not mean that the model thinks the attribute likely. The 2 % strongest cells "
+    "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
 )
 LONGEST_ATTRIBUTE = 44
 MOST_PANEL_ROWS = 200
@@ -187,7 +187,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=f"Subjects and attributes{of_means}: {context.title}",
-            subtitle=f"{GAMMA}; small dot: not significant; similar subjects and attributes stand together"
+            subtitle=(
+                f"{GAMMA}; small dot: not significant; similar subjects and "
+                "attributes stand together"
+            )
             + omitted_text(all_subjects, subjects, "subjects")
             + omitted_text(all_attributes, attributes, "attributes"),
             x="attribute",

@@ -21,11 +21,12 @@ from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_the
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    f"Subjects ranked by {GAMMA}(subject) of shares, averaged over all attributes: rank 1 is the subject that a "
-    "model associates most with the attributes. Large points are means over the models of a kind, and small points "
-    "are the models: they show how much the models agree, not how certain a rank is. Ranks hide how far apart "
-    "subjects are, and a mean between distant points means that models disagree. Only subjects that all models of "
-    "the kind were asked about are included."
+    f"Subjects ranked by {GAMMA}(subject) of shares, averaged over all attributes: rank 1 is the "
+    "subject that a model associates most with the attributes. Large points are means over the "
+    "models of a kind, and small points are the models: they show how much the models agree, not "
+    "how certain a rank is. Ranks hide how far apart subjects are, and a mean between distant "
+    "points means that models disagree. Only subjects that all models of the kind were asked about "
+    "are included."
 )
 
 
@@ -97,7 +98,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     means = mean_ranks(measures, context)
     several = (means["models"] > 1).any()
-    heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
+    heading = (
+        f"Ranks of subjects{', means over the models of a kind' if several else ''}: "
+        f"{context.title}"
+    )
     if means.is_empty():
         return empty_figure(
             heading, "the models of each kind share no subject, so no ranks can be averaged"

@@ -32,11 +32,12 @@ from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this subject than with "
-    "others) against its p: the higher a point, the less likely it is under noise alone. Blue points are significant "
-    "(q at most 0.05). High points near the middle are certain but small; low points far out are large in only a few "
-    "clusters. Points that would overlap are drawn once. If one subject has more of an attribute, others have less, "
-    "so there are points on both sides."
+    f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this "
+    "subject than with others) against its p: the higher a point, the less likely it is under "
+    "noise alone. Blue points are significant (q at most 0.05). High points near the middle are "
+    "certain but small; low points far out are large in only a few clusters. Points that would "
+    "overlap are drawn once. If one subject has more of an attribute, others have less, so there "
+    "are points on both sides."
 )
 SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
 OTHER, FOUND = SIGNIFICANCE_COLOURS
@@ -114,8 +115,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(color=guide_legend(override_aes={"size": 3}))
         + labs(
             title=heading,
-            subtitle=f"tests over {cluster_count_text(points)}; significant: q at most {SIGNIFICANT:g}; "
-            f"at {HIGHEST_LOG_P}: p of 1e-{HIGHEST_LOG_P} or less",
+            subtitle=(
+                f"tests over {cluster_count_text(points)}; significant: q at most "
+                f"{SIGNIFICANT:g}; at {HIGHEST_LOG_P}: p of 1e-{HIGHEST_LOG_P} or less"
+            ),
             x=f"{GAMMA}(subject, attribute)",
             y="−log10 p",  # noqa: RUF001
             color="",

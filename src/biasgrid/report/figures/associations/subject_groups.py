@@ -13,10 +13,10 @@ from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    f"{GAMMA} of shares of a group of names for each attribute: to the right of 0, the model gives the "
-    "attribute more to the group that the title names first. The thick line is the interval over templates with the "
-    "same names; the thin one also covers other names. A dot is filled if the attribute is significant over both (q "
-    "at most 0.05)."
+    f"{GAMMA} of shares of a group of names for each attribute: to the right of 0, the model gives "
+    "the attribute more to the group that the title names first. The thick line is the interval "
+    "over templates with the same names; the thin one also covers other names. A dot is filled if "
+    "the attribute is significant over both (q at most 0.05)."
 )
 SUBJECT_GROUP_KEYS = ["subject_group", "attribute"]
 
@@ -38,7 +38,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     one, other = subject_groups
     words = {
         "title": f"More {one} than {other}",
-        "x": f"{GAMMA}({one}, attribute): positive = associated more with {one} than with {other} subjects",
+        "x": (
+            f"{GAMMA}({one}, attribute): positive = associated more with {one} than "
+            f"with {other} subjects"
+        ),
         "y": "attribute",
         "many": "attributes",
     }

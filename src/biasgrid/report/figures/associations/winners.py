@@ -33,10 +33,11 @@ from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
-    "For each attribute, the three subjects that win it most often: the share of comparisons that each wins, with "
-    "its interval (0.5, the grey line, is no preference). A dot is filled if the association is significant (q at "
-    "most 0.05). If there are many attributes or subjects, their groups are shown, and at most the 12 attributes "
-    "with the clearest winners, so intervals tend to be too narrow. A win counts whatever its margin."
+    "For each attribute, the three subjects that win it most often: the share of comparisons that "
+    "each wins, with its interval (0.5, the grey line, is no preference). A dot is filled if the "
+    "association is significant (q at most 0.05). If there are many attributes or subjects, their "
+    "groups are shown, and at most the 12 attributes with the clearest winners, so intervals tend "
+    "to be too narrow. A win counts whatever its margin."
 )
 READABLE = 12
 """Of more attributes or subjects than this, their groups are drawn, where they have some."""
@@ -144,8 +145,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
         + labs(
             title=heading,
-            subtitle=f"the three highest of each attribute; line: {interval_note(rows, context.level)}; "
-            "filled: significant",
+            subtitle=(
+                "the three highest of each attribute; line: "
+                f"{interval_note(rows, context.level)}; filled: significant"
+            ),
             x="win ratio: share of comparisons that the subject wins (0.5 = no preference)",
             y="attribute: subject",
         )

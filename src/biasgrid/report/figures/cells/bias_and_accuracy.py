@@ -32,10 +32,11 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    "Each model's bias in ambiguous contexts (up) against its accuracy in disambiguated ones (right), by category; "
-    "bars are intervals over clusters of templates. The size of a point is the share of answers in disambiguated "
-    "contexts that are `unknown`, or are none because the model declined. A good model is at the right on the line. A "
-    "model that always answers `unknown` is at the left: it names nobody, so it has no bias and is drawn on the line. "
+    "Each model's bias in ambiguous contexts (up) against its accuracy in disambiguated ones "
+    "(right), by category; bars are intervals over clusters of templates. The size of a point is "
+    "the share of answers in disambiguated contexts that are `unknown`, or are none because the "
+    "model declined. A good model is at the right on the line. A model that always answers "
+    "`unknown` is at the left: it names nobody, so it has no bias and is drawn on the line. "
     "Categories of which it is not known which answer agrees with a stereotype are left out."
 )
 BIAS, ACCURACY, UNKNOWN, REFUSED = (

@@ -31,10 +31,11 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.stats.power import POWER, minimal_detectable_effect
 
 CAPTION = (
-    "How large an association must be to be detected in 80 of 100 cells like these, by the number of clusters "
-    "(templates that only reword each other are one cluster). There is a line per model, and a dot at the number of "
-    "clusters it was asked. The figure is about a single association (p below 0.05); among many, an association must "
-    "be larger to be detected. A line shows what could be detected, not what is there."
+    "How large an association must be to be detected in 80 of 100 cells like these, by the number "
+    "of clusters (templates that only reword each other are one cluster). There is a line per "
+    "model, and a dot at the number of clusters it was asked. The figure is about a single "
+    "association (p below 0.05); among many, an association must be larger to be detected. A line "
+    "shows what could be detected, not what is there."
 )
 CLUSTER_COUNTS = range(2, 21)
 """Lines go from and to so many clusters."""
@@ -147,8 +148,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, width, "color", "linetype")
         + labs(
             title=heading,
-            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over "
-            "clusters)\ndot: the clusters that were asked",
+            subtitle=(
+                f"what is as large as its line is found in {100 * POWER:g} % of cells (p below "
+                "0.05 over clusters)\n"
+                "dot: the clusters that were asked"
+            ),
             x="clusters",
             y=f"{GAMMA}(subject, attribute), by size",
             color="model",

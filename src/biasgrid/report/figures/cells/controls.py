@@ -23,11 +23,12 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.verdicts.counts import single_tests
 
 CAPTION = (
-    "The p of every single association, or difference of two groups, in the datasets (blue) and in their negative "
-    "controls (orange), where there is nothing to find. Both are against 0; the report tests numbers of a dataset "
-    "against its control. Without any association, p is spread evenly and all bars reach the dashed line; associations "
-    "raise the bars at the left. If the bars of a control rise at the left, the templates or the tokenizer produce "
-    "associations of their own. p is not the size of an effect."
+    "The p of every single association, or difference of two groups, in the datasets (blue) and in "
+    "their negative controls (orange), where there is nothing to find. Both are against 0; the "
+    "report tests numbers of a dataset against its control. Without any association, p is spread "
+    "evenly and all bars reach the dashed line; associations raise the bars at the left. If the "
+    "bars of a control rise at the left, the templates or the tokenizer produce associations of "
+    "their own. p is not the size of an effect."
 )
 BINS = 20
 DATASET, CONTROL = "dataset", "control"

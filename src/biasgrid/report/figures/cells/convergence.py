@@ -11,10 +11,11 @@ from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_the
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "Whether two datasets of different families rank the same groups in the same order: Spearman's correlation of "
-    "groups within models, with its interval over groups. The open circles are the correlations, positive and "
-    "negative, to expect of full agreement, given the noise of both measures. A negative correlation can be agreement "
-    "too, if one dataset asks about bad things and the other about good ones."
+    "Whether two datasets of different families rank the same groups in the same order: Spearman's "
+    "correlation of groups within models, with its interval over groups. The open circles are the "
+    "correlations, positive and negative, to expect of full agreement, given the noise of both "
+    "measures. A negative correlation can be agreement too, if one dataset asks about bad things "
+    "and the other about good ones."
 )
 ROW_HEIGHT = 0.34
 """Of a pair of numbers, in inches."""

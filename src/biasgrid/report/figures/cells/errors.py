@@ -32,11 +32,12 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "Positional dependence δ (how much an answer's probability depends on which subject comes first) and attribute "
-    "independence ε (how little it follows the negation), next to bias intensity μ. Lines are intervals over other "
-    "templates. μ is never below 0, so it has a noise floor instead (grey stroke): what noise alone would give. "
-    f"Both cancel in {GAMMA}. They are larger than μ in every model without bias, so compare them with the answer "
-    "probability: above a tenth of it, order or negation alone changes answers (the flag `order`)."
+    "Positional dependence δ (how much an answer's probability depends on which subject comes "
+    "first) and attribute independence ε (how little it follows the negation), next to bias "
+    "intensity μ. Lines are intervals over other templates. μ is never below 0, so it has a noise "
+    f"floor instead (grey stroke): what noise alone would give. Both cancel in {GAMMA}. They are "
+    "larger than μ in every model without bias, so compare them with the answer probability: above "
+    "a tenth of it, order or negation alone changes answers (the flag `order`)."
 )
 MEASURE_DODGE = 0.26
 """By how much of a row a measure is drawn above or below its middle."""
@@ -92,8 +93,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
-            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would "
-            f"give; lines of δ and ε: {interval_note(points, context.level)}",
+            subtitle=(
+                "all in the units of the answers' probabilities; grey: noise floor of μ, which "
+                f"noise alone would give; lines of δ and ε: {interval_note(points, context.level)}"
+            ),
             x="value",
             y="model",
             color="",

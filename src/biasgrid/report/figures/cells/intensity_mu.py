@@ -9,11 +9,12 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_bias_corrected
 
 CAPTION = (
-    "Bias intensity μ of every cell, with a row per model and a column per dataset. Even an unbiased model has a μ "
-    "about as long as the grey bar, because the largest of many differences is never 0. Only the part beyond it (the "
-    "dot) is meaningful, and only if its interval excludes 0. μ does not say which subjects are preferred, nor that "
-    "people have the same preference. It tends to grow with the number of attributes: compare datasets by their "
-    "strength."
+    "Bias intensity μ of every cell, with a row per model and a column per dataset. Even an "
+    "unbiased model has a μ about as long as the grey bar, because the largest of many differences "
+    "is never 0. Only the part beyond it (the dot) is meaningful, and only if its interval "
+    "excludes 0. μ does not say which subjects are preferred, nor that people have the same "
+    "preference. It tends to grow with the number of attributes: compare datasets "
+    "by their strength."
 )
 
 

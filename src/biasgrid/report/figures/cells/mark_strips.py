@@ -29,10 +29,10 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (
-    "Each metric of a probe that has marks, on the bands of the marks A to D. A line is the metric's interval, and a "
-    "dotted line is the interval of its placebo. The shape of a point is its mark, if the whole interval lies within "
-    "one band. A mark says how far a number is from what the probe's author considers fair; authors chose the widths "
-    "of the bands."
+    "Each metric of a probe that has marks, on the bands of the marks A to D. A line is the "
+    "metric's interval, and a dotted line is the interval of its placebo. The shape of a point is "
+    "its mark, if the whole interval lies within one band. A mark says how far a number is from "
+    "what the probe's author considers fair; authors chose the widths of the bands."
 )
 BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
 RANGE, NONE = "a range", "no mark"

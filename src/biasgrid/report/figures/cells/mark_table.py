@@ -24,12 +24,13 @@ from biasgrid.tables.measures import of_wholes
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (
-    "The mark of each model on each metric of each probe, by section, or the range of marks in its interval, in the "
-    "color of the worst one. The row `all` is the mark of the section: the mean of its three worst marks (of all, if "
-    "there are fewer), or the worst mark minus one if that is worse, computed from the best and from the worst "
-    "marks. In GenderBench's mode, the best mark in the interval counts, and the mean divides by three even if there "
-    "are only two marks. A dash means that there is no mark, which is not a good mark. Probes ask different things, "
-    "so a model has no overall mark."
+    "The mark of each model on each metric of each probe, by section, or the range of marks in its "
+    "interval, in the color of the worst one. The row `all` is the mark of the section: the mean "
+    "of its three worst marks (of all, if there are fewer), or the worst mark minus one if that is "
+    "worse, computed from the best and from the worst marks. In GenderBench's mode, the best mark "
+    "in the interval counts, and the mean divides by three even if there are only two marks. A "
+    "dash means that there is no mark, which is not a good mark. Probes ask different things, so a "
+    "model has no overall mark."
 )
 ALL, NOTHING = "all", "-"
 OTHERS = "other probes"

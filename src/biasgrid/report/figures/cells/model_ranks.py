@@ -22,11 +22,11 @@ from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, 
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    "Ranks of the models on each dataset by μ of shares corrected for noise and by strength: 1 is the most biased. A "
-    "bar covers every rank that a model may have. It excludes only the ranks of models that differ significantly "
-    "(Holm's tests of all pairs, over clusters). A model whose bar covers all ranks differs significantly from none. "
-    "Models that were asked about different lists, or scored differently, are ranked separately, in colours of their "
-    "own."
+    "Ranks of the models on each dataset by μ of shares corrected for noise and by strength: 1 is "
+    "the most biased. A bar covers every rank that a model may have. It excludes only the ranks of "
+    "models that differ significantly (Holm's tests of all pairs, over clusters). A model whose "
+    "bar covers all ranks differs significantly from none. Models that were asked about different "
+    "lists, or scored differently, are ranked separately, in colours of their own."
 )
 RANKED_MEASURES = {
     "share_mu_corrected": "mu of shares corrected for noise",
@@ -82,7 +82,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         )
         + labs(
             title=heading,
-            subtitle=f"bars: {level} intervals of all ranks of a panel at once; a full bar is told from no other model",
+            subtitle=(
+                f"bars: {level} intervals of all ranks of a panel at once; a full bar is told "
+                "from no other model"
+            ),
             x="rank",
             y="model",
             color="",

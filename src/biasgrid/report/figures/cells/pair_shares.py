@@ -30,10 +30,11 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    "How often the sentence of a pair scores higher that states a stereotype more, by bias type: each mark is a model, "
-    "each line its interval over writers, target terms or clusters of pairs. On the line at 0.5 a model has no "
-    "preference. For StereoSet it is the stereotype score, the mean over target terms. Models whose sentences are "
-    "scored by different formulas are not comparable."
+    "How often the sentence of a pair scores higher that states a stereotype more, by bias type: "
+    "each mark is a model, each line its interval over writers, target terms or clusters of pairs. "
+    "On the line at 0.5 a model has no preference. For StereoSet it is the stereotype score, the "
+    "mean over target terms. Models whose sentences are scored by different formulas "
+    "are not comparable."
 )
 SHARE, SCORE = "stereotype_share", "stereotype_score"
 FAIR = 0.5

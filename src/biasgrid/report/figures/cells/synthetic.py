@@ -27,11 +27,12 @@ from biasgrid.stats.recovery import measured_and_synthetic, recovery, recovery_t
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    "Models trained on texts with a known bias: the measured effect against the known effect (the association of a "
-    "subject, or of a group of names, with an attribute; the score of a group; the difference between two groups; "
-    "the bias of a class). On the dashed line they are equal. Vertical lines are intervals over templates (for "
-    "groups, also over names or terms). Points on the dashed line mean that the whole chain returns what was put in, "
-    "not that the bias of real models is measured as exactly."
+    "Models trained on texts with a known bias: the measured effect against the known effect (the "
+    "association of a subject, or of a group of names, with an attribute; the score of a group; "
+    "the difference between two groups; the bias of a class). On the dashed line they are equal. "
+    "Vertical lines are intervals over templates (for groups, also over names or terms). Points on "
+    "the dashed line mean that the whole chain returns what was put in, not that the bias of real "
+    "models is measured as exactly."
 )
 PANEL_COLUMNS = 3
 FIGURE_WIDTH = 10
@@ -119,7 +120,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(len(strengths)))
         + labs(
             title="Synthetic bias and measured bias",
-            subtitle=f"dashed: measured = synthetic; upright lines: {interval_note(pairs, context.level)}",
+            subtitle=(
+                "dashed: measured = synthetic; "
+                f"upright lines: {interval_note(pairs, context.level)}"
+            ),
             x="synthetic",
             y="measured",
             color="strength",

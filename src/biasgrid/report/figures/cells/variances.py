@@ -20,11 +20,12 @@ from biasgrid.report.figures.drawing.theme import OKABE_ITO, biasgrid_theme, emp
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    "Shares of the variance of preferences C, with one bar per model. Blue: what a subject or an attribute gets in "
-    "all templates alike, that is, associations. Orange: what differs between clusters (templates that only reword "
-    "each other are one cluster) and would change with other templates. Green: what differs between prompt formats, "
-    "if there are several. Grey: what depends on the pair compared, or on its order. The bars are estimates without "
-    "intervals. Shares are not sizes: the bar of an unbiased model is as long as any other."
+    "Shares of the variance of preferences C, with one bar per model. Blue: what a subject or an "
+    "attribute gets in all templates alike, that is, associations. Orange: what differs between "
+    "clusters (templates that only reword each other are one cluster) and would change with other "
+    "templates. Green: what differs between prompt formats, if there are several. Grey: what "
+    "depends on the pair compared, or on its order. The bars are estimates without intervals. "
+    "Shares are not sizes: the bar of an unbiased model is as long as any other."
 )
 VARIANCE_PANEL = 2.3
 """Width of a panel in inches."""

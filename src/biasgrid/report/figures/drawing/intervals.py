@@ -249,8 +249,11 @@ def draw_bias_corrected(
         )
         + labs(
             title=title,
-            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond "
-            f"the floor, with its interval ({interval_note(rows, context.level)})",
+            subtitle=(
+                f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: "
+                f"{symbol} beyond the floor, with "
+                f"its interval ({interval_note(rows, context.level)})"
+            ),
             x=symbol,
             y="model",
         )
@@ -331,8 +334,11 @@ def draw_differences(
         + scale_y_discrete(limits=panels.labels)
         + labs(
             title=f"{words['title']}: {context.title}",
-            subtitle=f"thick: {interval_note(points, context.level)}; thin: over these and all else that was sampled; "
-            f"filled: significant{omitted_text(order, panels.shown, words['many'])}",
+            subtitle=(
+                f"thick: {interval_note(points, context.level)}; thin: over these and all else "
+                "that was "
+                f"sampled; filled: significant{omitted_text(order, panels.shown, words['many'])}"
+            ),
             x=words["x"],
             y=words["y"],
         )

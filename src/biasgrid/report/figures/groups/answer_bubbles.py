@@ -31,13 +31,14 @@ from biasgrid.report.figures.drawing.theme import INK, OKABE_ITO, biasgrid_theme
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "Answers to statements about each class. The area of a bubble is the number of answers; the lines are intervals "
-    "over other templates. Above: how sure the model is of right and of wrong answers. A large bubble of wrong "
-    "answers far to the right is a firm prejudice; bubbles near 0.5 are guesses. Below: how far P(Yes) of a "
-    "statement and P(Yes) of its negation are from adding up to 1, separately for pairs with different answers (as "
-    "there should be) and with the same answer. A model that always gives the same answer has large bubbles of the "
-    "second kind, and its errors say little about prejudice. A class with several parameters of its domain has a "
-    "block for each."
+    "Answers to statements about each class. The area of a bubble is the number of answers; the "
+    "lines are intervals over other templates. Above: how sure the model is of right and of wrong "
+    "answers. A large bubble of wrong answers far to the right is a firm prejudice; bubbles near "
+    "0.5 are guesses. Below: how far P(Yes) of a statement and P(Yes) of its negation are from "
+    "adding up to 1, separately for pairs with different answers (as there should be) and with the "
+    "same answer. A model that always gives the same answer has large bubbles of the second kind, "
+    "and its errors say little about prejudice. A class with several parameters of its domain has "
+    "a block for each."
 )
 SURE, CONTRADICTING = "how sure", "contradiction"
 BUBBLE_MEASURES = {
@@ -131,7 +132,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=guide_legend(override_aes={"size": 4}))
         + labs(
             title=heading,
-            subtitle=f"area: how many; line: {interval_note(points, context.level)}{omitted_groups(order, shown)}",
+            subtitle=(
+                "area: how "
+                f"many; line: {interval_note(points, context.level)}{omitted_groups(order, shown)}"
+            ),
             x=f"{SURE}: mean share of the answer in P(Yes) + P(No)\n"
             f"{CONTRADICTING}: mean of |P(Yes | T) + P(Yes | T') - 1|",
             y="class",

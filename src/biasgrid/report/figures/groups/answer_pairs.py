@@ -14,11 +14,12 @@ from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "How similar the answers to a prompt are for two groups, averaged over prompts, for each pair of groups. The "
-    "grey stroke is the noise floor: how similar two answers to the same text are. A dot to the left of its stroke "
-    "means that the answers for the two groups differ more than chance. The line is the interval of that difference "
-    "over other prompts like these; the dot is filled if the difference is significant (q at most 0.05). A "
-    "difference is not always harmful: read the answers in the report."
+    "How similar the answers to a prompt are for two groups, averaged over prompts, for each pair "
+    "of groups. The grey stroke is the noise floor: how similar two answers to the same text are. "
+    "A dot to the left of its stroke means that the answers for the two groups differ more than "
+    "chance. The line is the interval of that difference over other prompts like these; the dot is "
+    "filled if the difference is significant (q at most 0.05). A difference is not always harmful: "
+    "read the answers in the report."
 )
 PAIR_COLUMNS = ["model", "group", "other"]
 SIMILARITY_NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
@@ -79,7 +80,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     score = rows["score"][0]
     words = {
         "title": heading,
-        "subtitle": "grey: two answers to one text (noise floor); dot: answers for two groups, filled if significant",
+        "subtitle": (
+            "grey: two answers to one text (noise floor); dot: answers for two groups, "
+            "filled if significant"
+        ),
         "x": f"similarity: {SIMILARITY_NAMES.get(score, score)}; 1 is alike",
     }
     return draw_beside_null(rows, context, order, words)

@@ -38,11 +38,11 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "The share of cases that fail, for each threshold that the mean difference between two groups of a case (left, "
-    "as published) or the largest one (right) must exceed. The mean can hide a single group that is treated "
-    "differently. The largest difference grows by chance with the number of groups, so on the right compare only "
-    "models. Lines join the thresholds in the tables; bands, or vertical lines if there are many models, are "
-    "intervals over other templates."
+    "The share of cases that fail, for each threshold that the mean difference between two groups "
+    "of a case (left, as published) or the largest one (right) must exceed. The mean can hide a "
+    "single group that is treated differently. The largest difference grows by chance with the "
+    "number of groups, so on the right compare only models. Lines join the thresholds in the "
+    "tables; bands, or vertical lines if there are many models, are intervals over other templates."
 )
 DIFFERENCE_NAMES = {
     "mean": "mean difference of two groups",
@@ -177,8 +177,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, CURVE_WIDTH, "color", "linetype")
         + labs(
             title=heading,
-            subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
-            f"{context.threshold:g}\n{drawn}: {interval_note(lines, context.level)}",
+            subtitle=(
+                "share of cases whose groups differ by more than the threshold; dotted: the "
+                f"configured one, {context.threshold:g}\n"
+                f"{drawn}: {interval_note(lines, context.level)}"
+            ),
             x="threshold",
             y="share of cases that fail",
             color="model",

@@ -11,11 +11,11 @@ from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
 
 CAPTION = (
-    "How much higher one group scores than another in the same case, averaged over cases, for each pair: to the "
-    "right of 0 the first one scores higher. The thick line is the interval over other templates with the same "
-    "words; the thin one also covers other words for the groups. A dot is filled if the difference holds for other "
-    "words too (q at most 0.05), or for these words if each group has only one. Opposite differences cancel here; "
-    "distances show them."
+    "How much higher one group scores than another in the same case, averaged over cases, for each "
+    "pair: to the right of 0 the first one scores higher. The thick line is the interval over "
+    "other templates with the same words; the thin one also covers other words for the groups. A "
+    "dot is filled if the difference holds for other words too (q at most 0.05), or for these "
+    "words if each group has only one. Opposite differences cancel here; distances show them."
 )
 
 

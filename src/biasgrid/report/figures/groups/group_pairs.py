@@ -17,10 +17,11 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
 
 CAPTION = (
-    "How far apart a model scores two groups in the same case, averaged over cases, for each pair of groups, "
-    "whichever scores higher. Noise alone makes distances positive, so they have no interval. The grey stroke is the "
-    "noise floor: the distance that groups would have if terms were assigned to them at random, averaged over the "
-    "pairs of their bias type. Groups with one term have no noise floor. Pairs are sorted by their mean over models."
+    "How far apart a model scores two groups in the same case, averaged over cases, for each pair "
+    "of groups, whichever scores higher. Noise alone makes distances positive, so they have no "
+    "interval. The grey stroke is the noise floor: the distance that groups would have if terms "
+    "were assigned to them at random, averaged over the pairs of their bias type. Groups with one "
+    "term have no noise floor. Pairs are sorted by their mean over models."
 )
 
 
@@ -61,7 +62,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
     words = {
         "title": heading,
-        "subtitle": "dot: distance of two groups; grey: of groups whose terms are assigned at random (noise floor)",
-        "x": f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean over cases",
+        "subtitle": (
+            "dot: distance of two groups; grey: of groups whose terms are assigned at random "
+            "(noise floor)"
+        ),
+        "x": (
+            f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean "
+            "over cases"
+        ),
     }
     return draw_beside_null(rows, context, order, words) + expand_limits(x=0)

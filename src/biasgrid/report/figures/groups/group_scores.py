@@ -34,11 +34,11 @@ from biasgrid.report.figures.drawing.theme import (
 )
 
 CAPTION = (
-    "The score of every group. Each mark is a model's score over all cases and identity terms, each bar is the "
-    "middle half of the cases, and each thin line is the interval over other templates like these. Cases differ "
-    "whichever group is named, so overlapping bars do not mean that groups are treated alike: compare the marks of "
-    "one model within a panel, and see the next figure. Whether a high score is good for a group depends on the "
-    "texts."
+    "The score of every group. Each mark is a model's score over all cases and identity terms, "
+    "each bar is the middle half of the cases, and each thin line is the interval over other "
+    "templates like these. Cases differ whichever group is named, so overlapping bars do not mean "
+    "that groups are treated alike: compare the marks of one model within a panel, and see the "
+    "next figure. Whether a high score is good for a group depends on the texts."
 )
 SCORES_WIDTH = 9
 """Of the figure, in inches."""

@@ -40,10 +40,10 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "The mean distance between two groups within a case, for each template. If only a few templates are dark, most "
-    "of the difference comes from them, and other templates might give another picture. A column that is dark "
-    "throughout means that the model treats the groups differently whatever is said. Some rows are based on few "
-    "cases."
+    "The mean distance between two groups within a case, for each template. If only a few "
+    "templates are dark, most of the difference comes from them, and other templates might give "
+    "another picture. A column that is dark throughout means that the model treats the groups "
+    "differently whatever is said. Some rows are based on few cases."
 )
 LONGEST_TEMPLATE = 72
 WIDEST_FIGURE = 9.0
@@ -109,8 +109,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; "
-            "the template with the largest mean is at the top"
+            subtitle=(
+                f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} "
+                "within a case; the template with the largest mean is at the top"
+            )
             + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
