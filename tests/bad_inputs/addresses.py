@@ -35,12 +35,29 @@ REACHED = (
 )
 ADDRESSES = [
     bad("SERVER/none.json", "the server says 404 Not Found; expected the dump"),
-    *(bad(DUMP, f"the server says {status}", "expected the dump", statuses=[status])
-      for status in (400, 401, 403, 405, 410, 451)),
-    *(bad(DUMP, f"the server says {status}", "5 times; run again to continue", REACHED, statuses=[status] * 5)
-      for status in (429, 500, 502, 503, 504)),
-    bad(ELSEWHERE, "the server redirects from http to ftp (ftp://host/x)", redirects_to="ftp://host/x?token=pass"),
-    *(bad(ELSEWHERE, "the server says 302", "is not allowed", redirects_to=to) for to in ("file:///etc/x", "data:,x")),
+    *(
+        bad(DUMP, f"the server says {status}", "expected the dump", statuses=[status])
+        for status in (400, 401, 403, 405, 410, 451)
+    ),
+    *(
+        bad(
+            DUMP,
+            f"the server says {status}",
+            "5 times; run again to continue",
+            REACHED,
+            statuses=[status] * 5,
+        )
+        for status in (429, 500, 502, 503, 504)
+    ),
+    bad(
+        ELSEWHERE,
+        "the server redirects from http to ftp (ftp://host/x)",
+        redirects_to="ftp://host/x?token=pass",
+    ),
+    *(
+        bad(ELSEWHERE, "the server says 302", "is not allowed", redirects_to=to)
+        for to in ("file:///etc/x", "data:,x")
+    ),
     bad(ELSEWHERE, "is not an address", redirects_to="http://[::1/x"),
     bad(ELSEWHERE, "the server says 302", "infinite loop", redirects_to="/elsewhere"),
     bad(ELSEWHERE, "cannot be reached", "refused", redirects_to="http://127.0.0.1:9/x"),
@@ -59,15 +76,37 @@ ADDRESSES = [
     bad("http://127.0.0.1/d\u00e9", "is not an address"),
     bad("http://.host/x", "is not an address"),
     bad("http://host..x/y", "is not an address"),
-    bad("SERVER/${NO_SUCH_TOKEN}", "the environment variable NO_SUCH_TOKEN is not set; expected a value"),
-]  # fmt: skip
+    bad(
+        "SERVER/${NO_SUCH_TOKEN}",
+        "the environment variable NO_SUCH_TOKEN is not set; expected a value",
+    ),
+]
 BEGINS = (
     "expected an address that begins with http:// or https:// and a host such as example.org, "
     "without white space"
 )
 NO_ADDRESSES = [
-    "", "x", "http:", "http://", "http:///x", "//host/x", "https:/x", "HTTP://host/x", "ftp://host/x", "data:,x",
-    "file:///etc/passwd", "http://[::1/x", "http://[zz]/x", "http://h\u00e9/x", "http://host:abc/x", "http://.host/x",
-    "http://host..x/y", "http://%zz/x", "http://ho st/x", "http://host/a b", "http://host/\n", "http://user:pass@/x",
-]  # fmt: skip
+    "",
+    "x",
+    "http:",
+    "http://",
+    "http:///x",
+    "//host/x",
+    "https:/x",
+    "HTTP://host/x",
+    "ftp://host/x",
+    "data:,x",
+    "file:///etc/passwd",
+    "http://[::1/x",
+    "http://[zz]/x",
+    "http://h\u00e9/x",
+    "http://host:abc/x",
+    "http://.host/x",
+    "http://host..x/y",
+    "http://%zz/x",
+    "http://ho st/x",
+    "http://host/a b",
+    "http://host/\n",
+    "http://user:pass@/x",
+]
 """What the config refuses before anything is asked for."""

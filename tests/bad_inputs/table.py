@@ -362,12 +362,26 @@ TYPES = [Bad(key, value, (key.split(".")[-1],)) for key, values in KEYS.items() 
 NEEDED = [
     Bad(key, GONE, (f"{key}: missing; expected the key",))
     for key in (
-        "models", "datasets", "run", "run.models", "run.datasets", "models.masked.task", "models.masked.kind",
-        "models.masked.label", "datasets.people.title", "datasets.people.subjects", "datasets.people.attributes",
-        "datasets.people.variants", "datasets.people.variants.qa.templates", "datasets.moods.templates",
-        "datasets.moods.groups", "datasets.moods.task", "synthetic.strengths", "tokenizers.tiny.mask",
+        "models",
+        "datasets",
+        "run",
+        "run.models",
+        "run.datasets",
+        "models.masked.task",
+        "models.masked.kind",
+        "models.masked.label",
+        "datasets.people.title",
+        "datasets.people.subjects",
+        "datasets.people.attributes",
+        "datasets.people.variants",
+        "datasets.people.variants.qa.templates",
+        "datasets.moods.templates",
+        "datasets.moods.groups",
+        "datasets.moods.task",
+        "synthetic.strengths",
+        "tokenizers.tiny.mask",
     )
-]  # fmt: skip
+]
 HIDDEN = {
     "\x00": "U+0000 (a control character)",
     "\x1b": "U+001B (a control character)",
@@ -674,19 +688,32 @@ ADDRESSED = [
 ]
 CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
 SIMILAR_NAMES = [
-    bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", (
-        "expected labels that differ from each "
-        "other"
-    )),
-    bad("synthetic.strengths", {"strong": 0.4, "Strong": 0.2}, "synthetic.strengths.Strong: differs from 'strong'"),
     bad(
-        "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
-        "food.txt, line 2", (
-            "in a different Unicode normal form; expected each filling of 'food' once, or all in " "the normal"
+        "datasets.moods.labels",
+        ["bad", "Bad"],
+        "datasets.moods.labels",
+        ("expected labels that differ from each other"),
+    ),
+    bad(
+        "synthetic.strengths",
+        {"strong": 0.4, "Strong": 0.2},
+        "synthetic.strengths.Strong: differs from 'strong'",
+    ),
+    bad(
+        "word_lists/pack/fillings/food.txt",
+        f"{CAFE}\n{CAFE_APART}\n",
+        "food.txt, line 2",
+        (
+            "in a different Unicode normal form; expected each filling of 'food' once, or all in "
+            "the normal"
         ),
     ),
-    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the group 'Y' differs"),
-]  # fmt: skip
+    bad(
+        "word_lists/subjects/people.txt",
+        swap("[subj] y | Eve", "[subj] Y | Eve"),
+        "line 3: the group 'Y' differs",
+    ),
+]
 
 
 def exchanged(text: str) -> str:

@@ -17,8 +17,11 @@ from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
 
 TONE = ["Write about a cook.", "Write about a man."]
-LETTERS = [f"Write about {who}. (a) {one}, (b) {two}" for who in ("a cook", "a man")
-           for one, two in (("Good", "Bad"), ("Bad", "Good"))]  # fmt: skip
+LETTERS = [
+    f"Write about {who}. (a) {one}, (b) {two}"
+    for who in ("a cook", "a man")
+    for one, two in (("Good", "Bad"), ("Bad", "Good"))
+]
 GROUPS = ["cook", "cook", "man", "man"]
 
 
@@ -74,16 +77,38 @@ def answered(file: Path, dataset: str) -> list[str]:
         ("tone", {}, [row(text) for text in TONE], ""),
         ("tone", {}, [row(TONE[0], response=None), row(TONE[1])], ""),
         ("tone", {}, [row(text, group) for text in TONE for group in ("one", "other")], ""),
-        ("tone", {"repetitions": 2}, [row(text, repetition=number) for text in TONE for number in (0, 1)], ""),
+        (
+            "tone",
+            {"repetitions": 2},
+            [row(text, repetition=number) for text in TONE for number in (0, 1)],
+            "",
+        ),
         ("probe", {"answers": "written"}, [*map(row, LETTERS, GROUPS)], ""),
-        ("tone", {}, [row(TONE[0])], "1 of 2 prompts have no answer; the first one is 'Write about a man.'"),
+        (
+            "tone",
+            {},
+            [row(TONE[0])],
+            "1 of 2 prompts have no answer; the first one is 'Write about a man.'",
+        ),
         ("tone", {"repetitions": 2}, [row(text) for text in TONE], "2 of 4 prompts have no answer"),
-        ("tone", {}, [row(text, group, response=group) for text in TONE for group in ("one", "other")],
-         ("'Write about a cook.' has several answers from groups that the dataset " "does not distinguish")),
+        (
+            "tone",
+            {},
+            [row(text, group, response=group) for text in TONE for group in ("one", "other")],
+            (
+                "'Write about a cook.' has several answers from groups that the dataset "
+                "does not distinguish"
+            ),
+        ),
         ("probe", {"answers": "written"}, [*map(row, LETTERS)], "4 of 4 prompts have no answer"),
-        ("probe", {"answers": "written"}, [*map(row, TONE, GROUPS)], "4 of 4 prompts have no answer"),
+        (
+            "probe",
+            {"answers": "written"},
+            [*map(row, TONE, GROUPS)],
+            "4 of 4 prompts have no answer",
+        ),
     ],
-)  # fmt: skip
+)
 def test_validate_finds_what_the_job_would_refuse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str, keys: Any, rows: Any, says: str
 ) -> None:

@@ -46,12 +46,21 @@ from biasgrid.stats.settings import StatisticsSettings
 Maker = Callable[[np.random.Generator, Array, int], World]
 FEW, MANY = 20, 200
 WORLDS: dict[str, Maker] = {
-    "additive": additive, "heavy": heavy, "skewed": skewed, "loud": loud, "gain 0.25": gain(0.25),
-    "gain 0.5": gain(0.5), "gain 1": gain(1.0), "gain of subjects 0.25": gain(0.25, "subject"),
-    "gain of subjects 0.5": gain(0.5, "subject"), "unequal subjects": unequal_subjects,
-    "unequal attributes": unequal_attributes, "subject in cluster": subject_in_cluster, "bounded": bounded,
+    "additive": additive,
+    "heavy": heavy,
+    "skewed": skewed,
+    "loud": loud,
+    "gain 0.25": gain(0.25),
+    "gain 0.5": gain(0.5),
+    "gain 1": gain(1.0),
+    "gain of subjects 0.25": gain(0.25, "subject"),
+    "gain of subjects 0.5": gain(0.5, "subject"),
+    "unequal subjects": unequal_subjects,
+    "unequal attributes": unequal_attributes,
+    "subject in cluster": subject_in_cluster,
+    "bounded": bounded,
     "rewordings": rewordings,
-}  # fmt: skip
+}
 
 
 def worlds_of(name: str, size: str, clusters: int, runs: int) -> list[World]:
@@ -84,10 +93,13 @@ def test_intervals_of_the_largest_associations_cover(name: str, least: float) ->
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("additive", 0.93), ("gain 0.25", 0.92), ("gain 0.5", 0.89),
-        ("gain of subjects 0.25", 0.9), ("gain of subjects 0.5", 0.9),
+        ("additive", 0.93),
+        ("gain 0.25", 0.92),
+        ("gain 0.5", 0.89),
+        ("gain of subjects 0.25", 0.9),
+        ("gain of subjects 0.5", 0.9),
     ],
-)  # fmt: skip
+)
 def test_intervals_of_the_largest_associations_cover_in_many_worlds(
     name: str, least: float, clusters: int
 ) -> None:
@@ -121,10 +133,16 @@ def test_nothing_is_significant_where_there_is_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "additive", "heavy", "skewed", "loud", "gain 0.5", "unequal subjects", "unequal attributes",
+        "additive",
+        "heavy",
+        "skewed",
+        "loud",
+        "gain 0.5",
+        "unequal subjects",
+        "unequal attributes",
         "subject in cluster",
     ],
-)  # fmt: skip
+)
 def test_nothing_is_significant_in_many_worlds_without_effect(name: str, clusters: int) -> None:
     # Skewed noise of many clusters: 0.085 in the spec, and two standard errors of 200 runs.
     assert any_false(name, clusters, MANY) <= (0.12 if name == "skewed" else 0.08)
@@ -177,10 +195,14 @@ def test_the_largest_association_is_at_least_what_is_said() -> None:
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("additive", "dense"), ("additive", "weak"), ("unequal subjects", "dense"), ("unequal attributes", "dense"),
-        ("unequal attributes", "weak"), ("gain 0.25", "large"),
+        ("additive", "dense"),
+        ("additive", "weak"),
+        ("unequal subjects", "dense"),
+        ("unequal attributes", "dense"),
+        ("unequal attributes", "weak"),
+        ("gain 0.25", "large"),
     ],
-)  # fmt: skip
+)
 def test_the_largest_association_is_at_least_what_is_said_in_many_worlds(
     name: str, size: str, clusters: int
 ) -> None:
@@ -231,8 +253,9 @@ def sizes_covered(name: str, runs: int) -> dict[str, float]:
     hits: dict[str, list[bool]] = {"mu_corrected": [], "strength": []}
     for world in worlds_of(name, "dense", 4, runs):
         truth = {
-            "mu_corrected": float(statistic(world.truth, "mu")), "strength": float(np.sqrt((world.truth**2).mean())),
-        }  # fmt: skip
+            "mu_corrected": float(statistic(world.truth, "mu")),
+            "strength": float(np.sqrt((world.truth**2).mean())),
+        }
         part = ByCluster(world.values, np.ones_like(world.values))
         for _, (measure, value, without) in corrected_sizes({"gamma": part}):
             row = interval_row(measure, value, without, StatisticsSettings())
@@ -298,10 +321,14 @@ def warned(name: str, size: str, clusters: int, runs: int) -> float:
 @pytest.mark.parametrize(
     ("name", "size", "alike"),
     [
-        ("rewordings", "dense", True), ("additive", "none", False), ("gain 0.25", "dense", False),
-        ("subject in cluster", "none", False), ("skewed", "none", False), ("loud", "none", False),
+        ("rewordings", "dense", True),
+        ("additive", "none", False),
+        ("gain 0.25", "dense", False),
+        ("subject in cluster", "none", False),
+        ("skewed", "none", False),
+        ("loud", "none", False),
     ],
-)  # fmt: skip
+)
 def test_wordings_of_one_template_are_told_and_no_others(name: str, size: str, alike: bool) -> None:
     found = warned(name, size, 7, FEW)
     assert found == 1.0 if alike else found <= 0.05

@@ -153,15 +153,21 @@ def all_wrong(row: dict[str, Any]) -> str:
 
 
 BROKEN = [
-    ("gender-hiring", always("Yes"), "one_answer"), ("gender-hiring", always("No"), "one_answer"),
-    ("gender-agreement", always("Yes"), "one_answer"), ("gender-agreement", always("No"), "one_answer"),
-    ("gender-couples", always("(a)"), "first_option"), ("gender-couples", always("(b)"), "first_option"),
-    ("gender-choice", always("(a)"), "first_option"), ("gender-emotions", always("(d)"), "first_option"),
+    ("gender-hiring", always("Yes"), "one_answer"),
+    ("gender-hiring", always("No"), "one_answer"),
+    ("gender-agreement", always("Yes"), "one_answer"),
+    ("gender-agreement", always("No"), "one_answer"),
+    ("gender-couples", always("(a)"), "first_option"),
+    ("gender-couples", always("(b)"), "first_option"),
+    ("gender-choice", always("(a)"), "first_option"),
+    ("gender-emotions", always("(d)"), "first_option"),
     ("gender-choice", lambda row: place_of(row, "male"), "one_answer"),
-    ("gender-medical", all_wrong, "at_chance"), ("gender-stress", always("Yes"), "one_answer"),
-    ("gender-hiring", always("It depends."), "undetected"), ("gender-couples", always("Both."), "same_text"),
+    ("gender-medical", all_wrong, "at_chance"),
+    ("gender-stress", always("Yes"), "one_answer"),
+    ("gender-hiring", always("It depends."), "undetected"),
+    ("gender-couples", always("Both."), "same_text"),
     ("gender-hiring", refuses_women, "refusals_differ"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

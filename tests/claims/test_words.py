@@ -195,9 +195,12 @@ def test_datasets_that_were_asked_in_part_are_named_with_their_models_where_thes
 
 def test_a_trial_says_how_little_it_asked() -> None:
     some = {
-        "attributes": [4, 70], "comparisons": [53, 1_372_000], "rows": [212, 5_488_000], "subjects": [8, 140],
+        "attributes": [4, 70],
+        "comparisons": [53, 1_372_000],
+        "rows": [212, 5_488_000],
+        "subjects": [8, 140],
         "templates": [4, 4],
-    }  # fmt: skip
+    }
     whole = {name: [of, of] for name, (_, of) in some.items()}
     cells = {"gender/m": {COVERAGE: some}, "placebo/m": {COVERAGE: some}}
     text = "8 of 140 subjects, 4 of 70 attributes, 53 of 1.37 million comparisons"
@@ -216,10 +219,19 @@ def test_a_trial_says_how_little_it_asked() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.7, "0.700"), (0.00169, "0.00169"), (-0.0123456, "-0.0123"), (0.9996, "1.00"), (12.34, "12.3"),
-        (999.4, "999"), (1234.6, "1,235"), (3e-17, "0"), (4.2e-8, "4.20e-08"), (None, "-"), (float("nan"), "-"),
+        (0.7, "0.700"),
+        (0.00169, "0.00169"),
+        (-0.0123456, "-0.0123"),
+        (0.9996, "1.00"),
+        (12.34, "12.3"),
+        (999.4, "999"),
+        (1234.6, "1,235"),
+        (3e-17, "0"),
+        (4.2e-8, "4.20e-08"),
+        (None, "-"),
+        (float("nan"), "-"),
     ],
-)  # fmt: skip
+)
 def test_numbers_have_three_significant_digits(value: float | None, text: str) -> None:
     assert format_number(value) == text
 

@@ -308,9 +308,16 @@ def test_no_threshold_is_kept_by_a_number_that_says_nothing_of_a_model(tmp_path:
     ]
     claims = {"silenced": {"gender": {"negation_unread": ["share_strength"]}}}
     write_table(
-        table_of(SUMMARY, rows, dataset="gender", **{key: value for key, value in NAMED.items() if key != "headline"}),
-        tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.95}, "claims": claims},
-    )  # fmt: skip
+        table_of(
+            SUMMARY,
+            rows,
+            dataset="gender",
+            **{key: value for key, value in NAMED.items() if key != "headline"},
+        ),
+        tmp_path / "summary.parquet",
+        SUMMARY,
+        {"statistics": {"level": 0.95}, "claims": claims},
+    )
     code, output = gate(tmp_path, "--max", "gender.share_strength=0.05")
     assert code == 3
     assert "gender/deaf: share_strength is not measurable: the negation is not read" in output

@@ -30,10 +30,18 @@ from biasgrid.runs.status import read_status
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0"), (7, "7"), (950, "950"), (999.6, "1.0 k"), (5_488_000, "5.5 M"), (9_960_000, "10 M"),
-        (33_482_800, "33 M"), (999_500_000, "1.0 G"), (3.2e19, "32 E"), (5e24, "5000 Z"),
+        (0, "0"),
+        (7, "7"),
+        (950, "950"),
+        (999.6, "1.0 k"),
+        (5_488_000, "5.5 M"),
+        (9_960_000, "10 M"),
+        (33_482_800, "33 M"),
+        (999_500_000, "1.0 G"),
+        (3.2e19, "32 E"),
+        (5e24, "5000 Z"),
     ],
-)  # fmt: skip
+)
 def test_numbers_have_two_or_three_digits(value: float, text: str) -> None:
     assert number_text(value) == text
 
@@ -41,10 +49,16 @@ def test_numbers_have_two_or_three_digits(value: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (3570, "1 h 0 min"), (7800, "2 h 10 min"), (86_399, "1 d 0 h"),
-        (273_600, "3 d 4 h"), (1e9, "11,574 d 2 h"),
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min"),
+        (3570, "1 h 0 min"),
+        (7800, "2 h 10 min"),
+        (86_399, "1 d 0 h"),
+        (273_600, "3 d 4 h"),
+        (1e9, "11,574 d 2 h"),
     ],
-)  # fmt: skip
+)
 def test_times_have_two_units(seconds: float, text: str) -> None:
     assert time_text(seconds) == text
 
@@ -221,13 +235,23 @@ def draw(what: str, folder: Path, width: int) -> list[str]:
 
 
 NUMBERS = {
-    "status": {"state": "incomplete", "rows": "78 M", "of": "~89 M", "rows/s": "123 k", "left": "995 d 9 h"},
+    "status": {
+        "state": "incomplete",
+        "rows": "78 M",
+        "of": "~89 M",
+        "rows/s": "123 k",
+        "left": "995 d 9 h",
+    },
     "plan": {
-        "instances": "~89 M", "tokens": "~3.2 T", "FLOP": "~987 E", "size": "~654 GB", "time": "~995 d 9 h",
+        "instances": "~89 M",
+        "tokens": "~3.2 T",
+        "FLOP": "~987 E",
+        "size": "~654 GB",
+        "time": "~995 d 9 h",
         "done": "1023/1024",
     },
     "summary": dict.fromkeys(MEASURES, "-0.123") | {"n": "12,345,678"},
-}  # fmt: skip
+}
 ALWAYS = {"status": ["state", "rows"], "plan": ["instances", "time"], "summary": ["mu"]}
 
 

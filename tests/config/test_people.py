@@ -40,10 +40,22 @@ CASES = ["people-sentiment", "people-masked", "ethnicity-gender", "age-gender"]
 ATTRIBUTES = ["people", "age", "disability", "orientation", "gender-identity", "status"]
 VALENCES = ["good", "neutral", "bad"]
 PAST = {
-    "was": "be", "got": "get", "led": "lead", "stole": "steal", "gave": "give", "forgot": "forget", "lost": "lose",
-    "had": "have", "made": "make", "spoke": "speak", "kept": "keep", "drank": "drink", "sat": "sit", "wore": "wear",
+    "was": "be",
+    "got": "get",
+    "led": "lead",
+    "stole": "steal",
+    "gave": "give",
+    "forgot": "forget",
+    "lost": "lose",
+    "had": "have",
+    "made": "make",
+    "spoke": "speak",
+    "kept": "keep",
+    "drank": "drink",
+    "sat": "sit",
+    "wore": "wear",
     "paid": "pay",
-}  # fmt: skip
+}
 """Irregular verbs of the attributes."""
 
 

@@ -69,10 +69,19 @@ def cell_of(folder: Path, groups: str) -> GroupsCell:
     """The measures of random answers to cases of some groups; `a` is favoured."""
     random = np.random.default_rng(5)
     rows = [
-        {"case": case, "template": case // 3, "group": group, "term": f"{group} {term}", "bias_type": "faith",
-         "text": "x", "label": case % 2}
-        for case in range(3 * TEMPLATES) for group in groups for term in range(TERMS)
-    ]  # fmt: skip
+        {
+            "case": case,
+            "template": case // 3,
+            "group": group,
+            "term": f"{group} {term}",
+            "bias_type": "faith",
+            "text": "x",
+            "label": case % 2,
+        }
+        for case in range(3 * TEMPLATES)
+        for group in groups
+        for term in range(TERMS)
+    ]
     right = [random.uniform(0.4, 0.6) + 0.3 * (row["group"] == "a") for row in rows]
     said: list[dict[str, Any]] = [
         {"probabilities": [1 - share, share] if row["label"] else [share, 1 - share]}
@@ -192,9 +201,12 @@ def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
     )
     sums = table_of_cell(sums_table([measured_once]), SUMS, "m", "d")
     found = estimate_cell(
-        "biasgrid.families.counterfactual", sums, {"failure_threshold": 0.1}, MetricDefinitions(["gap"], {}, {}),
+        "biasgrid.families.counterfactual",
+        sums,
+        {"failure_threshold": 0.1},
+        MetricDefinitions(["gap"], {}, {}),
         StatisticsSettings(units={"gap": None}),
-    )  # fmt: skip
+    )
     validate_table(found.measures, MEASURES, "measures")
     row = found.measures.row(0, named=True)
     assert (row["value"], row["low"], row["generalises_to"], row["reason"]) == (

@@ -269,8 +269,10 @@ def rewriting(folder: Path, sample: Sample | None, random: Random) -> Units:
 def decisions(folder: Path, sample: Sample | None, random: Random) -> Units:
     rows = [
         Decision(f"Approve {question} at {age}?", str(question), float(age), gender, "white")
-        for question in range(9) for age in (20, 60) for gender in ("male", "female")
-    ]  # fmt: skip
+        for question in range(9)
+        for age in (20, 60)
+        for gender in ("male", "female")
+    ]
     files = DecisionFiles(folder / "rows.jsonl", "{decision}", None, ("male", "white"), sample)
     table = whole(expand_decisions(Decisions(files, tuple(shuffled(rows, random)))))
     asked = table.select(
@@ -286,11 +288,18 @@ def cases(folder: Path, sample: Sample | None, random: Random) -> Units:
     texts = shuffled([("a", "x"), ("b", "x"), ("c", "xy")], random)
     templates = [
         CaseTemplate(
-            ((f"{name} ", GroupSlot("<g>"), *(part for token in tokens for part in (" ", Slot(token, 1)))),),
-            tuple(Slot(token, 1) for token in tokens), label=0,
+            (
+                (
+                    f"{name} ",
+                    GroupSlot("<g>"),
+                    *(part for token in tokens for part in (" ", Slot(token, 1))),
+                ),
+            ),
+            tuple(Slot(token, 1) for token in tokens),
+            label=0,
         )
         for name, tokens in texts
-    ]  # fmt: skip
+    ]
     pack = CasePack(
         {"<g>": None}, templates, fillings, {"b": {"g": ["t"], "h": ["u", "v"]}}, sample
     )
@@ -310,8 +319,12 @@ def swap_groups(folder: Path, sample: Sample | None, random: Random) -> Units:
     lists = WordLists(
         [QuestionTemplate(number, *text) for number, text in enumerate(shuffled(texts, random))],
         [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
-        {"[x]": shuffled(rows, random)}, "", None, {}, sample=sample,
-    )  # fmt: skip
+        {"[x]": shuffled(rows, random)},
+        "",
+        None,
+        {},
+        sample=sample,
+    )
     grouped_rows = []
     for row in whole(expand_lists(lists)).filter(pl.col("negated").not_()).iter_rows(named=True):
         template, attribute = row["text"].split(":")[0], row["attribute"]

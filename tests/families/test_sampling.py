@@ -64,8 +64,12 @@ def lists_of(
     return WordLists(
         [QuestionTemplate(number, *text) for number, text in enumerate(texts)],
         [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
-        types, "", None, {}, sample=sample,
-    )  # fmt: skip
+        types,
+        "",
+        None,
+        {},
+        sample=sample,
+    )
 
 
 def groups_of(lists: WordLists) -> pl.DataFrame:

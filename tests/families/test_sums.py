@@ -40,15 +40,15 @@ SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 1, 2, 2], permutations=19)
 TEMPLATES_OF_STATEMENTS = (
     "template_id,template_text,param_1,param_2,constraints,label,negation_of\n"
     + "".join(
-        f'{name},#1 {verb} {word} #2.,people,{other},{limit},No,\n'
-        f'not-{name},#1 {verb} not {word} #2.,people,{other},{limit},Yes,{name}\n'
+        f"{name},#1 {verb} {word} #2.,people,{other},{limit},No,\n"
+        f"not-{name},#1 {verb} not {word} #2.,people,{other},{limit},Yes,{name}\n"
         for name, verb, word, other, limit in (
             ("calm", "are", "calmer than", "people", '"neq(#1, #2)"'),
             ("kind", "are", "often", "traits", ""),
             ("seem", "seem", "always", "traits", ""),
         )
     )
-)  # fmt: skip
+)
 NO_NUMBERS = ("term_scores", "comparison_squares", "pair_counts")
 """Inputs of tests and variances, which have no templates."""
 
@@ -89,10 +89,18 @@ def statements(folder: Path, seed: int) -> SmallCell:
 def cases(seed: int) -> SmallCell:
     """Random classes of cases about three groups of two terms each."""
     rows = [
-        {"case": case, "template": case // 2, "group": group, "term": f"{group} {term}", "text": f"{case}",
-         "label": case % 2}
-        for case in range(12) for group in "abc" for term in range(2)
-    ]  # fmt: skip
+        {
+            "case": case,
+            "template": case // 2,
+            "group": group,
+            "term": f"{group} {term}",
+            "text": f"{case}",
+            "label": case % 2,
+        }
+        for case in range(12)
+        for group in "abc"
+        for term in range(2)
+    ]
     instances, right = cases_of(rows), np.random.default_rng(seed).uniform(size=len(rows))
     predictions = predictions_of(
         "choice", instances, probabilities=np.stack([right, 1 - right], axis=1).tolist()

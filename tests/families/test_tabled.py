@@ -19,9 +19,12 @@ def groups() -> pl.DataFrame:
 def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame) -> None:
     tables = {table["title"]: table for table in tables_of_groups(groups)}
     scores = groups.filter(
-        pl.col("group").is_not_null(), pl.col("other").is_null(), pl.col("template").is_null(), measure="score",
+        pl.col("group").is_not_null(),
+        pl.col("other").is_null(),
+        pl.col("template").is_null(),
+        measure="score",
         options="score=mean_class_probability, mode=group",
-    )  # fmt: skip
+    )
     assert tables["faith: groups"]["columns"] == [
         ["Group", "name"],
         ["Score", "number"],

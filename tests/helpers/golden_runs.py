@@ -46,9 +46,17 @@ are below 1.
 FAILED_AT = 0.1
 """The golden threshold of failures that has intervals in a run."""
 ANY = {
-    "equal_scores": 1, "improbable": 1, "neither_subject": 1, "saturated_scores": 1, "constant_scores": 1,
-    "same_text": 1, "one_answer": 1, "undetected": 1, "accuracy": 0, "exchanged_labels": 1,
-}  # fmt: skip
+    "equal_scores": 1,
+    "improbable": 1,
+    "neither_subject": 1,
+    "saturated_scores": 1,
+    "constant_scores": 1,
+    "same_text": 1,
+    "one_answer": 1,
+    "undetected": 1,
+    "accuracy": 0,
+    "exchanged_labels": 1,
+}
 """Limits of flags that withhold: golden answers are as they are."""
 
 
@@ -185,9 +193,12 @@ def config_of(folder: Path) -> dict[str, Any]:
         path.write_text(json.dumps(probe.content()))
         repetitions = int(probe.rows["asked"].max())  # type: ignore[arg-type]
         datasets[probe.name] = {
-            "family": "probe", "title": probe.name, "probe": f"golden/{probe.name}.yaml", "answers": "written",
+            "family": "probe",
+            "title": probe.name,
+            "probe": f"golden/{probe.name}.yaml",
+            "answers": "written",
             "repetitions": repetitions,
-        }  # fmt: skip
+        }
         answers += probe.responses()
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
     models = {
@@ -207,9 +218,12 @@ def config_of(folder: Path) -> dict[str, Any]:
     datasets[TERMS] = write_terms(folder)
     labels = {"other": "other", "shown": "shown"}
     models[CLASSES] = {
-        "task": "text-classification", "kind": "Classifier", "label": "Classes", "labels": labels,
+        "task": "text-classification",
+        "kind": "Classifier",
+        "label": "Classes",
+        "labels": labels,
         "answers": "classes.jsonl",
-    }  # fmt: skip
+    }
     return {
         "validity": ANY,
         "models": models,
@@ -246,10 +260,15 @@ def write_terms(folder: Path) -> dict[str, Any]:
         .to_list()
     )
     return {
-        "family": "counterfactual", "title": TERMS, "task": "text-classification", "labels": ["other", "shown"],
-        "templates": "golden/templates.json", "groups": "golden/groups.json", "template_clusters": clusters,
+        "family": "counterfactual",
+        "title": TERMS,
+        "task": "text-classification",
+        "labels": ["other", "shown"],
+        "templates": "golden/templates.json",
+        "groups": "golden/groups.json",
+        "template_clusters": clusters,
         "failure_threshold": FAILED_AT * SCALE_OF_CLASSES,
-    }  # fmt: skip
+    }
 
 
 def dataset_of_dump(name: str) -> dict[str, Any]:

@@ -297,10 +297,18 @@ def prompt_of(body: dict[str, Any]) -> str:
 def as_anthropic(text: str, finish: str, name: str, used: dict[str, int]) -> dict[str, Any]:
     reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
     return {
-        "id": "1", "type": "message", "role": "assistant", "model": name, "stop_reason": reasons[finish],
-        "stop_sequence": None, "content": [{"type": "text", "text": text}],
-        "usage": {"input_tokens": used["prompt_tokens"], "output_tokens": used["completion_tokens"]},
-    }  # fmt: skip
+        "id": "1",
+        "type": "message",
+        "role": "assistant",
+        "model": name,
+        "stop_reason": reasons[finish],
+        "stop_sequence": None,
+        "content": [{"type": "text", "text": text}],
+        "usage": {
+            "input_tokens": used["prompt_tokens"],
+            "output_tokens": used["completion_tokens"],
+        },
+    }
 
 
 def response(status: int, content: bytes, headers: dict[str, str] | None = None) -> bytes:

@@ -62,9 +62,14 @@ def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     named = {name: {**shared, "label": name, **keys} for name, keys in models.items()}
     run = {"models": [*named], "datasets": [*DATASETS]}
     return {
-        "title": "Personas", "results": "results", "word_lists": "word_lists", "report": {"figures": "none"},
-        "models": named, "datasets": DATASETS, "run": run,
-    }  # fmt: skip
+        "title": "Personas",
+        "results": "results",
+        "word_lists": "word_lists",
+        "report": {"figures": "none"},
+        "models": named,
+        "datasets": DATASETS,
+        "run": run,
+    }
 
 
 def write_questions(word_lists: Path) -> None:

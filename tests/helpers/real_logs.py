@@ -50,24 +50,50 @@ PROBE = {
 CONFIG: dict[str, Any] = {
     "word_lists": ".",
     "inference": {"device": "cpu"},
-    "models": {"ours": {"task": "text-generation", "random": {"seed": 1}, "kind": "Random", "label": "Random"}},
+    "models": {
+        "ours": {
+            "task": "text-generation",
+            "random": {"seed": 1},
+            "kind": "Random",
+            "label": "Random",
+        }
+    },
     "datasets": {
         "scored": {
-            "family": "multiple_choice", "title": "Age", "layout": "bbq", "files": ["Age.jsonl"], "prompt": "lm-eval",
+            "family": "multiple_choice",
+            "title": "Age",
+            "layout": "bbq",
+            "files": ["Age.jsonl"],
+            "prompt": "lm-eval",
         },
         "written": {
-            "family": "multiple_choice", "title": "Age", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file",
+            "family": "multiple_choice",
+            "title": "Age",
+            "layout": "bbq",
+            "files": ["Age.jsonl"],
+            "orders": "file",
             "answers": "written",
         },
-        "kind": {"family": "statement", "title": "Kind", "templates": "kind.csv", "domains": "domains"},
+        "kind": {
+            "family": "statement",
+            "title": "Kind",
+            "templates": "kind.csv",
+            "domains": "domains",
+        },
         "loans": {"family": "probe", "title": "Loans", "probe": "loans.yaml", "repetitions": 2},
     },
     "run": {"models": ["ours"], "datasets": ["scored"]},
-}  # fmt: skip
+}
 PERSONAL = {
-    "pretty_env_info", "upper_git_hash", "git_hash", "start_time", "end_time", "total_evaluation_time_seconds",
-    "model_sha", "config_hash",
-}  # fmt: skip
+    "pretty_env_info",
+    "upper_git_hash",
+    "git_hash",
+    "start_time",
+    "end_time",
+    "total_evaluation_time_seconds",
+    "model_sha",
+    "config_hash",
+}
 """What the results of lm-evaluation-harness say of a machine and a moment."""
 
 
@@ -151,9 +177,12 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
     for name in ("utils.py", "bbq_multiple_choice.yaml"):
         shutil.copy(found / name, tasks / name)
     changed = {
-        "include": "bbq_multiple_choice.yaml", "task": "bbq_of_own_items", "dataset_path": "json", "dataset_name": None,
+        "include": "bbq_multiple_choice.yaml",
+        "task": "bbq_of_own_items",
+        "dataset_path": "json",
+        "dataset_name": None,
         "dataset_kwargs": {"data_files": {"test": str(world / "Age.jsonl")}},
-    }  # fmt: skip
+    }
     (tasks / "bbq_of_own_items.yaml").write_text(yaml.safe_dump(changed))
     offline = {
         "HF_HUB_OFFLINE": "1",

@@ -80,9 +80,15 @@ def main(world: Path, out: Path) -> None:
         model = get_model("mockllm/model", custom_outputs=outputs(texts), memoize=False)
         # One sample after the other, so that each gets the answer that is meant for it.
         (done,) = evaluate(
-            task, model=model, epochs=epochs, log_dir=str(world / "inspect"), display="none", max_samples=1,
-            max_connections=1, log_format=kind,
-        )  # fmt: skip
+            task,
+            model=model,
+            epochs=epochs,
+            log_dir=str(world / "inspect"),
+            display="none",
+            max_samples=1,
+            max_connections=1,
+            log_format=kind,
+        )
         log = read_eval_log(done.location)
         assert log.status == "success", log.error
         for sample in log.samples:

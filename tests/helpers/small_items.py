@@ -33,7 +33,9 @@ def line(
         "context_condition": condition,
         "category": "Age",
         "answer_info": {
-            "ans0": ["grandmother", "old"], "ans1": ["granddaughter", "nonOld"], "ans2": ["Unknown", "unknown"],
+            "ans0": ["grandmother", "old"],
+            "ans1": ["granddaughter", "nonOld"],
+            "ans2": ["Unknown", "unknown"],
         },
         "additional_metadata": {"stereotyped_groups": ["old"]},
         "context": f"A grandmother and a granddaughter met in room {template}.",
@@ -42,7 +44,7 @@ def line(
         "ans1": "The granddaughter",
         "ans2": "Unknown",
         "label": 2 if condition == "ambig" else 0,
-    } | changes  # fmt: skip
+    } | changes
 
 
 def four_lines(template: int = 1, first: int = 0, **changes: Any) -> list[Line]:
@@ -73,9 +75,14 @@ def files_of(
 
 
 def item_files(
-    paths: Iterable[Path], layout: str = "bbq", metadata: Path | None = None, prompt: str = "letters",
-    orders: str = "file", variant: str = WRITTEN, sample: Sample | None = None,
-) -> ItemFiles:  # fmt: skip
+    paths: Iterable[Path],
+    layout: str = "bbq",
+    metadata: Path | None = None,
+    prompt: str = "letters",
+    orders: str = "file",
+    variant: str = WRITTEN,
+    sample: Sample | None = None,
+) -> ItemFiles:
     """The files of a dataset."""
     return ItemFiles(tuple(paths), layout, metadata, prompt, None, orders, variant, sample)
 

@@ -29,11 +29,18 @@ SIZES = (
 )
 ASSOCIATIONS = {
     name: Measure(
-        name, name.replace("_", " "), f"what {name} is", f"what {name} is not", "", "difference", fair=0,
-        design=("template",), headline=None if name.endswith("gamma") else "",
+        name,
+        name.replace("_", " "),
+        f"what {name} is",
+        f"what {name} is not",
+        "",
+        "difference",
+        fair=0,
+        design=("template",),
+        headline=None if name.endswith("gamma") else "",
     )
     for name in ("share_gamma", "gamma", *SIZES, "answer_probability")
-}  # fmt: skip
+}
 """Measures of a family of associations: they say of themselves what they are called."""
 
 

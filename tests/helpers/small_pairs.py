@@ -24,9 +24,12 @@ COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type", "annotati
 
 
 def pair_files(
-    *files: Path, layout: str = "crows-pairs", variant: str = ALONE, tasks: Sequence[str] = (INTRASENTENCE,),
+    *files: Path,
+    layout: str = "crows-pairs",
+    variant: str = ALONE,
+    tasks: Sequence[str] = (INTRASENTENCE,),
     sample: Sample | None = None,
-) -> PairFiles:  # fmt: skip
+) -> PairFiles:
     """The files of a dataset."""
     of_tasks = tuple(tasks) if layout == "stereoset" else ()
     return PairFiles(files, layout, of_tasks, variant, PROMPT, None, sample)

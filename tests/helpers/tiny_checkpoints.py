@@ -211,9 +211,13 @@ def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
         ("</s>", ids["</s>"]), ("<s>", ids["<s>"]), add_prefix_space=False
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=128, model_input_names=["input_ids", "attention_mask"],
-        cls_token="<s>", sep_token="</s>", **(names | {"mask_token": mask}),
-    )  # fmt: skip
+        tokenizer_object=backend,
+        model_max_length=128,
+        model_input_names=["input_ids", "attention_mask"],
+        cls_token="<s>",
+        sep_token="</s>",
+        **(names | {"mask_token": mask}),
+    )
 
 
 def metaspace(architecture: str) -> PreTrainedTokenizerFast:
@@ -244,12 +248,20 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
     uniform ones.
     """
     sizes = {
-        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
-        "vocab_size": len(tokenizer), "max_position_embeddings": 130, "initializer_range": 0.2,
-        "type_vocab_size": 2, "pad_token_id": tokenizer.pad_token_id,
-        "bos_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id,
-        "cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id,
-    }  # fmt: skip
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 130,
+        "initializer_range": 0.2,
+        "type_vocab_size": 2,
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "cls_token_id": tokenizer.cls_token_id,
+        "sep_token_id": tokenizer.sep_token_id,
+    }
     sizes |= SIZES.get(architecture, {})
     for size in NOT_SIZED.get(architecture, ()):
         del sizes[size]

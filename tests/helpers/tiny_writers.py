@@ -29,10 +29,15 @@ SIZES: dict[str, dict[str, Any]] = {
     "gemma3_text": {"num_key_value_heads": 1, "head_dim": 16, "sliding_window": 16},
     "mamba": {"state_size": 8},
     "jamba": {
-        "num_key_value_heads": 1, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2,
-        "mamba_d_state": 8, "mamba_dt_rank": 4, "use_mamba_kernels": False,
+        "num_key_value_heads": 1,
+        "attn_layer_period": 2,
+        "attn_layer_offset": 1,
+        "num_experts": 2,
+        "mamba_d_state": 8,
+        "mamba_dt_rank": 4,
+        "use_mamba_kernels": False,
     },
-}  # fmt: skip
+}
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>\n"
     "{{ message.content | trim }}</s>\n"
@@ -70,9 +75,14 @@ def make_tokenizer(template: str | None = None, positions: int = 256) -> PreTrai
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=positions, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
-        pad_token="</s>", additional_special_tokens=TOKENS[3:],
-    )  # fmt: skip
+        tokenizer_object=backend,
+        model_max_length=positions,
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        pad_token="</s>",
+        additional_special_tokens=TOKENS[3:],
+    )
     tokenizer.chat_template = template
     return tokenizer
 
@@ -92,10 +102,18 @@ def save_writer(
     """
     tokenizer = make_tokenizer(template, positions)
     config = AutoConfig.for_model(
-        architecture, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        vocab_size=len(tokenizer), max_position_embeddings=positions, initializer_range=0.2,
-        bos_token_id=0, eos_token_id=1, **SIZES[architecture],
-    )  # fmt: skip
+        architecture,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=positions,
+        initializer_range=0.2,
+        bos_token_id=0,
+        eos_token_id=1,
+        **SIZES[architecture],
+    )
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config)
     if "mamba" in architecture or architecture == "jamba":

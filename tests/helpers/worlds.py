@@ -216,6 +216,11 @@ def terms_in_templates(
         0.5 + spread * random.normal(size=count) + spread * random.normal(size=(templates, count))
     )
     return TermScores(
-        "people", [f"group {place}" for place in range(groups)], np.repeat(np.arange(groups), terms), scores,
-        np.ones_like(scores), np.arange(templates), numbered(count),
-    )  # fmt: skip
+        "people",
+        [f"group {place}" for place in range(groups)],
+        np.repeat(np.arange(groups), terms),
+        scores,
+        np.ones_like(scores),
+        np.arange(templates),
+        numbered(count),
+    )

@@ -121,9 +121,19 @@ def coin_marks(
 
 
 def gaps(
-    random: np.random.Generator, runs: int, items: int, names: int, answers: int, *, spread: float = 1.0,
-    names_sd: float = 0.5, effect: float = 0.0, level: float = 0.0, jobs_sd: float = 0.0, levels: int = 3,
-) -> pl.DataFrame:  # fmt: skip
+    random: np.random.Generator,
+    runs: int,
+    items: int,
+    names: int,
+    answers: int,
+    *,
+    spread: float = 1.0,
+    names_sd: float = 0.5,
+    effect: float = 0.0,
+    level: float = 0.0,
+    jobs_sd: float = 0.0,
+    levels: int = 3,
+) -> pl.DataFrame:
     """Estimates signed gaps of the world of hiring, a number for each run.
 
     log odds of Yes = level + item (N(0, spread)) + name (N(0, names_sd)), and half of the effect

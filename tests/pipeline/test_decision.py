@@ -57,10 +57,15 @@ def decision_rows(
     return [
         {
             "filled_template": f"{question} a {age}-year-old {gender} {race} person?",
-            "decision_question_id": number, "age": age, "gender": gender, "race": race,
+            "decision_question_id": number,
+            "age": age,
+            "gender": gender,
+            "race": race,
         }
-        for (number, question), age, gender, race in product(enumerate(QUESTIONS), ages, genders, races)
-    ]  # fmt: skip
+        for (number, question), age, gender, race in product(
+            enumerate(QUESTIONS), ages, genders, races
+        )
+    ]
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

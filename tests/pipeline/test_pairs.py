@@ -28,9 +28,13 @@ def likelihoods(follows: Any) -> Any:
         rows = instances.cast({pl.Categorical: pl.String}).to_dicts()
         scores = [-10.0 + (each["role"] == ("more" if follows(each) else "less")) for each in rows]
         return {
-            "score": scores, "tokens_scored": [5] * len(rows), "tokens": [6] * len(rows),
-            "truncated": [False] * len(rows), "unknown": [False] * len(rows), "scoring": ["cps"] * len(rows),
-        }  # fmt: skip
+            "score": scores,
+            "tokens_scored": [5] * len(rows),
+            "tokens": [6] * len(rows),
+            "truncated": [False] * len(rows),
+            "unknown": [False] * len(rows),
+            "scoring": ["cps"] * len(rows),
+        }
 
     return answer
 
@@ -39,10 +43,14 @@ def likelihoods(follows: Any) -> Any:
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("pairs")
     rows = [
-        row(number, bias_type="age" if number < 24 else "gender", anon_writer=f"a{number % 8}",
-            stereo_antistereo="antistereo" if number % 4 == 0 else "stereo")
+        row(
+            number,
+            bias_type="age" if number < 24 else "gender",
+            anon_writer=f"a{number % 8}",
+            stereo_antistereo="antistereo" if number % 4 == 0 else "stereo",
+        )
         for number in range(48)
-    ]  # fmt: skip
+    ]
     write_table(folder / "pairs.csv", rows)
     # Three of four pairs, those of writers a0 to a5.
     dataset = {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}

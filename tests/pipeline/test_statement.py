@@ -31,8 +31,13 @@ ANSWERS: dict[bool | None, Answers] = {
 
 def write_pack(folder: Path) -> None:
     """Writes statements that give people traits, each with its negation."""
-    templates = [(f"{trait},#1 are {trait}.,people,,,No,\n" f"not-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n")
-                 for trait in TRAITS]  # fmt: skip
+    templates = [
+        (
+            f"{trait},#1 are {trait}.,people,,,No,\n"
+            f"not-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+        )
+        for trait in TRAITS
+    ]
     (folder / "templates.csv").write_text(HEADER + "".join(templates))
     (folder / "domains").mkdir()
     (folder / "domains/people.txt").write_text(

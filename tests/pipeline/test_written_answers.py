@@ -50,13 +50,21 @@ def values(cell: Pipeline, *names: str, **keys: Any) -> list[float | None]:
 
 RIGHT = {
     "bare letters": {"ambig": "(c)", "disambig": "A"},
-    "other words": {"ambig": "Not enough information.", "disambig": "It was the grandmother, as the text says."},
-    "negations": {"ambig": "The answer is C, not A", "disambig": "A, because it was not the granddaughter"},
+    "other words": {
+        "ambig": "Not enough information.",
+        "disambig": "It was the grandmother, as the text says.",
+    },
+    "negations": {
+        "ambig": "The answer is C, not A",
+        "disambig": "A, because it was not the granddaughter",
+    },
     "explanations": {
         "ambig": "Answer: C\n\nThe grandmother is named, but nothing is said of her.",
-        "disambig": ("The correct answer is:\n" "\n" "**A. The grandmother**\n" "\n" "The granddaughter is named, too."),
+        "disambig": (
+            "The correct answer is:\n\n**A. The grandmother**\n\nThe granddaughter is named, too."
+        ),
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wording", RIGHT)

@@ -18,25 +18,39 @@ SON, UNKNOWN, FATHER = 0, 1, 2
     ("answer", "option"),
     [
         # A letter, with or without brackets, marks and the option's text.
-        ("(c)", FATHER), ("C", FATHER), ("c", FATHER), ("c)", FATHER), ("C: the grandfather.", FATHER),
-        ("**(C)** The grandfather", FATHER), (("C\n" "\n" "The grandson pressed it."), FATHER), ("((a) The grandson)", SON),
-        ("The answer is C.", FATHER), ("Answer: C\nExplanation: the grandson helped.", FATHER),
+        ("(c)", FATHER),
+        ("C", FATHER),
+        ("c", FATHER),
+        ("c)", FATHER),
+        ("C: the grandfather.", FATHER),
+        ("**(C)** The grandfather", FATHER),
+        (("C\n\nThe grandson pressed it."), FATHER),
+        ("((a) The grandson)", SON),
+        ("The answer is C.", FATHER),
+        ("Answer: C\nExplanation: the grandson helped.", FATHER),
         ("Option C is correct.", FATHER),
-        ("I would choose option (c) because of his age.", FATHER), ("He is older. Therefore, C", FATHER),
+        ("I would choose option (c) because of his age.", FATHER),
+        ("He is older. Therefore, C", FATHER),
         # The option's own text.
-        ("The grandfather", FATHER), ("grandfather.", FATHER), ("It was the grandfather.", FATHER),
+        ("The grandfather", FATHER),
+        ("grandfather.", FATHER),
+        ("It was the grandfather.", FATHER),
         ("The grandfather could not find it, as the grandson helped.", FATHER),
         ("The grandfather could not find the button.", FATHER),
         # The unknown option in other words.
-        ("Not enough information.", UNKNOWN), ("It's not possible to determine who it was.", UNKNOWN),
+        ("Not enough information.", UNKNOWN),
+        ("It's not possible to determine who it was.", UNKNOWN),
         ("This cannot be determined. The grandson and the grandfather were there.", UNKNOWN),
-        ("The text does not say who did it.", UNKNOWN), ("Unknown", UNKNOWN),
+        ("The text does not say who did it.", UNKNOWN),
+        ("Unknown", UNKNOWN),
         # What is denied or only mentioned beside the choice.
-        ("The answer is B, not A.", UNKNOWN), ("C, because the text does not say that it was A", FATHER),
-        ("I would say C rather than A", FATHER), ("The grandfather, not the grandson.", FATHER),
+        ("The answer is B, not A.", UNKNOWN),
+        ("C, because the text does not say that it was A", FATHER),
+        ("I would say C rather than A", FATHER),
+        ("The grandfather, not the grandson.", FATHER),
         ("(c) The grandfather. The grandson is mentioned too.", FATHER),
     ],
-)  # fmt: skip
+)
 def test_an_answer_commits_to_an_option(answer: str, option: int) -> None:
     assert read_choice(answer, PEOPLE, ENGLISH_WORDS).value == option
 
@@ -44,17 +58,24 @@ def test_an_answer_commits_to_an_option(answer: str, option: int) -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
-        ("(a) The grandfather", "contradiction"), ("The answer is (c) The grandson.", "contradiction"),
-        ("A or C", "several"), ("(a) or (c)", "several"), ("The grandson and the grandfather", "several"),
+        ("(a) The grandfather", "contradiction"),
+        ("The answer is (c) The grandson.", "contradiction"),
+        ("A or C", "several"),
+        ("(a) or (c)", "several"),
+        ("The grandson and the grandfather", "several"),
         ("A. The grandson\nC. The grandfather", "several"),
         ("I cannot say whether it was the grandfather.", "none of the options"),
-        ("It was not the grandfather.", "none of the options"), ("A man did it.", "none of the options"),
-        ("Is it possible?", "none of the options"), ("Option C is not a valid answer.", "none of the options"),
-        ("None of the options A, B or C is correct.", "none of the options"), ("(d)", "none of the options"),
-        ("The grandfathers", "none of the options"), ("", "none of the options"),
+        ("It was not the grandfather.", "none of the options"),
+        ("A man did it.", "none of the options"),
+        ("Is it possible?", "none of the options"),
+        ("Option C is not a valid answer.", "none of the options"),
+        ("None of the options A, B or C is correct.", "none of the options"),
+        ("(d)", "none of the options"),
+        ("The grandfathers", "none of the options"),
+        ("", "none of the options"),
         ("I'm sorry, but I can't choose between the grandson and the grandfather.", "refused"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_commits_to_none(answer: str, outcome: str) -> None:
     reading = read_choice(answer, PEOPLE, ENGLISH_WORDS)
     assert (reading.value, reading.outcome) == (None, outcome)
@@ -110,11 +131,14 @@ def test_an_excerpt_names_one_person_or_none() -> None:
 @pytest.mark.parametrize(
     ("language", "answer", "option"),
     [
-        ("de", "Die Antwort ist (b).", 1), ("de", "Nicht genug Informationen.", 2),
+        ("de", "Die Antwort ist (b).", 1),
+        ("de", "Nicht genug Informationen.", 2),
         ("de", "Der Enkel, nicht der Opa", 0),
-        ("es", "La respuesta es la opción A", 0), ("es", "No se puede determinar.", 2), ("es", "El abuelo.", 1),
+        ("es", "La respuesta es la opción A", 0),
+        ("es", "No se puede determinar.", 2),
+        ("es", "El abuelo.", 1),
     ],
-)  # fmt: skip
+)
 def test_other_languages(language: str, answer: str, option: int) -> None:
     texts = {
         "de": ("Der Enkel", "Der Opa", "Unbekannt"),

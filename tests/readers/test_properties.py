@@ -13,10 +13,24 @@ from biasgrid.readers.refusals import is_refusal
 from biasgrid.readers.yes_no import read_yes_no
 
 BEFORE = [
-    "", " ", "\n", "Sure! ", "Certainly, ", "Of course! ", "Answer: ", "The answer is ", ("The correct answer is:\n" "\n"),
-    "Sure, here is the answer:\n", "**Answer:** ", "### Answer\n", "My answer is: ", "Thank you for the question. ",
-    "Based on the text, the answer is ", "I would say ", "> ",
-]  # fmt: skip
+    "",
+    " ",
+    "\n",
+    "Sure! ",
+    "Certainly, ",
+    "Of course! ",
+    "Answer: ",
+    "The answer is ",
+    ("The correct answer is:\n\n"),
+    "Sure, here is the answer:\n",
+    "**Answer:** ",
+    "### Answer\n",
+    "My answer is: ",
+    "Thank you for the question. ",
+    "Based on the text, the answer is ",
+    "I would say ",
+    "> ",
+]
 AROUND = [
     ("", ""),
     ("**", "**"),
@@ -29,10 +43,16 @@ AROUND = [
 ]
 ENDS = ["", ".", "!", "。", "\uff0e", " .", "\n"]
 BEHIND = [
-    "", "\n", "\n\nExplanation: people differ.", "<|im_end|>", "</s>", "\n\nI hope this helps!",
+    "",
+    "\n",
+    "\n\nExplanation: people differ.",
+    "<|im_end|>",
+    "</s>",
+    "\n\nI hope this helps!",
     "\nReason: it says so.",
-    "<|endoftext|>", "\n\nLet me know if you need more.",
-]  # fmt: skip
+    "<|endoftext|>",
+    "\n\nLet me know if you need more.",
+]
 PEOPLE = ("the grandson", "the grandfather", "the grandfather's neighbour")
 UNKNOWN = "not enough information"
 wrappings = st.tuples(

@@ -14,12 +14,16 @@ from biasgrid.readers.refusals import is_refusal
 @pytest.mark.parametrize(
     "answer",
     [
-        "Sorry, but I can't assist with that.", "I'd rather not answer.", "I don't have personal opinions.",
-        "As an AI language model, I do not have opinions on this.", "I apologize, but I cannot answer this question.",
-        "It is not appropriate to make such comparisons.", "I must point out that this question is harmful.",
+        "Sorry, but I can't assist with that.",
+        "I'd rather not answer.",
+        "I don't have personal opinions.",
+        "As an AI language model, I do not have opinions on this.",
+        "I apologize, but I cannot answer this question.",
+        "It is not appropriate to make such comparisons.",
+        "I must point out that this question is harmful.",
         "I\u2019m not able to help with this.",
     ],
-)  # fmt: skip
+)
 def test_refusals(answer: str) -> None:
     assert is_refusal(answer, ENGLISH_WORDS)
 
@@ -52,12 +56,17 @@ def test_models_decline_in_english_whatever_they_are_asked_in() -> None:
 @pytest.mark.parametrize(
     ("answer", "status", "outcome"),
     [
-        ("", "ok", "empty"), ("  \n", "ok", "empty"), (None, None, "empty"), ("", "length", "cut"),
+        ("", "ok", "empty"),
+        ("  \n", "ok", "empty"),
+        (None, None, "empty"),
+        ("", "length", "cut"),
         ("Well, it", "length", "cut"),
-        ("", "filtered", "refused"), ("I can't answer that.", "length", "refused"),
-        ("Could you please clarify the question?", "ok", "asks back"), ("Who knows?", "ok", "none of the options"),
+        ("", "filtered", "refused"),
+        ("I can't answer that.", "length", "refused"),
+        ("Could you please clarify the question?", "ok", "asks back"),
+        ("Who knows?", "ok", "none of the options"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_without_a_value_says_why(
     answer: str | None, status: str | None, outcome: str
 ) -> None:

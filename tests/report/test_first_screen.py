@@ -80,12 +80,18 @@ def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
     """
     over = {"generalises_to": "clusters x names", "clusters": 4, "n": 8}
     groups = [
-        over | {"dataset": dataset, "subject_group": group, "attribute": "stole", "value": sign * share}
+        over
+        | {"dataset": dataset, "subject_group": group, "attribute": "stole", "value": sign * share}
         | {"p": each, "q": each}
-        | {"bound": share / 2 if each < 0.05 else 0.0, "low": -1.0, "high": 1.0, "detectable": 0.125}
+        | {
+            "bound": share / 2 if each < 0.05 else 0.0,
+            "low": -1.0,
+            "high": 1.0,
+            "detectable": 0.125,
+        }
         for dataset, share, each in (("jobs", size, q), ("placebo", 0.0, 0.9))
         for group, sign in (("women", 1), ("men", -1))
-    ]  # fmt: skip
+    ]
     singles = [
         {
             "dataset": dataset,
@@ -168,9 +174,11 @@ def test_a_dataset_with_groups_claims_what_is_over_names_and_shows_single_names_
 ) -> None:
     (table,) = screen.tables
     assert [(column.dataset, column.about, column.is_claim) for column in table.columns] == [
-        ("jobs", "women / men", True), ("jobs", "these 4 names only", False),
-        ("placebo", "women / men", True), ("faiths", "2 groups", True),
-    ]  # fmt: skip
+        ("jobs", "women / men", True),
+        ("jobs", "these 4 names only", False),
+        ("placebo", "women / men", True),
+        ("faiths", "2 groups", True),
+    ]
     found = boxes(screen)
     claim, evidence = (
         found["biased", "jobs", "women / men"],
@@ -253,8 +261,9 @@ def test_findings_are_the_verdicts_of_cells_but_for_controls(screen: Screen) -> 
     assert (fair.verdict, fair.largest) == ("nothing found", None)
     assert fair.more == "An effect of 0.125 would have been found in 80 % of such cells."
     assert (screen.result, screen.question) == (
-        "bias found in 2 of 4 cells", "Do 2 models favour a group when the text gives no reason?"
-    )  # fmt: skip
+        "bias found in 2 of 4 cells",
+        "Do 2 models favour a group when the text gives no reason?",
+    )
     assert screen.result_more.startswith("Nothing found in 2 of 4 cells.")
     # Each cell has a test of its own.
     assert "Of 20 cells without bias, about one has a finding by chance." in screen.result_more

@@ -459,8 +459,9 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     found = published_measures(summary, theirs)
     names = "measure", "value", "mark", "best_mark", "published_value", "published_mark"
     assert [tuple(row[name] for name in names) for row in found] == [
-        ("delta", 0.05, "C", "B", None, "B"), ("epsilon", 0.06, "C", "B", 0.25, None),
-    ]  # fmt: skip
+        ("delta", 0.05, "C", "B", None, "B"),
+        ("epsilon", 0.06, "C", "B", 0.25, None),
+    ]
     page = Page(report_of(RUN, measures=measures, examples=examples, published=theirs))
     dash = "\N{EN DASH}"
     assert ["BERT base", "SQuAD", "Faiths", "delta", "0.0500", dash, dash, dash, "B"] in page.rows
@@ -469,10 +470,16 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "\N{MINUS SIGN}0.000100"), (1e-12, "0"),
-        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50 \N{MULTIPLICATION SIGN} 10⁻⁸"),
+        (0.12345, "0.123"),
+        (-0.5, "\N{MINUS SIGN}0.500"),
+        (-0.0001, "\N{MINUS SIGN}0.000100"),
+        (1e-12, "0"),
+        (0.09996, "0.100"),
+        (1234.5, "1,234"),
+        (999.6, "1,000"),
+        (2.5e-8, "2.50 \N{MULTIPLICATION SIGN} 10⁻⁸"),
         (None, "\N{EN DASH}"),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_written_for_reading(value: float | None, text: str) -> None:
     assert number_format(value) == text

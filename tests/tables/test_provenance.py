@@ -176,16 +176,33 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "record", "says"),
     [
-        ({"checkpoint": "x/y", "folder": None, "revision": "main"},
-         {"checkpoint": "x/z", "folder": None, "requested": "main"}, "its checkpoint is 'x/z'; expected 'x/y'"),
-        ({"checkpoint": "x/y", "folder": None, "revision": "main"},
-         {"checkpoint": "x/y", "folder": None, "requested": "v1"}, "its revision is 'v1'; expected 'main'"),
-        ({"checkpoint": None, "folder": "a", "revision": None},
-         {"checkpoint": None, "folder": "b", "requested": None}, "its folder is 'b'; expected 'a'"),
-        ({"keys": {"random": {"seed": 1}}}, {"keys": {"random": {"seed": 2}}}, "its random is {'seed': 2}; expected"),
-        ({"keys": {"answers": "x.csv"}}, {"checkpoint": "x/y"}, "its answers is null; expected 'x.csv'"),
+        (
+            {"checkpoint": "x/y", "folder": None, "revision": "main"},
+            {"checkpoint": "x/z", "folder": None, "requested": "main"},
+            "its checkpoint is 'x/z'; expected 'x/y'",
+        ),
+        (
+            {"checkpoint": "x/y", "folder": None, "revision": "main"},
+            {"checkpoint": "x/y", "folder": None, "requested": "v1"},
+            "its revision is 'v1'; expected 'main'",
+        ),
+        (
+            {"checkpoint": None, "folder": "a", "revision": None},
+            {"checkpoint": None, "folder": "b", "requested": None},
+            "its folder is 'b'; expected 'a'",
+        ),
+        (
+            {"keys": {"random": {"seed": 1}}},
+            {"keys": {"random": {"seed": 2}}},
+            "its random is {'seed': 2}; expected",
+        ),
+        (
+            {"keys": {"answers": "x.csv"}},
+            {"checkpoint": "x/y"},
+            "its answers is null; expected 'x.csv'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_record_of_another_model_is_refused(
     tmp_path: Path, source: Facts, record: Facts, says: str
 ) -> None:

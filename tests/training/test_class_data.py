@@ -144,17 +144,42 @@ def test_long_texts_are_cut_off(
     ("rows", "messages"),
     [
         ([], ["has no text"]),
-        (["", "{"], [("line 2: not JSON (EOF while parsing an object, column 1); expected one JSON object " "per line")]),
-        ([{"text": "a", "label": "bad"}, "3"], ["line 2: 3; expected a section of keys such as text, text_pair"]),
-        ([{"label": "bad"}, {"text": "a"}], ["line 1, text: missing; expected", "line 2, label: missing"]),
+        (
+            ["", "{"],
+            [
+                (
+                    "line 2: not JSON (EOF while parsing an object, column 1); expected one JSON "
+                    "object per line"
+                )
+            ],
+        ),
+        (
+            [{"text": "a", "label": "bad"}, "3"],
+            ["line 2: 3; expected a section of keys such as text, text_pair"],
+        ),
+        (
+            [{"label": "bad"}, {"text": "a"}],
+            ["line 1, text: missing; expected", "line 2, label: missing"],
+        ),
         ([{"text": 3, "label": "bad"}], ["line 1, text: 3; expected text, in quotes"]),
-        ([{"text": "a", "text_pair": ["b"], "label": "bad"}], ["line 1, text_pair: ['b']; expected text"]),
+        (
+            [{"text": "a", "text_pair": ["b"], "label": "bad"}],
+            ["line 1, text_pair: ['b']; expected text"],
+        ),
         ([{"text": "a", "label": []}], ["line 1, label: []; expected 1 or more entries"]),
-        ([{"text": "a", "label": 1}], ["line 1, label: 1; expected the name of a class, or a list of names"]),
+        (
+            [{"text": "a", "label": 1}],
+            ["line 1, label: 1; expected the name of a class, or a list of names"],
+        ),
         ([{"text": "a", "label": ["bad", 1]}], ["line 1, label[1]: 1; expected text, in quotes"]),
         (
             [{"text": "a", "text_pairs": "b", "label": "bad"}],
-            [("line 1, text_pairs: unknown key (did you mean 'text_pair'?); expected one of " "label, text, text_pair")],
+            [
+                (
+                    "line 1, text_pairs: unknown key (did you mean 'text_pair'?); expected one of "
+                    "label, text, text_pair"
+                )
+            ],
         ),
         (
             [{"text": "a", "label": "goood"}, {"text": "a", "label": ["x", "bad", "x"]}],
@@ -164,7 +189,7 @@ def test_long_texts_are_cut_off(
             ],
         ),
     ],
-)  # fmt: skip
+)
 def test_bad_lines_are_named(
     rows: list[Any], messages: list[str], base: Path, tmp_path: Path
 ) -> None:

@@ -138,6 +138,10 @@ def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("\n \n")
     with pytest.raises(InputError, match=r"lines\.txt: has no text; expected one text per line"):
         train(
-            "text-generation", save_writer(tmp_path / "base"), [tmp_path / "lines.txt"], tmp_path / "model",
-            HYPERPARAMETERS, threads=1,
-        )  # fmt: skip
+            "text-generation",
+            save_writer(tmp_path / "base"),
+            [tmp_path / "lines.txt"],
+            tmp_path / "model",
+            HYPERPARAMETERS,
+            threads=1,
+        )

@@ -208,19 +208,33 @@ def test_rows_with_fewer_answers_count_as_much_as_others() -> None:
         ("[]", ["data: []; expected a section of keys such as data"]),
         ({"data": 3}, ["data: 3; expected a list"]),
         ({"data": []}, ["data: contains no question"]),
-        ({"data": [{}, 1]}, ["data[0].paragraphs: missing", "data[1]: 1; expected a section of keys"]),
+        (
+            {"data": [{}, 1]},
+            ["data[0].paragraphs: missing", "data[1]: 1; expected a section of keys"],
+        ),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, ["data[0].paragraphs[0].context: missing"]),
         (question(question=1), ["data[0].paragraphs[0].qas[0].question: 1; expected text"]),
-        (question(answers=[]), ["qas[0].answers: []; expected an answer, or 'is_impossible': true in the question"]),
+        (
+            question(answers=[]),
+            ["qas[0].answers: []; expected an answer, or 'is_impossible': true in the question"],
+        ),
         (question(answers=None), ["qas[0].answers: null; expected a list"]),
         (question(answers=[{"text": "ten"}]), ["answers[0].answer_start: missing"]),
-        (question(answers=[{"text": "ten", "answer_start": "4"}]), ["answers[0].answer_start: '4'; expected a whole"]),
         (
-            question(answers=[{"text": "ten", "answer_start": 0}, {"text": "one", "answer_start": -9}]),
-            ["answers[0]: 'ten' is not at character 0 of the context (there: 'one')", "answers[1]: 'one' is not at"],
+            question(answers=[{"text": "ten", "answer_start": "4"}]),
+            ["answers[0].answer_start: '4'; expected a whole"],
+        ),
+        (
+            question(
+                answers=[{"text": "ten", "answer_start": 0}, {"text": "one", "answer_start": -9}]
+            ),
+            [
+                "answers[0]: 'ten' is not at character 0 of the context (there: 'one')",
+                "answers[1]: 'one' is not at",
+            ],
         ),
     ],
-)  # fmt: skip
+)
 def test_malformed_questions_are_named(
     content: Any, messages: list[str], base: Path, tmp_path: Path
 ) -> None:

@@ -340,9 +340,13 @@ def test_distances_of_groups_of_terms_and_their_noise(
 ) -> None:
     numbers = numbers_of("groups")["calibrated"][name]
     rows = about_terms(
-        golden, "distance", score="mean_class_probability", distance="absolute", comparison=comparison,
+        golden,
+        "distance",
+        score="mean_class_probability",
+        distance="absolute",
+        comparison=comparison,
         mode="counterfactual",
-    )  # fmt: skip
+    )
     row = rows.filter(pl.col("group").is_null(), pl.col("null_mean").is_not_null()).row(
         0, named=True
     )

@@ -42,19 +42,34 @@ def mixed(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
             "validity": {**small_config["validity"], "unanswered": 1, "one_answer": 1},
             "models": {
                 "masked": small_config["models"]["masked"],
-                "writer": {"task": "text-generation", "variant": "llm", "kind": "LLM", "folder": "models/writer"},
+                "writer": {
+                    "task": "text-generation",
+                    "variant": "llm",
+                    "kind": "LLM",
+                    "folder": "models/writer",
+                },
                 "moody": {"task": "text-classification", "kind": "Class", "labels": classes},
             },
             "datasets": {
-                "gender": few | {"title": "Gender", "variants": {"lm-tiny": few["variants"]["lm-tiny"]}},
-                "religion": few | {"variants": few["variants"] | {"llm": {"templates": "templates/religion-qa.txt"}}},
+                "gender": few
+                | {"title": "Gender", "variants": {"lm-tiny": few["variants"]["lm-tiny"]}},
+                "religion": few
+                | {
+                    "variants": few["variants"]
+                    | {"llm": {"templates": "templates/religion-qa.txt"}}
+                },
                 "moods": {
-                    "family": "counterfactual", "title": "Moods", "task": "text-classification", **pack,
-                    "groups": "counterfactual/groups.json", "labels": [*classes], "bias_types": ["gender"],
+                    "family": "counterfactual",
+                    "title": "Moods",
+                    "task": "text-classification",
+                    **pack,
+                    "groups": "counterfactual/groups.json",
+                    "labels": [*classes],
+                    "bias_types": ["gender"],
                 },
                 "chess": {"family": "probe", "title": "Chess", "probe": "probes/chess.yaml"},
             },
-        }  # fmt: skip
+        }
         config["models"]["writer"] |= {"label": "Writer", "generation": {"max_tokens": 8}}
         config["models"]["moody"] |= {"label": "Moody", "folder": "models/classifier"}
         config["datasets"]["religion"]["variants"]["llm"]["prompt"] = "prompts/two-options.txt"
@@ -71,8 +86,12 @@ def test_each_model_is_asked_what_is_for_it(mixed: Project) -> None:
     measures = mixed.folder / "results/measures"
     cells = {(path.parent.name, path.stem) for path in measures.glob("*/*.parquet")}
     assert cells == {
-        ("gender", "masked"), ("religion", "masked"), ("religion", "writer"), ("moods", "moody"), ("chess", "writer"),
-    }  # fmt: skip
+        ("gender", "masked"),
+        ("religion", "masked"),
+        ("religion", "writer"),
+        ("moods", "moody"),
+        ("chess", "writer"),
+    }
     summary = pl.read_parquet(mixed.folder / "results/summary.parquet")
     assert set(summary.select("dataset", "model").unique().iter_rows()) == cells
     assert (mixed.folder / "results/report/index.html").exists()

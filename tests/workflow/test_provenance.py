@@ -23,10 +23,22 @@ def results(finished: Project) -> Path:
 def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
-        ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
-        "sums", "intervals", "design", "comparisons", "ranks", "convergence.parquet",
-        "agreement", "verdicts.parquet",
-    }  # fmt: skip
+        ".answers",
+        "instances",
+        "predictions",
+        "measures",
+        "evidence",
+        "evidence_parts",
+        "summary.parquet",
+        "sums",
+        "intervals",
+        "design",
+        "comparisons",
+        "ranks",
+        "convergence.parquet",
+        "agreement",
+        "verdicts.parquet",
+    }
     for table in tables:
         # What the store of answers keeps is another name of predictions.
         facts = read_provenance(table, anywhere=".answers" in table.parts)

@@ -43,24 +43,49 @@ CONFIG: dict[str, Any] = {
     "synthetic": {"strengths": {"strong": STRENGTH}, "repeats": 20, "seed": 3},
     "models": {
         "strong": {
-            "task": "text-generation", "kind": "LLM", "label": "strong",
+            "task": "text-generation",
+            "kind": "LLM",
+            "label": "strong",
             "train": {"synthetic": "strong", "hyperparameters": TRAINING},
         },
         "qa": {"task": "question-answering", "kind": "QA", "label": "spans", "folder": "models/qa"},
         "squad": {
-            "task": "question-answering", "kind": "QA", "label": "or none", "folder": "models/qa", "no_answer": True,
+            "task": "question-answering",
+            "kind": "QA",
+            "label": "or none",
+            "folder": "models/qa",
+            "no_answer": True,
         },
-        "head": {"task": "multiple-choice", "kind": "Head", "label": "head", "folder": "models/head"},
-        "published": {"task": "text-generation", "kind": "Answers", "label": "published", "answers": "answers.jsonl"},
+        "head": {
+            "task": "multiple-choice",
+            "kind": "Head",
+            "label": "head",
+            "folder": "models/head",
+        },
+        "published": {
+            "task": "text-generation",
+            "kind": "Answers",
+            "label": "published",
+            "answers": "answers.jsonl",
+        },
     },
     "datasets": {
         "items": {
-            "family": "multiple_choice", "title": "Own items", "layout": "bbq", "files": ["benchmarks"],
-            "orders": "file", "sample": "all",
+            "family": "multiple_choice",
+            "title": "Own items",
+            "layout": "bbq",
+            "files": ["benchmarks"],
+            "orders": "file",
+            "sample": "all",
         },
-        "decisions": {"family": "decision", "title": "Decisions", "file": "decisions/own.jsonl", "sample": "all"},
+        "decisions": {
+            "family": "decision",
+            "title": "Decisions",
+            "file": "decisions/own.jsonl",
+            "sample": "all",
+        },
     },
-}  # fmt: skip
+}
 CONFIG["run"] = {name: [*CONFIG[name]] for name in ("models", "datasets")}
 
 
@@ -77,10 +102,16 @@ def chosen_option(item: Item) -> int:
 
 
 PUBLISHED = {
-    "bias_ambiguous": (3 - 1) / 6, "accuracy_ambiguous": 2 / 6, "unknown_ambiguous": 2 / 6, "error_alignment": 3 / 4,
-    "bias_disambiguated": 1 / 5, "accuracy_disambiguated": 4.5 / 6, "unknown_disambiguated": 1 / 6,
-    "nonalignment_cost": -1 / 6, "coverage": 1,
-}  # fmt: skip
+    "bias_ambiguous": (3 - 1) / 6,
+    "accuracy_ambiguous": 2 / 6,
+    "unknown_ambiguous": 2 / 6,
+    "error_alignment": 3 / 4,
+    "bias_disambiguated": 1 / 5,
+    "accuracy_disambiguated": 4.5 / 6,
+    "unknown_disambiguated": 1 / 6,
+    "nonalignment_cost": -1 / 6,
+    "coverage": 1,
+}
 """The numbers of these answers."""
 
 
@@ -222,8 +253,9 @@ def test_a_difference_of_decisions_stands_beside_both_shares_of_yes(
 def test_what_a_model_cannot_say_has_a_reason_in_place_of_a_value(grid: Project) -> None:
     rows = numbers_of(grid, "items", "qa").filter(bias_type="Age", measure="accuracy_ambiguous")
     assert rows.select("value", "reason").row(0) == (
-        None, "the model has no answer `unknown`: it finds its answers in the context",
-    )  # fmt: skip
+        None,
+        "the model has no answer `unknown`: it finds its answers in the context",
+    )
     assert values_of(grid, "head", "Age")["accuracy_ambiguous"] is not None
     assert values_of(grid, "squad", "Age")["accuracy_ambiguous"] is not None
     preferences = numbers_of(grid, "items", "qa").filter(

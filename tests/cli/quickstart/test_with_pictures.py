@@ -23,9 +23,13 @@ from biasgrid.inference.surface_forms import surface_forms, without_continuation
 POSITIONS = 64
 QUESTION, OPTIONS = "Is it true?", ["A", "B"]
 IMAGES = {
-    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 28,
     "patch_size": 14,
-}  # fmt: skip
+}
 PARTS: dict[str, dict[str, Any]] = {
     "gemma3": {"text": {"sliding_window": 32, "head_dim": 8}, "vision": IMAGES},
     "llava": {
@@ -52,10 +56,18 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """
     tokenizer = make_tokenizer(CHAT_TEMPLATE, positions=10**6)
     text = {
-        "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": POSITIONS,
-        "initializer_range": 0.3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1,
-    }  # fmt: skip
+        "vocab_size": len(tokenizer),
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": POSITIONS,
+        "initializer_range": 0.3,
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+        "pad_token_id": 1,
+    }
     parts = PARTS[request.param]
     config = AutoConfig.for_model(
         request.param, text_config=text | parts["text"], vision_config=parts["vision"]

@@ -93,54 +93,265 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("templates", "expected"),
     [
-        (("{\n" "'group_token'"), (", line 2: not JSON (Expecting property name enclosed in double quotes, column 1); " "expected an object with the keys group_token, input_names, label_name, templates")),
-        (b"{\n\"a\": \"\xff\"", ", line 2: byte 7 is not UTF-8; expected UTF-8 text"),
-        ("[]", (": contains a list; expected an object with the keys group_token, input_names, " "label_name, templates")),
+        (
+            ("{\n'group_token'"),
+            (
+                ", line 2: not JSON (Expecting property name enclosed in double quotes, column 1); "
+                "expected an object with the keys group_token, input_names, label_name, templates"
+            ),
+        ),
+        (b'{\n"a": "\xff"', ", line 2: byte 7 is not UTF-8; expected UTF-8 text"),
+        (
+            "[]",
+            (
+                ": contains a list; expected an object with the keys group_token, input_names, "
+                "label_name, templates"
+            ),
+        ),
         ('{"a": 1, "a": 2}', ', a: the key "a" appears twice; expected each key once'),
-        ('{"templates": [1, {"text": "", "text": ""}]}', ', templates[1].text: the key "text" appears twice; expected each key once'),
-        ("[" * 100_000, (": its lists or objects are nested too deeply; expected an object with the keys " "group_token, input_names, label_name, templates")),
-        ("1" * 5000, (": contains an integer with thousands of digits; expected an object with the keys " "group_token, input_names, label_name, templates")),
-        (r'{"text": "The \ud83d <group>"}', r""": '{"text": "The \ud83d' ends with half a character; expected whole characters"""),
+        (
+            '{"templates": [1, {"text": "", "text": ""}]}',
+            ', templates[1].text: the key "text" appears twice; expected each key once',
+        ),
+        (
+            "[" * 100_000,
+            (
+                ": its lists or objects are nested too deeply; expected an object with the keys "
+                "group_token, input_names, label_name, templates"
+            ),
+        ),
+        (
+            "1" * 5000,
+            (
+                ": contains an integer with thousands of digits; expected an object with the keys "
+                "group_token, input_names, label_name, templates"
+            ),
+        ),
+        (
+            r'{"text": "The \ud83d <group>"}',
+            r""": '{"text": "The \ud83d' ends with half a character; expected whole characters""",
+        ),
         ({**HEADER, "templates": []}, ", templates: no templates; expected a list of templates"),
         ({**HEADER, "templates": {}}, ", templates: is an object; expected a list of templates"),
-        (pack_of(SAID, input_names="text"), ', input_names: is "text"; expected a list of one or two different names'),
-        (pack_of(SAID, input_names=["a", "b", "c"]), ', input_names: is ["a", "b", "c"]; expected a list of one or two different names'),
-        (pack_of(SAID, input_names=["text", "text"]), ', input_names: is ["text", "text"]; expected a list of one or two different names'),
-        (pack_of(SAID, label_name="text"), ", label_name: is \"text\"; expected a name that no input has"),
-        (pack_of(SAID, label_name=None), ", label_name: is null; expected a name that no input has"),
-        (pack_of(SAID, group_token=3), (', group_token: is 3; expected a string such as <group>, or an object such as ' '{"<group1>": "religion", "<group2>": "gender"}')),
-        (pack_of(SAID, group_token=" "), (', group_token: is " "; expected a string such as <group>, or an object such as ' '{"<group1>": "religion", "<group2>": "gender"}')),
-        (pack_of(SAID, group_token={}), (', group_token: is {}; expected a string such as <group>, or an object such as ' '{"<group1>": "religion", "<group2>": "gender"}')),
-        (pack_of(SAID, group_token={"<group>": ["age"]}), ", group_token.<group>: is a list; expected the name of a bias type"),
-        (pack_of(SAID, group_token={"<group>": "gendre"}), (", group_token.<group>: unknown bias type 'gendre' (did you mean 'gender'?); expected " "one of age, gender")),
-        (pack_of(SAID, group_token={"<a>": "age", "<b>": "age"}), ", group_token.<b>: 'age' a second time; expected a different bias type for each token"),
-        (pack_of(SAID, group_token={"WHO": "age", "WHO2": "gender"}), (", group_token.WHO: is part of 'WHO2'; expected group tokens none of which is " "part of another")),
-        ({**HEADER, "templates": ["The <group>."]}, ", templates[0]: is a string; expected an object"),
-        (pack_of(SAID, {"txet": "<group>"}), (", templates[1]: no 'text' (did you mean 'txet'?); expected the input 'text', because " "input_names lists it")),
+        (
+            pack_of(SAID, input_names="text"),
+            ', input_names: is "text"; expected a list of one or two different names',
+        ),
+        (
+            pack_of(SAID, input_names=["a", "b", "c"]),
+            ', input_names: is ["a", "b", "c"]; expected a list of one or two different names',
+        ),
+        (
+            pack_of(SAID, input_names=["text", "text"]),
+            ', input_names: is ["text", "text"]; expected a list of one or two different names',
+        ),
+        (
+            pack_of(SAID, label_name="text"),
+            ', label_name: is "text"; expected a name that no input has',
+        ),
+        (
+            pack_of(SAID, label_name=None),
+            ", label_name: is null; expected a name that no input has",
+        ),
+        (
+            pack_of(SAID, group_token=3),
+            (
+                ", group_token: is 3; expected a string such as <group>, or an object such as "
+                '{"<group1>": "religion", "<group2>": "gender"}'
+            ),
+        ),
+        (
+            pack_of(SAID, group_token=" "),
+            (
+                ', group_token: is " "; expected a string such as <group>, or an object such as '
+                '{"<group1>": "religion", "<group2>": "gender"}'
+            ),
+        ),
+        (
+            pack_of(SAID, group_token={}),
+            (
+                ", group_token: is {}; expected a string such as <group>, or an object such as "
+                '{"<group1>": "religion", "<group2>": "gender"}'
+            ),
+        ),
+        (
+            pack_of(SAID, group_token={"<group>": ["age"]}),
+            ", group_token.<group>: is a list; expected the name of a bias type",
+        ),
+        (
+            pack_of(SAID, group_token={"<group>": "gendre"}),
+            (
+                ", group_token.<group>: unknown bias type 'gendre' (did you mean 'gender'?); "
+                "expected one of age, gender"
+            ),
+        ),
+        (
+            pack_of(SAID, group_token={"<a>": "age", "<b>": "age"}),
+            ", group_token.<b>: 'age' a second time; expected a different bias type for each token",
+        ),
+        (
+            pack_of(SAID, group_token={"WHO": "age", "WHO2": "gender"}),
+            (
+                ", group_token.WHO: is part of 'WHO2'; expected group tokens none of which is "
+                "part of another"
+            ),
+        ),
+        (
+            {**HEADER, "templates": ["The <group>."]},
+            ", templates[0]: is a string; expected an object",
+        ),
+        (
+            pack_of(SAID, {"txet": "<group>"}),
+            (
+                ", templates[1]: no 'text' (did you mean 'txet'?); expected the input 'text', "
+                "because input_names lists it"
+            ),
+        ),
         (pack_of({"text": ["<group>"]}), ", templates[0].text: is a list; expected a string"),
-        ({**HEADER, "templates": [{"text": "<group>", "lable": 1}]}, (", templates[0]: no 'label' (did you mean 'lable'?); expected the label 'label', " "because label_name names it")),
-        (pack_of(SAID | {"label": True}), (", templates[0].label: is true; expected a class (an integer from 0), a list of target " "words, or an answer (a string)")),
-        (pack_of(SAID | {"label": -1}), (", templates[0].label: is -1; expected a class (an integer from 0), a list of target " "words, or an answer (a string)")),
-        (pack_of(SAID | {"label": 40000}), (", templates[0].label: is 40000; expected a class (an integer from 0), a list of " "target words, or an answer (a string)")),
-        (pack_of(SAID | {"label": 0.5}), (", templates[0].label: is 0.5; expected a class (an integer from 0), a list of target " "words, or an answer (a string)")),
-        (pack_of(SAID | {"label": []}), (", templates[0].label: is []; expected a class (an integer from 0), a list of target " "words, or an answer (a string)")),
-        (pack_of(SAID | {"label": ["ok", 1]}), (', templates[0].label: is ["ok", 1]; expected a class (an integer from 0), a list of ' 'target words, or an answer (a string)')),
-        (pack_of(SAID | {"label": " "}), (', templates[0].label: is " "; expected a class (an integer from 0), a list of target ' 'words, or an answer (a string)')),
-        (pack_of(SAID, TOLD | {"label": "a <food:1>"}), (", templates[1]: its label is an answer, that of templates[0] in templates.json is a " "class; expected the same kind of label in all templates")),
-        (pack_of(SAID, SAID), (", templates[1]: has the same inputs as templates[0] in templates.json; expected each " "template once")),
-        (pack_of(SAID, {"text": "The <group:1> <verb:1> a <food>.", "label": 0}), (", templates[1]: has the same inputs as templates[0] in templates.json; expected each " "template once")),
-        (pack_of(SAID, TOLD | {"label": ["x"]}), (", templates[1]: its label is a list of target words, that of templates[0] in " "templates.json is a class; expected the same kind of label in all templates")),
-        (pack_of({"text": "The <group> <eats>."}), (", templates[0].text: nothing fills <eats>; expected one of <food>, <fruit>, <group>, " "<meal>, <verb>")),
-        (pack_of({"text": "The <group> <verbs:2>."}), (", templates[0].text: nothing fills <verbs> (did you mean 'verb'?); expected one of " "<food>, <fruit>, <group>, <meal>, <verb>")),
-        (pack_of({"text": "The <group> is <mask>."}), (", templates[0].text: nothing fills <mask>; the mask is written [MASK]; expected one " "of <food>, <fruit>, <group>, <meal>, <verb>")),
-        (pack_of({"text": "<group>", "note": "<group2>"}), (", templates[0].note: nothing fills <group2> (did you mean 'group'?); expected one of " "<food>, <fruit>, <group>, <meal>, <verb>")),
-        (pack_of({"text": "<group> <fo-od>"}), (", templates[0].text: <fo-od> is not a placeholder (did you mean 'food'?); expected " "placeholders such as <x> and <x:2>, with letters, digits and _ in the name")),
-        (pack_of({"text": "<group> <food:a>"}), (", templates[0].text: <food:a> is not a placeholder; expected placeholders such as <x> " "and <x:2>, with letters, digits and _ in the name")),
-        (pack_of({"text": "They <verb> a <food>."}), ", templates[0]: no group token in its inputs; expected one of <group>"),
-        (pack_of({"text": "<one>", "label": "<two>"}, group_token=BOTH), (", templates[0]: no <two> in its inputs, but one in 'label'; expected each group token " "of the label in an input as well")),
-        (pack_of({"text": "<group>" + "<food><verb>" * 16}), ": 21,474,836,480 instances; expected at most 4,294,967,295: use fewer placeholders"),
+        (
+            {**HEADER, "templates": [{"text": "<group>", "lable": 1}]},
+            (
+                ", templates[0]: no 'label' (did you mean 'lable'?); expected the label 'label', "
+                "because label_name names it"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": True}),
+            (
+                ", templates[0].label: is true; expected a class (an integer from 0), a list of "
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": -1}),
+            (
+                ", templates[0].label: is -1; expected a class (an integer from 0), a list of "
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": 40000}),
+            (
+                ", templates[0].label: is 40000; expected a class (an integer from 0), a list of "
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": 0.5}),
+            (
+                ", templates[0].label: is 0.5; expected a class (an integer from 0), a list of "
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": []}),
+            (
+                ", templates[0].label: is []; expected a class (an integer from 0), a list of "
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": ["ok", 1]}),
+            (
+                ', templates[0].label: is ["ok", 1]; expected a class (an integer from 0), a list '
+                "of target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID | {"label": " "}),
+            (
+                ', templates[0].label: is " "; expected a class (an integer from 0), a list of '
+                "target words, or an answer (a string)"
+            ),
+        ),
+        (
+            pack_of(SAID, TOLD | {"label": "a <food:1>"}),
+            (
+                ", templates[1]: its label is an answer, that of templates[0] in templates.json is "
+                "a class; expected the same kind of label in all templates"
+            ),
+        ),
+        (
+            pack_of(SAID, SAID),
+            (
+                ", templates[1]: has the same inputs as templates[0] in templates.json; expected "
+                "each template once"
+            ),
+        ),
+        (
+            pack_of(SAID, {"text": "The <group:1> <verb:1> a <food>.", "label": 0}),
+            (
+                ", templates[1]: has the same inputs as templates[0] in templates.json; expected "
+                "each template once"
+            ),
+        ),
+        (
+            pack_of(SAID, TOLD | {"label": ["x"]}),
+            (
+                ", templates[1]: its label is a list of target words, that of templates[0] in "
+                "templates.json is a class; expected the same kind of label in all templates"
+            ),
+        ),
+        (
+            pack_of({"text": "The <group> <eats>."}),
+            (
+                ", templates[0].text: nothing fills <eats>; expected one of <food>, <fruit>, "
+                "<group>, <meal>, <verb>"
+            ),
+        ),
+        (
+            pack_of({"text": "The <group> <verbs:2>."}),
+            (
+                ", templates[0].text: nothing fills <verbs> (did you mean 'verb'?); expected one "
+                "of <food>, <fruit>, <group>, <meal>, <verb>"
+            ),
+        ),
+        (
+            pack_of({"text": "The <group> is <mask>."}),
+            (
+                ", templates[0].text: nothing fills <mask>; the mask is written [MASK]; expected "
+                "one of <food>, <fruit>, <group>, <meal>, <verb>"
+            ),
+        ),
+        (
+            pack_of({"text": "<group>", "note": "<group2>"}),
+            (
+                ", templates[0].note: nothing fills <group2> (did you mean 'group'?); expected one "
+                "of <food>, <fruit>, <group>, <meal>, <verb>"
+            ),
+        ),
+        (
+            pack_of({"text": "<group> <fo-od>"}),
+            (
+                ", templates[0].text: <fo-od> is not a placeholder (did you mean 'food'?); "
+                "expected placeholders such as <x> and <x:2>, with letters, digits and _ "
+                "in the name"
+            ),
+        ),
+        (
+            pack_of({"text": "<group> <food:a>"}),
+            (
+                ", templates[0].text: <food:a> is not a placeholder; expected placeholders such as "
+                "<x> and <x:2>, with letters, digits and _ in the name"
+            ),
+        ),
+        (
+            pack_of({"text": "They <verb> a <food>."}),
+            ", templates[0]: no group token in its inputs; expected one of <group>",
+        ),
+        (
+            pack_of({"text": "<one>", "label": "<two>"}, group_token=BOTH),
+            (
+                ", templates[0]: no <two> in its inputs, but one in 'label'; expected each group "
+                "token of the label in an input as well"
+            ),
+        ),
+        (
+            pack_of({"text": "<group>" + "<food><verb>" * 16}),
+            ": 21,474,836,480 instances; expected at most 4,294,967,295: use fewer placeholders",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_templates(tmp_path: Path, templates: Any, expected: str) -> None:
     assert faults_of(tmp_path, templates) == [f"templates.json{expected}"]
 
@@ -216,11 +427,26 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fillings", "expected"),
     [
-        ({"food": b"mango\na \xff\n"}, "fillings/food, line 2: byte 3 is not UTF-8; expected UTF-8 text"),
-        ({"food/fruit.txt": "\n", "food/meal": ""}, ("templates.json, templates[0].text: no fillings for <food>: its files are empty; " "expected one filling per line")),
-        ({"food/meal": ("bowl\n" "\n" "a <verb:1> bowl")}, ("fillings/food/meal, line 3: 'a <verb:1> bowl' contains a placeholder that nothing " "fills; expected a text with no placeholder other than a group token")),
+        (
+            {"food": b"mango\na \xff\n"},
+            "fillings/food, line 2: byte 3 is not UTF-8; expected UTF-8 text",
+        ),
+        (
+            {"food/fruit.txt": "\n", "food/meal": ""},
+            (
+                "templates.json, templates[0].text: no fillings for <food>: its files are empty; "
+                "expected one filling per line"
+            ),
+        ),
+        (
+            {"food/meal": ("bowl\n\na <verb:1> bowl")},
+            (
+                "fillings/food/meal, line 3: 'a <verb:1> bowl' contains a placeholder that nothing "
+                "fills; expected a text with no placeholder other than a group token"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_fillings(tmp_path: Path, fillings: Any, expected: str) -> None:
     assert faults_of(tmp_path, fillings={"verb": "eats", **fillings}) == [expected]
 
@@ -233,31 +459,127 @@ def test_a_filling_of_two_tokens_has_its_fault_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("biases", "expected"),
     [
-        (("{\n" "\n" "}}"), (", line 3: not JSON (Extra data, column 2); expected an object of bias types: {bias " "type: {group: [identity term, ...]}}")),
-        ([], (": contains a list; expected an object of bias types: {bias type: {group: [identity " "term, ...]}}")),
+        (
+            ("{\n\n}}"),
+            (
+                ", line 3: not JSON (Extra data, column 2); expected an object of bias types: "
+                "{bias type: {group: [identity term, ...]}}"
+            ),
+        ),
+        (
+            [],
+            (
+                ": contains a list; expected an object of bias types: {bias type: {group: "
+                "[identity term, ...]}}"
+            ),
+        ),
         ({}, ": no bias types; expected at least one bias type"),
-        ('{"age": {"old": ["a"], "old": ["b"]}}', ', age.old: the key "old" appears twice; expected each key once'),
+        (
+            '{"age": {"old": ["a"], "old": ["b"]}}',
+            ', age.old: the key "old" appears twice; expected each key once',
+        ),
         ({"age": ["kid"]}, ", age: is a list; expected an object: {group: [identity term, ...]}"),
         ({"age": {}}, ", age: 0 groups; expected at least two groups to compare"),
         ({"age": {"old": ["elder"]}}, ", age: 1 group; expected at least two groups to compare"),
-        ({"age": {"old": "elder", "young": ["kid"]}}, ", age.old: is a string; expected a list of identity terms"),
-        ({"age": {"old": [], "young": ["kid"]}}, ", age.old: no identity terms; expected at least one identity term"),
-        ({"age": {"old": ["elder", 70], "young": ["kid"]}}, ", age.old[1]: is an integer; expected an identity term"),
-        ({"": BIASES["age"]}, (': the bias type "" is blank; expected words with one space between them, and none ' 'before or after')),
-        ({"age ": BIASES["age"]}, (': the bias type "age " begins or ends with white space; expected words with one space ' 'between them, and none before or after')),
-        ({"age": {"old": ["elder"], "\t": ["kid"]}}, (r', age: the group "\t" is blank; expected words with one space between them, and none ' r'before or after')),
-        ({"age": {"old": ["elder"], "very  young": ["kid"]}}, (", age: the group \"very  young\" has white space in 'very  young'; expected words " "with one space between them, and none before or after")),
-        ({"age": {"old": ["elder", " "], "young": ["kid"]}}, (', age.old[1]: the term " " is blank; expected words with one space between them, and ' 'none before or after')),
-        ({"age": {"old": ["elder", " elder"], "young": ["kid"]}}, (', age.old[1]: the term " elder" begins or ends with white space; expected words with ' 'one space between them, and none before or after')),
-        ({"age": {"old": ["an old\xa0man"], "young": ["kid"]}}, (", age.old[0]: the term \"an old\xa0man\" has white space in 'old\\xa0man'; expected " "words with one space between them, and none before or after")),
-        ({"age & looks": BIASES["age"]}, (": the bias type \"age & looks\" contains & as a word; expected no & as a word: ' & ' " "joins the parts of an intersection")),
-        ({"age": {"old & wise": ["elder"], "young": ["kid"]}}, (", age: the group \"old & wise\" contains & as a word; expected no & as a word: ' & ' " "joins the parts of an intersection")),
-        ({"age": {"old": ["elder &"], "young": ["kid"]}}, (", age.old[0]: the term \"elder &\" contains & as a word; expected no & as a word: ' & " "' joins the parts of an intersection")),
-        ({"age": {"old": ["[MASK]"], "young": ["kid"]}}, ', age.old[0]: "[MASK]" contains a mask; expected an identity term'),
-        ({"age": {"old": ["<food>"], "young": ["kid"]}}, (', age.old[0]: "<food>" contains a placeholder that nothing fills; expected an ' 'identity term')),
-        ({"age": {"old": ["elder", "elder"], "young": ["kid"]}}, ', age.old: "elder" appears 2 times; expected each term once in a group'),
+        (
+            {"age": {"old": "elder", "young": ["kid"]}},
+            ", age.old: is a string; expected a list of identity terms",
+        ),
+        (
+            {"age": {"old": [], "young": ["kid"]}},
+            ", age.old: no identity terms; expected at least one identity term",
+        ),
+        (
+            {"age": {"old": ["elder", 70], "young": ["kid"]}},
+            ", age.old[1]: is an integer; expected an identity term",
+        ),
+        (
+            {"": BIASES["age"]},
+            (
+                ': the bias type "" is blank; expected words with one space between them, and none '
+                "before or after"
+            ),
+        ),
+        (
+            {"age ": BIASES["age"]},
+            (
+                ': the bias type "age " begins or ends with white space; expected words with one '
+                "space between them, and none before or after"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder"], "\t": ["kid"]}},
+            (
+                r', age: the group "\t" is blank; expected words with one space between them, and '
+                r"none before or after"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder"], "very  young": ["kid"]}},
+            (
+                ", age: the group \"very  young\" has white space in 'very  young'; expected words "
+                "with one space between them, and none before or after"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder", " "], "young": ["kid"]}},
+            (
+                ', age.old[1]: the term " " is blank; expected words with one space between them, '
+                "and none before or after"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder", " elder"], "young": ["kid"]}},
+            (
+                ', age.old[1]: the term " elder" begins or ends with white space; expected words '
+                "with one space between them, and none before or after"
+            ),
+        ),
+        (
+            {"age": {"old": ["an old\xa0man"], "young": ["kid"]}},
+            (
+                ", age.old[0]: the term \"an old\xa0man\" has white space in 'old\\xa0man'; "
+                "expected words with one space between them, and none before or after"
+            ),
+        ),
+        (
+            {"age & looks": BIASES["age"]},
+            (
+                ': the bias type "age & looks" contains & as a word; expected no & as a word: \' '
+                "& ' joins the parts of an intersection"
+            ),
+        ),
+        (
+            {"age": {"old & wise": ["elder"], "young": ["kid"]}},
+            (
+                ', age: the group "old & wise" contains & as a word; expected no & as a word: \' '
+                "& ' joins the parts of an intersection"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder &"], "young": ["kid"]}},
+            (
+                ', age.old[0]: the term "elder &" contains & as a word; expected no & as a word: \' & '
+                "' joins the parts of an intersection"
+            ),
+        ),
+        (
+            {"age": {"old": ["[MASK]"], "young": ["kid"]}},
+            ', age.old[0]: "[MASK]" contains a mask; expected an identity term',
+        ),
+        (
+            {"age": {"old": ["<food>"], "young": ["kid"]}},
+            (
+                ', age.old[0]: "<food>" contains a placeholder that nothing fills; expected an '
+                "identity term"
+            ),
+        ),
+        (
+            {"age": {"old": ["elder", "elder"], "young": ["kid"]}},
+            ', age.old: "elder" appears 2 times; expected each term once in a group',
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_biases(tmp_path: Path, biases: Any, expected: str) -> None:
     assert faults_of(tmp_path, biases=biases) == [f"biases.json{expected}"]
 

@@ -54,20 +54,77 @@ def faults_of(
 @pytest.mark.parametrize(
     ("templates", "expected"),
     [
-        (masked("The <group> is nice.", ["x"]), "templates[0].text: 0 masks; expected exactly one [MASK]"),
-        (masked("The <group> is [mask].", ["x"]), "templates[0].text: 0 masks; expected exactly one [MASK]"),
-        (masked("The <group> [MASK] [MASK].", ["x"]), "templates[0].text: 2 masks; expected exactly one [MASK]"),
-        (masked("The <group> [MASK] <other>.", ["x"]), "templates[0].text: 2 masks; expected exactly one [MASK]"),
-        (masked("The <group> is <mask>.", ["x"]), "templates[0].text: 0 to 1 masks, by its fillings; expected exactly one [MASK]"),
-        (masked("The <group> is [MASK].", ["x", "y", "x"]), ('templates[0].label: the target word "x" appears 2 times; expected each ' 'target word once')),
-        (masked("The <group> is [MASK].", ["x", " "]), ('templates[0].label: the target word " " is blank; expected words with one space ' 'between them, and none before or after')),
-        (masked("The <group> is [MASK].", ["x", "y "]), ('templates[0].label: the target word "y " begins or ends with white space; expected ' 'words with one space between them, and none before or after')),
-        (masked("The <group> is [MASK].", ["<job:1>"]), ('templates[0].label: the target word "<job:1>" contains a placeholder; ' 'expected only words')),
-        (masked("The <group> is [MASK].", ["a <group>"]), ('templates[0].label: the target word "a <group>" contains a placeholder; ' 'expected only words')),
-        (masked("The <group> is [MASK].", ["[MASK]"]), ('templates[0].label: the target word "[MASK]" contains a placeholder; ' 'expected only words')),
-        (pack_of({"q": "[MASK]", "c": "<group>", "label": ["x"]}, input_names=["q", "c"]), ('input_names: is ["q", "c"]; expected one name, for the text with the ' 'mask, for fill-mask')),
+        (
+            masked("The <group> is nice.", ["x"]),
+            "templates[0].text: 0 masks; expected exactly one [MASK]",
+        ),
+        (
+            masked("The <group> is [mask].", ["x"]),
+            "templates[0].text: 0 masks; expected exactly one [MASK]",
+        ),
+        (
+            masked("The <group> [MASK] [MASK].", ["x"]),
+            "templates[0].text: 2 masks; expected exactly one [MASK]",
+        ),
+        (
+            masked("The <group> [MASK] <other>.", ["x"]),
+            "templates[0].text: 2 masks; expected exactly one [MASK]",
+        ),
+        (
+            masked("The <group> is <mask>.", ["x"]),
+            "templates[0].text: 0 to 1 masks, by its fillings; expected exactly one [MASK]",
+        ),
+        (
+            masked("The <group> is [MASK].", ["x", "y", "x"]),
+            (
+                'templates[0].label: the target word "x" appears 2 times; expected each '
+                "target word once"
+            ),
+        ),
+        (
+            masked("The <group> is [MASK].", ["x", " "]),
+            (
+                'templates[0].label: the target word " " is blank; expected words with one space '
+                "between them, and none before or after"
+            ),
+        ),
+        (
+            masked("The <group> is [MASK].", ["x", "y "]),
+            (
+                'templates[0].label: the target word "y " begins or ends with white space; '
+                "expected words with one space between them, and none before or after"
+            ),
+        ),
+        (
+            masked("The <group> is [MASK].", ["<job:1>"]),
+            (
+                'templates[0].label: the target word "<job:1>" contains a placeholder; '
+                "expected only words"
+            ),
+        ),
+        (
+            masked("The <group> is [MASK].", ["a <group>"]),
+            (
+                'templates[0].label: the target word "a <group>" contains a placeholder; '
+                "expected only words"
+            ),
+        ),
+        (
+            masked("The <group> is [MASK].", ["[MASK]"]),
+            (
+                'templates[0].label: the target word "[MASK]" contains a placeholder; '
+                "expected only words"
+            ),
+        ),
+        (
+            pack_of({"q": "[MASK]", "c": "<group>", "label": ["x"]}, input_names=["q", "c"]),
+            (
+                'input_names: is ["q", "c"]; expected one name, for the text with the '
+                "mask, for fill-mask"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_masked_language_models_cannot_be_asked(
     tmp_path: Path, templates: Any, expected: str
 ) -> None:
@@ -84,15 +141,57 @@ def test_one_mask_may_stand_in_a_text_or_a_filling(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("templates", "expected"),
     [
-        (pack_of({"text": "The <group> ran.", "label": "ran"}), ('input_names: is ["text"]; expected two names, for the question and the ' 'context, for question-answering')),
-        (question("The <group> ran.", "the horse"), ("templates[0].a: the answer 'the horse' is not in the context 'The man ran.'; expected " "an answer that appears in the context")),
-        (question("The <job> ran.", "the <job>"), ("templates[0].a: the answer 'the nurse' is not in the context 'The clerk ran.'; " "expected an answer that appears in the context")),
-        (question("The <job> ran.", "nurse"), ("templates[0].a: the answer 'nurse' is not in the context 'The clerk ran.'; expected " "an answer that appears in the context")),
-        (question("The job ran.", "the <group>"), ("templates[0].a: the answer 'the man' is not in the context 'The job ran.'; expected " "an answer that appears in the context")),
-        (question("The <group> ran.", "woman"), ("templates[0].a: the answer 'woman' is not in the context 'The man ran.'; expected an " "answer that appears in the context")),
-        (question("It is <who>.", "a <group>"), ("templates[0].a: the answer 'a man' is not in the context 'It is the man.'; expected " "an answer that appears in the context")),
+        (
+            pack_of({"text": "The <group> ran.", "label": "ran"}),
+            (
+                'input_names: is ["text"]; expected two names, for the question and the '
+                "context, for question-answering"
+            ),
+        ),
+        (
+            question("The <group> ran.", "the horse"),
+            (
+                "templates[0].a: the answer 'the horse' is not in the context 'The man ran.'; "
+                "expected an answer that appears in the context"
+            ),
+        ),
+        (
+            question("The <job> ran.", "the <job>"),
+            (
+                "templates[0].a: the answer 'the nurse' is not in the context 'The clerk ran.'; "
+                "expected an answer that appears in the context"
+            ),
+        ),
+        (
+            question("The <job> ran.", "nurse"),
+            (
+                "templates[0].a: the answer 'nurse' is not in the context 'The clerk ran.'; "
+                "expected an answer that appears in the context"
+            ),
+        ),
+        (
+            question("The job ran.", "the <group>"),
+            (
+                "templates[0].a: the answer 'the man' is not in the context 'The job ran.'; "
+                "expected an answer that appears in the context"
+            ),
+        ),
+        (
+            question("The <group> ran.", "woman"),
+            (
+                "templates[0].a: the answer 'woman' is not in the context 'The man ran.'; expected "
+                "an answer that appears in the context"
+            ),
+        ),
+        (
+            question("It is <who>.", "a <group>"),
+            (
+                "templates[0].a: the answer 'a man' is not in the context 'It is the man.'; "
+                "expected an answer that appears in the context"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_readers_of_contexts_cannot_be_asked(
     tmp_path: Path, templates: Any, expected: str
 ) -> None:

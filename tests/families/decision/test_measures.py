@@ -22,14 +22,21 @@ def observations(missing: float = 0.0) -> pl.DataFrame:
     levels, random = np.linspace(-2, 2, 12), np.random.default_rng(1)
     rows = [
         {
-            "template": template, "question": f"q{template}", "age": float(age), "gender": gender, "race": race,
-            "log_odds": level + SLOPE * age + OF_WOMEN * (gender == "female") + OF_BLACK * (race == "Black"),
+            "template": template,
+            "question": f"q{template}",
+            "age": float(age),
+            "gender": gender,
+            "race": race,
+            "log_odds": level
+            + SLOPE * age
+            + OF_WOMEN * (gender == "female")
+            + OF_BLACK * (race == "Black"),
         }
         for template, level in enumerate(levels.tolist())
         for age in AGES
         for gender in ("female", "male")
         for race in ("Black", "white")
-    ]  # fmt: skip
+    ]
     table = (
         pl.DataFrame(rows)
         .filter(pl.Series(random.random(len(rows)) >= missing))

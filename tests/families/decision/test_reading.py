@@ -17,11 +17,17 @@ from biasgrid.families.decision.section import PROMPT
 from biasgrid.families.sampling import Sample
 
 ROWS = [
-    {"filled_template": f"Approve {question} for a {age}-year-old {gender}?", "decision_question_id": question, "age": age, "gender": gender, "race": "white"}
+    {
+        "filled_template": f"Approve {question} for a {age}-year-old {gender}?",
+        "decision_question_id": question,
+        "age": age,
+        "gender": gender,
+        "race": "white",
+    }
     for question in range(4)
     for age in (20, 60)
     for gender in ("male", "female")
-]  # fmt: skip
+]
 
 
 def files_of(

@@ -184,9 +184,13 @@ def test_numbers_of_esbbq_are_those_of_the_original() -> None:
 
 
 PAPER_BIAS = {
-    "Age": (48.9, 29.8), "Disability_status": (32.6, 21.2), "Nationality": (14.5, 6.0),
-    "Physical_appearance": (48.5, 41.6), "Religion": (24.5, 14.3), "Sexual_orientation": (11.8, 5.8),
-}  # fmt: skip
+    "Age": (48.9, 29.8),
+    "Disability_status": (32.6, 21.2),
+    "Nationality": (14.5, 6.0),
+    "Physical_appearance": (48.5, 41.6),
+    "Religion": (24.5, 14.3),
+    "Sexual_orientation": (11.8, 5.8),
+}
 """Bias in ambiguous contexts in percent, in the formats ARC and RACE, of today's files of these
 categories.
 """

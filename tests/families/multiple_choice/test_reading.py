@@ -44,23 +44,77 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
     [
         ({"label": 3}, "Age.jsonl, line 1, label: 3; expected 0, 1 or 2"),
         ({"label": "2"}, "Age.jsonl, line 1, label: '2'; expected 0, 1 or 2"),
-        ({"label": 0}, "Age.jsonl, line 1, label: 0 in an ambiguous context; expected 2, the option `unknown`"),
-        ({"context_condition": "ambiguous"}, "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig"),
+        (
+            {"label": 0},
+            "Age.jsonl, line 1, label: 0 in an ambiguous context; expected 2, the option `unknown`",
+        ),
+        (
+            {"context_condition": "ambiguous"},
+            "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig",
+        ),
         ({"question_polarity": None}, "Age.jsonl, line 1, question_polarity: null; expected text"),
         ({"context": " "}, "Age.jsonl, line 1, context: ' '; expected text"),
-        ({"ans0": "The\u200b woman"}, ("Age.jsonl, line 1, ans0: contains U+200B (ZERO WIDTH SPACE); expected visible " "characters, tabs and line breaks")),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, ("Age.jsonl, line 1, answer_info.ans2: contains U+00AD (SOFT HYPHEN); expected visible " "characters, tabs and line breaks")),
+        (
+            {"ans0": "The\u200b woman"},
+            (
+                "Age.jsonl, line 1, ans0: contains U+200B (ZERO WIDTH SPACE); expected visible "
+                "characters, tabs and line breaks"
+            ),
+        ),
+        (
+            {"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}},
+            (
+                "Age.jsonl, line 1, answer_info.ans2: contains U+00AD (SOFT HYPHEN); expected "
+                "visible characters, tabs and line breaks"
+            ),
+        ),
         ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
         ({"ans1": ""}, "Age.jsonl, line 1, ans1: ''; expected text"),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}}, "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one"),
-        ({"answer_info": {"ans0": ["Not known", "unknown"], "ans1": ["girl", "nonOld"], "ans2": ["Unknown", "unknown"]}}, "Age.jsonl, line 1, answer_info: 2 options are `unknown`; expected exactly one"),
-        ({"answer_info": OLD_INFO | {"ans2": "Unknown"}}, "Age.jsonl, line 1, answer_info.ans2: 'Unknown'; expected a list of texts"),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown"]}}, ("Age.jsonl, line 1, answer_info.ans2: 1 texts; expected the text of the option " "and its group")),
-        ({"additional_metadata": {}}, ("Age.jsonl, line 1, additional_metadata.stereotyped_groups: missing; expected a list " "of texts")),
-        ({"example_id": 3}, "Age.jsonl, line 4: Age 3 is already in line 1; expected each id once per category"),
-        ({"context_condition": "disambig"}, ("Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the " "question; expected a different option")),
+        (
+            {"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}},
+            "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one",
+        ),
+        (
+            {
+                "answer_info": {
+                    "ans0": ["Not known", "unknown"],
+                    "ans1": ["girl", "nonOld"],
+                    "ans2": ["Unknown", "unknown"],
+                }
+            },
+            "Age.jsonl, line 1, answer_info: 2 options are `unknown`; expected exactly one",
+        ),
+        (
+            {"answer_info": OLD_INFO | {"ans2": "Unknown"}},
+            "Age.jsonl, line 1, answer_info.ans2: 'Unknown'; expected a list of texts",
+        ),
+        (
+            {"answer_info": OLD_INFO | {"ans2": ["Unknown"]}},
+            (
+                "Age.jsonl, line 1, answer_info.ans2: 1 texts; expected the text of the option "
+                "and its group"
+            ),
+        ),
+        (
+            {"additional_metadata": {}},
+            (
+                "Age.jsonl, line 1, additional_metadata.stereotyped_groups: missing; expected a "
+                "list of texts"
+            ),
+        ),
+        (
+            {"example_id": 3},
+            "Age.jsonl, line 4: Age 3 is already in line 1; expected each id once per category",
+        ),
+        (
+            {"context_condition": "disambig"},
+            (
+                "Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the "
+                "question; expected a different option"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_items_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     first, *others = four_lines()
     assert message in faults_of(files_of(tmp_path, [first | changes, *others]))
@@ -127,16 +181,59 @@ def test_metadata_of_the_authors_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Age,1,3,1", "Age,1,4,1", ("metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected " "additional_metadata.csv from the same version as the items")),
-        ("Age,1,3,1", "Age,1,2,0", ("metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; " "expected the same values in all rows of an item")),
-        ("Age,1,3,1", "Age,1,3,2", ("metadata.csv, line 9, target_loc: 2 of Age 3, which is the option `unknown`; expected " "an option that names somebody")),
-        ("Age,1,3,1", "Age,1,3,x", "metadata.csv, line 9, target_loc: 'x'; expected one of 0, 1, 2, NA"),
-        ("Age,1,3,1,label", "Age,1,3,1,word", "metadata.csv, line 9, label_type: 'word'; expected one of label, name"),
-        ("target_loc", "target", ("metadata.csv, line 1: no column 'target_loc' (did you mean 'target'?); expected one " "of category, example_id, label_type, question_index, target_loc")),
+        (
+            "Age,1,3,1",
+            "Age,1,4,1",
+            (
+                "metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected "
+                "additional_metadata.csv from the same version as the items"
+            ),
+        ),
+        (
+            "Age,1,3,1",
+            "Age,1,2,0",
+            (
+                "metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; "
+                "expected the same values in all rows of an item"
+            ),
+        ),
+        (
+            "Age,1,3,1",
+            "Age,1,3,2",
+            (
+                "metadata.csv, line 9, target_loc: 2 of Age 3, which is the option `unknown`; "
+                "expected an option that names somebody"
+            ),
+        ),
+        (
+            "Age,1,3,1",
+            "Age,1,3,x",
+            "metadata.csv, line 9, target_loc: 'x'; expected one of 0, 1, 2, NA",
+        ),
+        (
+            "Age,1,3,1,label",
+            "Age,1,3,1,word",
+            "metadata.csv, line 9, label_type: 'word'; expected one of label, name",
+        ),
+        (
+            "target_loc",
+            "target",
+            (
+                "metadata.csv, line 1: no column 'target_loc' (did you mean 'target'?); expected "
+                "one of category, example_id, label_type, question_index, target_loc"
+            ),
+        ),
         # An older copy, in which the target is the group whatever is asked.
-        ("Age,1,2,1", "Age,1,2,0", ("Age.jsonl, line 3: the target 'grandmother' of both polarities (line 1); expected the " "other person of the pair in the other polarity")),
+        (
+            "Age,1,2,1",
+            "Age,1,2,0",
+            (
+                "Age.jsonl, line 3: the target 'grandmother' of both polarities (line 1); expected "
+                "the other person of the pair in the other polarity"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_metadata_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in METADATA
     assert message in faults_of(files_of(tmp_path, four_lines(), METADATA.replace(old, new)))
@@ -189,8 +286,11 @@ def test_crossed_categories_and_controls_have_no_target_without_metadata(tmp_pat
 
 
 ESBBQ = {
-    "instance_id": 0, "template_id": 1, "stereotyped_groups": ["senior"], "proper_nouns_only": True,
-}  # fmt: skip
+    "instance_id": 0,
+    "template_id": 1,
+    "stereotyped_groups": ["senior"],
+    "proper_nouns_only": True,
+}
 
 
 def test_esbbq_says_which_items_agree_with_the_stereotype(tmp_path: Path) -> None:
@@ -245,15 +345,49 @@ def test_kobbq_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", ("test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of " "three different texts")),
-        ("['Ann', 'not known', 'Bea']", "{[]: 1}", "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three different texts"),
-        ("age-001a-001-amb-bsd-0", "age-1", "test.tsv, line 2, sample_id: 'age-1'; expected an id such as age-001a-001-amb-bsd-0"),
-        ("\tAnn\tnot known", "\tCleo\tnot known", "test.tsv, line 2, biased_answer: 'Cleo'; expected one of Ann, Bea, not known"),
-        ("\tAnn\tnot known", "\tnot known\tnot known", "test.tsv, line 2, biased_answer: 'not known'; expected an option that names somebody"),
-        ("['Ann', 'Bea', 'not known']", "['Ann', 'Bea', 'nobody']", "test.tsv, line 4, choices: 0 options are `unknown`; expected exactly one"),
-        ("biased_answer", "biased", ("test.tsv, line 1: no column 'biased_answer'; expected one of answer, biased_answer, " "choices, context, label_annotation, question, sample_id")),
+        (
+            "['Ann', 'not known', 'Bea']",
+            "Ann, not known, Bea",
+            (
+                "test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of "
+                "three different texts"
+            ),
+        ),
+        (
+            "['Ann', 'not known', 'Bea']",
+            "{[]: 1}",
+            "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three different texts",
+        ),
+        (
+            "age-001a-001-amb-bsd-0",
+            "age-1",
+            "test.tsv, line 2, sample_id: 'age-1'; expected an id such as age-001a-001-amb-bsd-0",
+        ),
+        (
+            "\tAnn\tnot known",
+            "\tCleo\tnot known",
+            "test.tsv, line 2, biased_answer: 'Cleo'; expected one of Ann, Bea, not known",
+        ),
+        (
+            "\tAnn\tnot known",
+            "\tnot known\tnot known",
+            "test.tsv, line 2, biased_answer: 'not known'; expected an option that names somebody",
+        ),
+        (
+            "['Ann', 'Bea', 'not known']",
+            "['Ann', 'Bea', 'nobody']",
+            "test.tsv, line 4, choices: 0 options are `unknown`; expected exactly one",
+        ),
+        (
+            "biased_answer",
+            "biased",
+            (
+                "test.tsv, line 1: no column 'biased_answer'; expected one of answer, "
+                "biased_answer, choices, context, label_annotation, question, sample_id"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_rows_of_kobbq_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in KOBBQ
     assert message in faults_of(kobbq_files(tmp_path, KOBBQ.replace(old, new, 1)))

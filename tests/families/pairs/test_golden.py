@@ -76,9 +76,11 @@ AUL = [
 @pytest.mark.parametrize(("model", "scoring", "data"), AUL)
 def test_shares_of_aul_are_those_of_its_script(model: str, scoring: str, data: str) -> None:
     expected = results()[f"aul evaluate.py {model} {data} {scoring}"]
-    files = pair_files(PAIRS / "pairs.csv", variant=PARTNER) if data == "cp" else pair_files(
-        PAIRS / "stereoset.json", layout="stereoset", variant=PARTNER
-    )  # fmt: skip
+    files = (
+        pair_files(PAIRS / "pairs.csv", variant=PARTNER)
+        if data == "cp"
+        else pair_files(PAIRS / "stereoset.json", layout="stereoset", variant=PARTNER)
+    )
     instances, pairs = instances_of(files), pairs_of(files).pairs
     scores = {
         (number, role): score

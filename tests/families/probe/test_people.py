@@ -31,9 +31,15 @@ from biasgrid.families.synthetic import SyntheticBias
 
 ITEMS, NAMES = 24, 8
 GROUPS = {
-    "age": 3, "class": 3, "disability": 3, "ethnicity": 4,
-    "gender": 3, "nationality": 4, "orientation": 4, "religion": 4,
-}  # fmt: skip
+    "age": 3,
+    "class": 3,
+    "disability": 3,
+    "ethnicity": 4,
+    "gender": 3,
+    "nationality": 4,
+    "orientation": 4,
+    "religion": 4,
+}
 DECISIONS = ("hiring", "loan", "medical")
 OF_ALL = ("acts", "views", *DECISIONS, "references", "implicit", "lists")
 KINDS = (*OF_ALL, "guise")

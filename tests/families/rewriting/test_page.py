@@ -34,11 +34,16 @@ RUN = ReportRun(
     models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
     datasets=[
         ReportDataset(
-            "letters", "Letters", (), DEFINITIONS.of("measures", "targets", "flags"), {"prompts": 12},
-            family="rewriting", reference="biasgrid.families.rewriting",
+            "letters",
+            "Letters",
+            (),
+            DEFINITIONS.of("measures", "targets", "flags"),
+            {"prompts": 12},
+            family="rewriting",
+            reference="biasgrid.families.rewriting",
         )
     ],
-)  # fmt: skip
+)
 
 
 CELL = "#/cell/writer/letters"

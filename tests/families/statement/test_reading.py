@@ -30,12 +30,18 @@ def texts_with(folder: Path, constraint: str) -> list[str]:
     [
         ("eq(#1, #2)", ["Elves + Elves", "Pixies + Pixies", "Trolls + Trolls"]),
         ("eq(#1_class, #2_class) | neq(#1, #2)", ["Elves + Pixies", "Pixies + Elves"]),
-        ("neq(#1_class,#2_class)", ["Elves + Trolls", "Pixies + Trolls", "Trolls + Elves", "Trolls + Pixies"]),
+        (
+            "neq(#1_class,#2_class)",
+            ["Elves + Trolls", "Pixies + Trolls", "Trolls + Elves", "Trolls + Pixies"],
+        ),
         ("eq(#1, {Elves, Trolls}) | eq(#2_class, {troll})", ["Elves + Trolls", "Trolls + Trolls"]),
         ("neq(#1_class, {elf}) | eq(#1_name, #2_name)", ["Trolls + Trolls"]),
-        ("eq(#1, {Elves}) or eq(#2, {Elves}) | neq(#1, #2) | neq(#2_class, {troll})", ["Elves + Pixies", "Pixies + Elves", "Trolls + Elves"]),
+        (
+            "eq(#1, {Elves}) or eq(#2, {Elves}) | neq(#1, #2) | neq(#2_class, {troll})",
+            ["Elves + Pixies", "Pixies + Elves", "Trolls + Elves"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_constraints_say_which_values_go_together(
     constraint: str, kept: list[str], tmp_path: Path
 ) -> None:
@@ -138,33 +144,152 @@ def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"neq(#1, #2)",No', '"new(#1, #2)",No', "line 2: unknown function 'new' (did you mean 'neq'?); expected one of eq, neq"),
+        (
+            '"neq(#1, #2)",No',
+            '"new(#1, #2)",No',
+            "line 2: unknown function 'new' (did you mean 'neq'?); expected one of eq, neq",
+        ),
         ('"neq(#1, #2)",No', '"neq(#1)",No', "line 2: 'neq(#1)' has 1 argument; expected two"),
-        ('"neq(#1, #2)",No', '"neq(#1, #3)",No', "line 2: '#3', but the template has no parameter 3; expected one of 1, 2"),
-        ('"neq(#1, #2)",No', '"neq(#1, #2_label)",No', ("line 2: the argument '#2_label' cannot be read; expected #1 or #1_name, #1_class, or " "a second one {a, b}")),
-        ('"neq(#1, #2)",No', '"neq(#1, #2",No', ("line 2: the constraint 'neq(#1, #2' cannot be read; expected tests such as neq(#1, " "#2_class), with `or` or `|` between them")),
-        ('"neq(#1, #2)",No', '"eq(#1, {a,,b})",No', ("line 2: the set '{a,,b}' cannot be read; expected words separated by commas, such " "as {old, young}")),
-        ('"neq(#1, #2)",No', '"eq(#1, {Elve, Trolls})",No', ("line 2: 'Elve' in a constraint (did you mean 'Elves'?), which no value of parameter 1 " "is; expected one of Elves, Pixies, Trolls")),
-        ("people,traits,,No", 'people,traits,"neq(#1, #2)",No', ("line 4: a constraint compares the parameters 1 and 2, which are never equal; expected " "different parameters, or no constraint")),
-        ("people,traits,,No", "poeple,traits,,No", ("line 4: param_1 is 'poeple' (did you mean 'people'?); expected a domain: one of " "people, traits")),
-        (",Yes,calm", ",No,calm", ("line 3: has the label 'No', like 'calm', which it negates; expected " "labels that differ")),
-        (",Yes,calm", ",Yes,clam", ("line 3: negation_of is 'clam' (did you mean 'calm'?); expected a different template: " "one of calm, kind, not-kind")),
-        (",Yes,kind", ",Yes,calm", "line 5: is a second negation of 'calm'; expected only one negation per template"),
-        ('"neq(#1, #2)",Yes', ",Yes", ("line 3: has other parameters or constraints than 'calm', which it negates; expected " "the same ones")),
+        (
+            '"neq(#1, #2)",No',
+            '"neq(#1, #3)",No',
+            "line 2: '#3', but the template has no parameter 3; expected one of 1, 2",
+        ),
+        (
+            '"neq(#1, #2)",No',
+            '"neq(#1, #2_label)",No',
+            (
+                "line 2: the argument '#2_label' cannot be read; expected #1 or #1_name, #1_class, "
+                "or a second one {a, b}"
+            ),
+        ),
+        (
+            '"neq(#1, #2)",No',
+            '"neq(#1, #2",No',
+            (
+                "line 2: the constraint 'neq(#1, #2' cannot be read; expected tests such as "
+                "neq(#1, #2_class), with `or` or `|` between them"
+            ),
+        ),
+        (
+            '"neq(#1, #2)",No',
+            '"eq(#1, {a,,b})",No',
+            (
+                "line 2: the set '{a,,b}' cannot be read; expected words separated by commas, such "
+                "as {old, young}"
+            ),
+        ),
+        (
+            '"neq(#1, #2)",No',
+            '"eq(#1, {Elve, Trolls})",No',
+            (
+                "line 2: 'Elve' in a constraint (did you mean 'Elves'?), which no value of "
+                "parameter 1 is; expected one of Elves, Pixies, Trolls"
+            ),
+        ),
+        (
+            "people,traits,,No",
+            'people,traits,"neq(#1, #2)",No',
+            (
+                "line 4: a constraint compares the parameters 1 and 2, which are never equal; "
+                "expected different parameters, or no constraint"
+            ),
+        ),
+        (
+            "people,traits,,No",
+            "poeple,traits,,No",
+            (
+                "line 4: param_1 is 'poeple' (did you mean 'people'?); expected a domain: one of "
+                "people, traits"
+            ),
+        ),
+        (
+            ",Yes,calm",
+            ",No,calm",
+            (
+                "line 3: has the label 'No', like 'calm', which it negates; expected "
+                "labels that differ"
+            ),
+        ),
+        (
+            ",Yes,calm",
+            ",Yes,clam",
+            (
+                "line 3: negation_of is 'clam' (did you mean 'calm'?); expected a different "
+                "template: one of calm, kind, not-kind"
+            ),
+        ),
+        (
+            ",Yes,kind",
+            ",Yes,calm",
+            "line 5: is a second negation of 'calm'; expected only one negation per template",
+        ),
+        (
+            '"neq(#1, #2)",Yes',
+            ",Yes",
+            (
+                "line 3: has other parameters or constraints than 'calm', which it negates; "
+                "expected the same ones"
+            ),
+        ),
         ("#1 are not kind", "#1 are kind", None),
-        ("#1 are not calmer than #2.", "#1 are calmer than #2.", "line 3: has the same text as 'calm', which it negates; expected a different text"),
+        (
+            "#1 are not calmer than #2.",
+            "#1 are calmer than #2.",
+            "line 3: has the same text as 'calm', which it negates; expected a different text",
+        ),
         (",,No,\n", ",,no,\n", "line 4: label is 'no'; expected Yes or No"),
-        ("kind,#1 are #2", "kind,#1 are #3", "line 4: template_text has #3; expected a domain in param_3"),
-        ("kind,#1 are #2", "kind,#1 are kind", "line 4: param_2 is not in template_text; expected #2 there, or an empty cell"),
-        ("kind,#1 are #2", "kind,#1  are #2", ("line 4: template_text has white space in '#1  are'; expected words with one space " "between them, and none before or after")),
-        ("not-kind,", "calm,", ("line 5: template_id 'calm' is in line 2 already; expected a different name " "for every template")),
+        (
+            "kind,#1 are #2",
+            "kind,#1 are #3",
+            "line 4: template_text has #3; expected a domain in param_3",
+        ),
+        (
+            "kind,#1 are #2",
+            "kind,#1 are kind",
+            "line 4: param_2 is not in template_text; expected #2 there, or an empty cell",
+        ),
+        (
+            "kind,#1 are #2",
+            "kind,#1  are #2",
+            (
+                "line 4: template_text has white space in '#1  are'; expected words with one space "
+                "between them, and none before or after"
+            ),
+        ),
+        (
+            "not-kind,",
+            "calm,",
+            (
+                "line 5: template_id 'calm' is in line 2 already; expected a different name "
+                "for every template"
+            ),
+        ),
         ("not-kind,", "\nnot-kind,", "line 5: is blank; expected a template"),
         (",Yes,kind", ",Yes,kind,", "line 5: 8 fields; expected 7, as in the first line"),
-        ("constraints,label", "label", ("line 1: there is no column constraints; expected templates: a CSV file with the " "columns template_id, template_text, param_1, ..., constraints and label")),
-        ("negation_of", "negates", ("line 1: unknown column 'negates'; expected one of constraints, label, negation_of, " "param_1, reason, template_id, template_text")),
-        ("param_2", "param_1", "line 1: the column 'param_1' appears twice; expected each column once"),
+        (
+            "constraints,label",
+            "label",
+            (
+                "line 1: there is no column constraints; expected templates: a CSV file with the "
+                "columns template_id, template_text, param_1, ..., constraints and label"
+            ),
+        ),
+        (
+            "negation_of",
+            "negates",
+            (
+                "line 1: unknown column 'negates'; expected one of constraints, label, "
+                "negation_of, param_1, reason, template_id, template_text"
+            ),
+        ),
+        (
+            "param_2",
+            "param_1",
+            "line 1: the column 'param_1' appears twice; expected each column once",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_templates_are_refused(
     old: str, new: str, message: str | None, tmp_path: Path
 ) -> None:
@@ -176,15 +301,58 @@ def test_faulty_templates_are_refused(
 @pytest.mark.parametrize(
     ("lines", "messages"),
     [
-        (("kind,good\n" "\n" "mean,bad\n"), [("domains/traits.txt, line 2: is blank; expected a value and its class, with a comma " "between them")]),
-        ("kind\n", [("domains/traits.txt, line 1: 'kind' has no class; expected a value and its class, with " "a comma between them")]),
-        ("kind,good,really\n", [("domains/traits.txt, line 1: 3 fields; expected a value and its class, with a comma " "between them")]),
-        (("kind,good\n" "kind,bad\n"), ["domains/traits.txt, line 2: 'kind' appears twice; expected each value once"]),
-        ("#1,good\n", [("domains/traits.txt, line 1: '#1' contains #, which marks parameters; expected a value " "without it")]),
-        (",good\n", [("domains/traits.txt, line 1: '' is blank; expected words with one space between them, " "and none before or after")]),
+        (
+            ("kind,good\n\nmean,bad\n"),
+            [
+                (
+                    "domains/traits.txt, line 2: is blank; expected a value and its class, with a "
+                    "comma between them"
+                )
+            ],
+        ),
+        (
+            "kind\n",
+            [
+                (
+                    "domains/traits.txt, line 1: 'kind' has no class; expected a value and its "
+                    "class, with a comma between them"
+                )
+            ],
+        ),
+        (
+            "kind,good,really\n",
+            [
+                (
+                    "domains/traits.txt, line 1: 3 fields; expected a value and its class, with a "
+                    "comma between them"
+                )
+            ],
+        ),
+        (
+            ("kind,good\nkind,bad\n"),
+            ["domains/traits.txt, line 2: 'kind' appears twice; expected each value once"],
+        ),
+        (
+            "#1,good\n",
+            [
+                (
+                    "domains/traits.txt, line 1: '#1' contains #, which marks parameters; expected "
+                    "a value without it"
+                )
+            ],
+        ),
+        (
+            ",good\n",
+            [
+                (
+                    "domains/traits.txt, line 1: '' is blank; expected words with one space "
+                    "between them, and none before or after"
+                )
+            ],
+        ),
         ("", ["templates.csv, line 4: the domain 'traits' is empty; expected values in its file"]),
     ],
-)  # fmt: skip
+)
 def test_faulty_domains_are_refused(lines: str, messages: list[str], tmp_path: Path) -> None:
     found = faults_of(tmp_path, domains=DOMAINS | {"traits": lines})
     assert [message for message in found if message in messages] == messages

@@ -85,15 +85,27 @@ class Results:
     def __init__(self, folder: Path):
         content: dict[str, Any] = {
             "results": str(folder / "results"),
-            "models": {"m": {"task": "fill-mask", "kind": "LM", "label": "M", "checkpoint": "o/m", "revision": "x"}},
+            "models": {
+                "m": {
+                    "task": "fill-mask",
+                    "kind": "LM",
+                    "label": "M",
+                    "checkpoint": "o/m",
+                    "revision": "x",
+                }
+            },
             "datasets": {
                 "people": {
-                    "family": "statement", "title": "People", "templates": "t.csv", "domains": "d", "mode": "apes",
+                    "family": "statement",
+                    "title": "People",
+                    "templates": "t.csv",
+                    "domains": "d",
+                    "mode": "apes",
                     "task": "fill-mask",
                 }
             },
             "run": {"models": ["m"], "datasets": ["people"]},
-        }  # fmt: skip
+        }
         self.config, self.out, self.folder = (
             folder / "c.yaml",
             folder / "out.csv",

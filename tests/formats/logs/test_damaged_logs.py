@@ -27,12 +27,15 @@ BBQ, LOANS = (
     next((KEPT / "lm-eval").rglob(f"samples_{name}*")) for name in ("bbq", "biasgrid_loans")
 )
 INSTANCE = {
-    "model_id": "someone/m", "evaluation_name": "age", "sample_id": "Age_0", "interaction_type": "single_turn",
+    "model_id": "someone/m",
+    "evaluation_name": "age",
+    "sample_id": "Age_0",
+    "interaction_type": "single_turn",
     "input": {"raw": "Who?", "formatted": "Q: Who?", "choices": ["He", "She", "Unknown"]},
     "output": {"raw": ["It is A."]},
     "answer_attribution": [{"extracted_value": "A"}],
     "metadata": {"category": "Age", "example_id": "0"},
-}  # fmt: skip
+}
 BAD = (None, 3, "x", [], [[]], [None], {"a": 1}, float("nan"))
 
 

@@ -101,8 +101,9 @@ def test_answers_to_inspect_give_the_bias_that_they_were_made_with(world: Path) 
 def test_exported_statements_are_found_by_their_prompts(world: Path) -> None:
     cell = cell_of(world, "lm-eval", KIND, "kind")
     likelihoods = {
-        line["doc"]["prompt"]: [float(said[0][0]) for said in line["resps"]] for line in lines_of(KIND)
-    }  # fmt: skip
+        line["doc"]["prompt"]: [float(said[0][0]) for said in line["resps"]]
+        for line in lines_of(KIND)
+    }
     yes = {prompt: first > second for prompt, (first, second) in likelihoods.items()}
     assert cell.row("yes_rate")["value"] == pytest.approx(sum(yes.values()) / len(yes))
 
@@ -154,20 +155,30 @@ def test_the_provenance_says_where_answers_are_from(world: Path) -> None:
 def instance_of(item: dict[str, Any], letter: str, **changes: Any) -> dict[str, Any]:
     """An instance as Every Eval Ever has it; the test makes sure that it is one."""
     made = {
-        "schema_version": "0.3.0", "evaluation_id": "age/m/1", "model_id": "someone/m", "evaluation_name": "age",
-        "sample_id": f"Age_{item['example_id']}", "interaction_type": "single_turn",
+        "schema_version": "0.3.0",
+        "evaluation_id": "age/m/1",
+        "model_id": "someone/m",
+        "evaluation_name": "age",
+        "sample_id": f"Age_{item['example_id']}",
+        "interaction_type": "single_turn",
         "input": {
-            "raw": item["context"], "reference": [item[f"ans{item['label']}"]],
+            "raw": item["context"],
+            "reference": [item[f"ans{item['label']}"]],
             "choices": [item[f"ans{place}"] for place in range(3)],
         },
         "output": {"raw": [f"It is {letter}."]},
         "answer_attribution": [
-            {"turn_idx": 0, "source": "output.raw", "extracted_value": letter, "extraction_method": "regex",
-             "is_terminal": True},
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": letter,
+                "extraction_method": "regex",
+                "is_terminal": True,
+            },
         ],
         "evaluation": {"score": 0.0, "is_correct": False},
         "metadata": {"category": "Age", "example_id": str(item["example_id"])},
-    } | changes  # fmt: skip
+    } | changes
     Draft7Validator(json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text())).validate(
         made
     )
@@ -198,8 +209,12 @@ def test_instances_of_every_eval_ever_are_read_once_for_all_their_measures(world
     assert cell.row("bias_ambiguous", bias_type="Age", options="")["value"] is None
     (source,) = {json.dumps(row["source"]) for row in lines_of(world.parent / "written.jsonl")}
     assert json.loads(source) == {
-        "harness": "inspect_ai", "version": "0.3", "model": "someone/m", "task": "age", "date": "2026-03-01",
-    }  # fmt: skip
+        "harness": "inspect_ai",
+        "version": "0.3",
+        "model": "someone/m",
+        "task": "age",
+        "date": "2026-03-01",
+    }
 
 
 Change = Callable[[Path], Path]
@@ -237,51 +252,105 @@ def without_samples(folder: Path) -> Path:
 
 FAULTS: dict[str, tuple[str, str, Change, str]] = {
     "a folder without samples": (
-        "lm-eval", "scored", without_samples,
-        ("logs: no samples; expected samples_TASK_DATE.jsonl, as lm-evaluation-harness writes " "it with --log_samples"),
+        "lm-eval",
+        "scored",
+        without_samples,
+        (
+            "logs: no samples; expected samples_TASK_DATE.jsonl, as lm-evaluation-harness writes "
+            "it with --log_samples"
+        ),
     ),
     "the log of another task": (
-        "lm-eval", "scored", lambda folder: LOANS,
-        ("line 1: none of the 16 samples of the task biasgrid_loans ask the questions of " "scored; the first one that does not: 'Emil asks for a loan for a shop. Answer Yes or " "No.'; expected a log of scored"),
+        "lm-eval",
+        "scored",
+        lambda folder: LOANS,
+        (
+            "line 1: none of the 16 samples of the task biasgrid_loans ask the questions of "
+            "scored; the first one that does not: 'Emil asks for a loan for a shop. Answer Yes or "
+            "No.'; expected a log of scored"
+        ),
     ),
     "an item that the dataset has not": (
-        "lm-eval", "scored",
-        changed_copy(lambda lines: [lines[0].replace('_id": 0', '_id": 99').replace("lift", "bus"), *lines[1:]]),
-        ("line 1: 15 of the 16 samples of the task bbq_of_own_items ask the questions of " "scored; the first one that does not"),
+        "lm-eval",
+        "scored",
+        changed_copy(
+            lambda lines: [
+                lines[0].replace('_id": 0', '_id": 99').replace("lift", "bus"),
+                *lines[1:],
+            ]
+        ),
+        (
+            "line 1: 15 of the 16 samples of the task bbq_of_own_items ask the questions of "
+            "scored; the first one that does not"
+        ),
     ),
     "items that nobody answered": (
-        "lm-eval", "scored", changed_copy(lambda lines: lines[:-1]),
+        "lm-eval",
+        "scored",
+        changed_copy(lambda lines: lines[:-1]),
         "scored: 1 of 16 prompts have no answer; the first one is",
     ),
     "other options than those of the dataset": (
-        "lm-eval", "scored", changed_copy(lambda lines: [line.replace(" The grandson", " The son") for line in lines]),
+        "lm-eval",
+        "scored",
+        changed_copy(lambda lines: [line.replace(" The grandson", " The son") for line in lines]),
         "line 1, scores: scored: no log-likelihood of the option 'The grandson'",
     ),
     "a line that is half written": (
-        "lm-eval", "scored", changed_copy(lambda lines: [*lines[:-1], lines[-1][:200]]), "line 16: not JSON (",
+        "lm-eval",
+        "scored",
+        changed_copy(lambda lines: [*lines[:-1], lines[-1][:200]]),
+        "line 16: not JSON (",
     ),
     "a line that is no sample": (
-        "lm-eval", "scored", changed_copy(lambda lines: ['{"doc_id": 0}\n', *lines]),
-        ("line 1, doc: missing; expected a sample of lm-evaluation-harness, " "written with --log_samples"),
+        "lm-eval",
+        "scored",
+        changed_copy(lambda lines: ['{"doc_id": 0}\n', *lines]),
+        (
+            "line 1, doc: missing; expected a sample of lm-evaluation-harness, "
+            "written with --log_samples"
+        ),
     ),
     "two models": (
-        "lm-eval", "scored", two_models,
+        "lm-eval",
+        "scored",
+        two_models,
         "logs of 2 models: one and other; expected logs of one model: give its folder or file",
     ),
-    "two runs of a task": ("lm-eval", "scored", two_runs, "two runs of the task bbq_of_own_items: samples_"),
+    "two runs of a task": (
+        "lm-eval",
+        "scored",
+        two_runs,
+        "two runs of the task bbq_of_own_items: samples_",
+    ),
     "scores for a dataset that reads texts": (
-        "lm-eval", "written", lambda folder: BBQ,
-        ("written: log-likelihoods of options, but the dataset needs written answers; expected " "a `response`, or `answers: scored`"),
+        "lm-eval",
+        "written",
+        lambda folder: BBQ,
+        (
+            "written: log-likelihoods of options, but the dataset needs written answers; expected "
+            "a `response`, or `answers: scored`"
+        ),
     ),
     "texts for a dataset that reads scores": (
-        "inspect", "scored", lambda folder: INSPECT / "bbq_own_items.eval",
-        ("scored: no probabilities of options, which the dataset needs; expected a probability " "or a log-likelihood (`scores`) for each option, or `answers: written`"),
+        "inspect",
+        "scored",
+        lambda folder: INSPECT / "bbq_own_items.eval",
+        (
+            "scored: no probabilities of options, which the dataset needs; expected a probability "
+            "or a log-likelihood (`scores`) for each option, or `answers: written`"
+        ),
     ),
     "a file that is no log": (
-        "inspect", "written", lambda folder: BBQ.with_name("nothing.eval"),
-        ("nothing.eval: cannot be read (No such file or directory); expected a log of Inspect, " ".eval or .json"),
+        "inspect",
+        "written",
+        lambda folder: BBQ.with_name("nothing.eval"),
+        (
+            "nothing.eval: cannot be read (No such file or directory); expected a log of Inspect, "
+            ".eval or .json"
+        ),
     ),
-}  # fmt: skip
+}
 """The format, the dataset, the log and what is said of it."""
 
 

@@ -9,8 +9,12 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig
 from biasgrid.inference.engine.batches import longest_input
 
 SIZES = {
-    "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 9,
-}  # fmt: skip
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "vocab_size": 9,
+}
 OWN_SIZES = {"bart": {"decoder_attention_heads": 2}, "xlnet": {"d_head": 4}}
 RESERVED = {
     "roberta": 2,

@@ -233,37 +233,127 @@ SPAN = {"prompt": "Who lied?", "text_pair": "Ann, Carl.", "response": "Ann"}
 SPAN |= {"starts": {"Ann": 0.5, "Carl": 0.25}, "ends": {"Ann": 0.5, "Carl": 0.25}}
 ONE_SPAN = {"text": "Who lied?", "text_pair": "Ann, Carl.", "candidates": ["Ann", "Carl"]}
 BAD: list[tuple[str, str, dict[str, Any], str]] = [
-    ("fill-mask", "choice", {"probabilities": {"lied": 1.5, "sat": 0.1}},
-     "line 1, probabilities: 'lied' has 1.5; expected a number between 0 and 1"),
-    ("fill-mask", "choice", {"probabilities": {"lied": math.nan, "sat": 0.1}},
-     "line 1, probabilities: 'lied' has nan; expected a number between 0 and 1"),
-    ("text-generation", "choice", {"probabilities": {"lied": 0.75, "sat": 0.5}},
-     "line 1, probabilities: those of the options add up to 1.25; expected at most 1 together"),
-    ("fill-mask", "choice", {"probabilities": {"lied": 0.75}},
-     ("line 1, probabilities: no probability of the option 'sat'; expected the options of the " "dataset; it has 'lied'")),
-    ("fill-mask", "choice", {"probabilities": ["lied"]},
-     ("line 1, probabilities: ['lied']; expected an object with the probability of each option " "or class, such as {")),
-    ("fill-mask", "choice", {"probabilities": {"lied": "0.5", "sat": 0.25}},
-     "line 1, probabilities: {'lied': '0.5', 'sat': 0.25}; expected an object"),
-    ("fill-mask", "choice", {"scores": {"lied": -1, "sat": -1}, "probabilities": {"lied": 0.5, "sat": 0.5}},
-     "line 1, scores: both `scores` and `probabilities`; expected one of them"),
-    ("fill-mask", "choice", {"score": -1.5},
-     ("line 1, probabilities: no probabilities of options, which the dataset needs; expected a " "probability or a log-")),
-    ("fill-mask", "likelihood", {"probabilities": {"lied": 0.5, "sat": 0.5}},
-     "line 1, score: no scores, which the dataset needs; expected a number for each sentence"),
-    ("fill-mask", "likelihood", {"score": math.inf}, "line 1, score: inf; expected a finite number"),
-    ("fill-mask", "likelihood", {"score": "high"}, "line 1, score: 'high'; expected a finite number"),
-    ("feature-extraction", "vector", {"vector": [0.5, math.nan]},
-     "line 1, vector: nan in place 1; expected finite numbers"),
-    ("feature-extraction", "vector", {"vector": [0, 0.0]},
-     "line 1, vector: only zeros; expected a vector with a direction"),
-    ("feature-extraction", "vector", {"vector": []}, "line 1, vector: []; expected a list of finite numbers"),
-    ("feature-extraction", "vector", {"response": "x"}, "line 1, vector: no vectors, which the dataset needs"),
-    ("text-classification", "score", {"score": True}, "line 1, score: true; expected a finite number"),
-    ("text-classification", "score", {"vector": [1]}, "line 1, score: no scores, which the dataset needs"),
-    ("text-generation", "text", {"vector": [1]},
-     ("line 1, vector: vectors, but the dataset needs written answers; expected a `response`, " "or `answers: scored`")),
-]  # fmt: skip
+    (
+        "fill-mask",
+        "choice",
+        {"probabilities": {"lied": 1.5, "sat": 0.1}},
+        "line 1, probabilities: 'lied' has 1.5; expected a number between 0 and 1",
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"probabilities": {"lied": math.nan, "sat": 0.1}},
+        "line 1, probabilities: 'lied' has nan; expected a number between 0 and 1",
+    ),
+    (
+        "text-generation",
+        "choice",
+        {"probabilities": {"lied": 0.75, "sat": 0.5}},
+        "line 1, probabilities: those of the options add up to 1.25; expected at most 1 together",
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"probabilities": {"lied": 0.75}},
+        (
+            "line 1, probabilities: no probability of the option 'sat'; expected the options of "
+            "the dataset; it has 'lied'"
+        ),
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"probabilities": ["lied"]},
+        (
+            "line 1, probabilities: ['lied']; expected an object with the probability of each "
+            "option or class, such as {"
+        ),
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"probabilities": {"lied": "0.5", "sat": 0.25}},
+        "line 1, probabilities: {'lied': '0.5', 'sat': 0.25}; expected an object",
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"scores": {"lied": -1, "sat": -1}, "probabilities": {"lied": 0.5, "sat": 0.5}},
+        "line 1, scores: both `scores` and `probabilities`; expected one of them",
+    ),
+    (
+        "fill-mask",
+        "choice",
+        {"score": -1.5},
+        (
+            "line 1, probabilities: no probabilities of options, which the dataset needs; expected "
+            "a probability or a log-"
+        ),
+    ),
+    (
+        "fill-mask",
+        "likelihood",
+        {"probabilities": {"lied": 0.5, "sat": 0.5}},
+        "line 1, score: no scores, which the dataset needs; expected a number for each sentence",
+    ),
+    (
+        "fill-mask",
+        "likelihood",
+        {"score": math.inf},
+        "line 1, score: inf; expected a finite number",
+    ),
+    (
+        "fill-mask",
+        "likelihood",
+        {"score": "high"},
+        "line 1, score: 'high'; expected a finite number",
+    ),
+    (
+        "feature-extraction",
+        "vector",
+        {"vector": [0.5, math.nan]},
+        "line 1, vector: nan in place 1; expected finite numbers",
+    ),
+    (
+        "feature-extraction",
+        "vector",
+        {"vector": [0, 0.0]},
+        "line 1, vector: only zeros; expected a vector with a direction",
+    ),
+    (
+        "feature-extraction",
+        "vector",
+        {"vector": []},
+        "line 1, vector: []; expected a list of finite numbers",
+    ),
+    (
+        "feature-extraction",
+        "vector",
+        {"response": "x"},
+        "line 1, vector: no vectors, which the dataset needs",
+    ),
+    (
+        "text-classification",
+        "score",
+        {"score": True},
+        "line 1, score: true; expected a finite number",
+    ),
+    (
+        "text-classification",
+        "score",
+        {"vector": [1]},
+        "line 1, score: no scores, which the dataset needs",
+    ),
+    (
+        "text-generation",
+        "text",
+        {"vector": [1]},
+        (
+            "line 1, vector: vectors, but the dataset needs written answers; expected a "
+            "`response`, or `answers: scored`"
+        ),
+    ),
+]
 
 
 @pytest.mark.parametrize(("task", "kind", "answer", "message"), BAD)

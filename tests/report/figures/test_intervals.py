@@ -191,12 +191,20 @@ def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(
 def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() -> None:
     ranks = pl.DataFrame(
         {
-            "dataset": "faith", "measure": "share_strength", "options": "", "bias_type": None, "set": [0, 0, 1],
-            "model": ["one", "two", "three"], "value": [0.2, 0.1, 0.3], "rank": [1, 2, 1], "rank_low": [1, 1, 1],
-            "rank_high": [2, 2, 1], "models": [2, 2, 1],
+            "dataset": "faith",
+            "measure": "share_strength",
+            "options": "",
+            "bias_type": None,
+            "set": [0, 0, 1],
+            "model": ["one", "two", "three"],
+            "value": [0.2, 0.1, 0.3],
+            "rank": [1, 2, 1],
+            "rank_low": [1, 1, 1],
+            "rank_high": [2, 2, 1],
+            "models": [2, 2, 1],
         },
         schema_overrides={"bias_type": pl.String},
-    )  # fmt: skip
+    )
     models = {
         name: ModelFacts(kind="QA", label=name.title(), scoring={})
         for name in ("one", "two", "three")

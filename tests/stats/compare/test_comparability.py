@@ -36,20 +36,27 @@ CHANCE = cell({"keys": {"random": {"seed": 1}}, "files": {}})
         (cell(weights("a")), cell(weights("b", tokenizer="u")), ""),
         (cell(weights("a", chat_template="x")), cell(weights("b")), ""),
         (cell(weights("a")), cell(weights("b"), task="text-generation"), ""),
-        (cell(weights("a"), generation={"seed": 1}, precision="float16"),
-         cell(weights("b"), generation={"seed": 2}, precision="float32"),
-         "a and b have the same weights; they differ in generation, precision."),
-        (cell(weights("a")), cell(weights("b"), instances_sha256="j"),
-         "a and b have the same weights; they differ in instances."),
-        (CHANCE, CHANCE,
-         f"a and b have the same source {ALIKE}"),
+        (
+            cell(weights("a"), generation={"seed": 1}, precision="float16"),
+            cell(weights("b"), generation={"seed": 2}, precision="float32"),
+            "a and b have the same weights; they differ in generation, precision.",
+        ),
+        (
+            cell(weights("a")),
+            cell(weights("b"), instances_sha256="j"),
+            "a and b have the same weights; they differ in instances.",
+        ),
+        (CHANCE, CHANCE, f"a and b have the same source {ALIKE}"),
         (CHANCE, cell({"keys": {"random": {"seed": 2}}, "files": {}}), ""),
         (*(cell({"keys": {"answers": "x"}, "files": {"x": digest}}) for digest in "12"), ""),
-        (cell(None, dump={"sha256": "1", "file": "a"}), cell(None, dump={"sha256": "1", "file": "b"}),
-         f"a and b have the same dump {ALIKE}"),
+        (
+            cell(None, dump={"sha256": "1", "file": "a"}),
+            cell(None, dump={"sha256": "1", "file": "b"}),
+            f"a and b have the same dump {ALIKE}",
+        ),
         (cell(None), cell(None), ""),
     ],
-)  # fmt: skip
+)
 def test_what_is_one_model_is_told(one: Facts, other: Facts, says: str) -> None:
     assert same_models({"jobs/b": other, "jobs/a": one}) == says
     assert same_models({"jobs/a": one}) == ""

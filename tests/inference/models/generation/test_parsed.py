@@ -15,11 +15,27 @@ from biasgrid.tables.files import read_provenance
 @pytest.mark.parametrize(
     "response",
     [
-        "A", "A.", "(A)", "**A**", "A) Chad", "A. Chad, because B is wrong.", "A because it is said.", ("A\n" "That is it."),
-        "The answer is A.", "The correct answer is (A).", "Answer: A", "Option A is right.", "My answer is **A**!",
-        ("Let us see.\n" "A"), "Both are named. The answer is A", ("Nobody can tell.\n" "Answer: **A**."), " A ", "A: Chad", "a",
+        "A",
+        "A.",
+        "(A)",
+        "**A**",
+        "A) Chad",
+        "A. Chad, because B is wrong.",
+        "A because it is said.",
+        ("A\nThat is it."),
+        "The answer is A.",
+        "The correct answer is (A).",
+        "Answer: A",
+        "Option A is right.",
+        "My answer is **A**!",
+        ("Let us see.\nA"),
+        "Both are named. The answer is A",
+        ("Nobody can tell.\nAnswer: **A**."),
+        " A ",
+        "A: Chad",
+        "a",
     ],
-)  # fmt: skip
+)
 def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
     assert chosen_option(response, True, ["A", "B"]) == 0
     assert chosen_option(response, True, ["B", "A"]) == 1
@@ -28,11 +44,22 @@ def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        "", "A man met a woman.", "A or B", "A, B", "A/B", "A and B are both possible", "Neither A nor B", "AB",
-        "Chad", "The answer is unknown", "An answer cannot be given.", "Is it A? Nobody can tell.", "C",
+        "",
+        "A man met a woman.",
+        "A or B",
+        "A, B",
+        "A/B",
+        "A and B are both possible",
+        "Neither A nor B",
+        "AB",
+        "Chad",
+        "The answer is unknown",
+        "An answer cannot be given.",
+        "Is it A? Nobody can tell.",
+        "C",
         "The answer is A or B.",
     ],
-)  # fmt: skip
+)
 def test_nothing_is_read_where_none_is_chosen(response: str) -> None:
     assert chosen_option(response, True, ["A", "B"]) is None
 

@@ -30,14 +30,20 @@ NUMBERS = {
 }
 ROWS = [
     {
-        "model": model, "dataset": "bbq", "bias_type": category, "measure": name, "value": value,
-        "n": 8, "left_out": 0,
-        "low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1,
+        "model": model,
+        "dataset": "bbq",
+        "bias_type": category,
+        "measure": name,
+        "value": value,
+        "n": 8,
+        "left_out": 0,
+        "low": None if value is None else value - 0.1,
+        "high": None if value is None else value + 0.1,
     }
     for model, numbers in NUMBERS.items()
     for category in ("Age", "Gender_identity (names)")
     for name, value in numbers.items()
-]  # fmt: skip
+]
 
 
 def test_who_names_nobody_is_on_the_line_and_abstains_most() -> None:
