@@ -17,7 +17,8 @@ GUIDE = Path(__file__).parent / "guide"
 PAGE, NOTEBOOK = GUIDE / "try.md", GUIDE / "try.ipynb"
 COMMANDS = re.compile(r"^```sh\n(.*?)^```\n", flags=re.MULTILINE | re.DOTALL)
 ABOUT = """*[try.md](try.md) as a notebook: start Jupyter in a checkout that has your model in
-`my-model`. Each cell of commands runs in a shell; edits of files between them are yours to make.*"""
+`my-model`. Each cell of commands runs in a shell; edits of files between them are yours to
+make.*"""
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 

@@ -20,10 +20,21 @@ from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.gpu import threads_of_job
 from biasgrid.jobs.interruption import end_jobs_at_signals, logs_of_job, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
-from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
+from biasgrid.jobs.run_progress import (
+    RUN_FAILED,
+    STOPPED,
+    end_progress_lines,
+    is_for_programs,
+    start_progress_lines,
+)
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
-from biasgrid.runs.checks import check_servers, refuse_unknown_subjects, remember_configs, warnings_of
+from biasgrid.runs.checks import (
+    check_servers,
+    refuse_unknown_subjects,
+    remember_configs,
+    warnings_of,
+)
 from biasgrid.runs.inputs.as_module import join_handlers, name_of_config, refuse_moved_paths
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
@@ -31,14 +42,20 @@ from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
 from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.runs.layout import RECORDS, Layout
 
-config_name = name_of_config(workflow.configfiles, workflow.config_settings.config, workflow.main_snakefile)
+config_name = name_of_config(
+    workflow.configfiles, workflow.config_settings.config, workflow.main_snakefile
+)
 source = source_folder(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 try:
     check_records()
     refuse_moved_paths(workflow.modifier.path_modifier.replace_prefix("results"), "results")
     # Snakemake has read them, but says nothing of keys that stand twice, and no lines.
-    documents = [read_document(os.path.relpath(file)) for file in workflow.configfiles if workflow.is_main_process]
+    documents = [
+        read_document(os.path.relpath(file))
+        for file in workflow.configfiles
+        if workflow.is_main_process
+    ]
     # A module may be given a part of the file.
     is_whole = len(documents) == 1 and config is workflow.modifier_stack[0].globals["config"]
     lines = documents[0].lines_but(workflow.config_settings.config) if is_whole else {}
@@ -80,8 +97,12 @@ wildcard_constraints:
 
 def tries_of_job(short_of, wildcards, attempt):
     """By how much the memory or time of a job that is submitted again is multiplied (see profiles/slurm)."""
-    folder = getattr(workflow.executor_settings, "logdir", None)  # none within a job, where nothing is submitted
-    return resource_factor(short_of, logs_of_job(Path(folder), dict(wildcards.items())) if folder else [], attempt)
+    folder = getattr(
+        workflow.executor_settings, "logdir", None
+    )  # none within a job, where nothing is submitted
+    return resource_factor(
+        short_of, logs_of_job(Path(folder), dict(wildcards.items())) if folder else [], attempt
+    )
 
 
 def slot_in_group(wildcards):
@@ -93,13 +114,19 @@ def slot_in_group(wildcards):
 
 
 # In a module rules may have other names, as by `use rule * from biasgrid as bias_*`, or be left out.
-ASKING_RULES = [workflow.modifier.avail_rulename(name) for name in ("capabilities", "predict", "predict_scorer")]
+ASKING_RULES = [
+    workflow.modifier.avail_rulename(name) for name in ("capabilities", "predict", "predict_scorer")
+]
 WHOLE_GRID = workflow.modifier.avail_rulename("all")
 
 
 def count_jobs():
     """Returns how many jobs are done, how many there are, and the rules of those that run."""
-    running = [one for job in list(workflow.scheduler.running) for one in (job.jobs if job.is_group() else [job])]
+    running = [
+        one
+        for job in list(workflow.scheduler.running)
+        for one in (job.jobs if job.is_group() else [job])
+    ]
     return workflow.scheduler.finished_jobs, len(workflow.dag), {job.rule.name for job in running}
 
 
@@ -121,7 +148,11 @@ def command_to_go_on():
     """Returns the command that goes on with this run: the one that was typed, where one was."""
     from biasgrid.runs.audit import command
 
-    return shlex.join(["snakemake", *sys.argv[1:]]) if "snakemake" in sys.argv[0] else command(config_name)
+    return (
+        shlex.join(["snakemake", *sys.argv[1:]])
+        if "snakemake" in sys.argv[0]
+        else command(config_name)
+    )
 
 
 builtins.tries = tries_of_job  # because expressions in a profile know only what Python itself knows
@@ -160,7 +191,9 @@ onstart:
 
 onsuccess:
     end_progress_lines()
-    if same := (read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}).get("same_models"):
+    if same := (
+        read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}
+    ).get("same_models"):
         print(same, file=sys.stderr)
     if makes_the_grid() and layout.summary("parquet").exists() and not is_for_programs():
         from biasgrid.cli.commands.summary import print_findings
@@ -172,7 +205,11 @@ onsuccess:
 @atexit.register
 def forget_failed_run():
     """Removes the manifest of a failed run where this one has found all that the grid needs."""
-    if workflow.is_main_process and workflow.scheduler is not None and not (workflow.dryrun or workflow.touch):
+    if (
+        workflow.is_main_process
+        and workflow.scheduler is not None
+        and not (workflow.dryrun or workflow.touch)
+    ):
         if not len(workflow.dag) and makes_the_grid():
             layout.failed_manifest.unlink(missing_ok=True)
 
@@ -181,9 +218,15 @@ onerror:
     end_progress_lines()
     from biasgrid.runs.manifest import UnfinishedJob, write_failed_manifest
 
-    failed = {one for job in workflow.scheduler.failed for one in (job.jobs if job.is_group() else [job])}
+    failed = {
+        one
+        for job in workflow.scheduler.failed
+        for one in (job.jobs if job.is_group() else [job])
+    }
     unfinished = [
-        UnfinishedJob(job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed)
+        UnfinishedJob(
+            job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed
+        )
         for job in workflow.dag.needrun_jobs()
         if job.output and Path(job.output[0]).is_relative_to(layout.results)
     ]

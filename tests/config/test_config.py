@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 import json
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 """Models of a config that have dumps of predictions in place of weights."""
 
-# ruff: noqa: E501 - messages stand here as users see them
 from pathlib import Path
 from typing import Any
 

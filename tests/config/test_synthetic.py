@@ -1,6 +1,5 @@
 """Models of a config that learn the known effect in datasets."""
 
-# ruff: noqa: E501 - messages stand here as users see them
 from typing import Any
 
 import pytest

@@ -37,7 +37,9 @@ PATTERNS = {
         "white space"
     ),
     PATH: "a path that begins with /, such as /health",
-    VARIABLE_NAME: "the name of the environment variable that holds it, such as `${OPENAI_API_KEY}`",
+    VARIABLE_NAME: (
+        "the name of the environment variable that holds it, such as `${OPENAI_API_KEY}`"
+    ),
     LANGUAGE: "a language code, such as `en`, `es` or `pt-BR`",
     DIGEST: "64 hexadecimal digits, as `sha256sum` prints them",
 }
@@ -179,11 +181,15 @@ class Training(Section):
     base: Source | None = Field(None, description="the checkpoint to start from")
     data: str | None = Field(
         None,
-        description="JSON in SQuAD format (question answering); one text per line, or a prompt and its possible "
-        "answers, separated by tabs (text generation); one text per line, or a text with the mask token and the words "
-        "that fill it, separated by tabs (fill-mask); or lines of JSON (text classification): "
-        '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, where `text_pair` is only for pairs and CLASS is one of '
-        "the values of the model's `labels`, or a list of them that are equally right",
+        description=(
+            "JSON in SQuAD format (question answering); one text per line, or a prompt and its "
+            "possible answers, separated by tabs (text generation); one text per line, or a text "
+            "with the mask token and the words that fill it, separated by tabs (fill-mask); or "
+            "lines of JSON (text classification): "
+            '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, where `text_pair` is only for '
+            "pairs and CLASS is one of the values of the model's `labels`, or a list of them that "
+            "are equally right"
+        ),
     )
     synthetic: str | None = Field(
         None,
@@ -196,7 +202,9 @@ class Training(Section):
     )
     dataset: Name | None = Field(
         None,
-        description="for text classification, with `synthetic`: the dataset whose cases get group effects",
+        description=(
+            "for text classification, with `synthetic`: the dataset whose cases get group effects"
+        ),
     )
     hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
 

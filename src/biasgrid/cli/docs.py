@@ -89,6 +89,11 @@ def figure_table() -> str:
     return "\n".join(["| figure | shows |", "| --- | --- |", *rows])
 
 
+def rounding_note(decimals: int | None) -> str:
+    """Says to how many decimals a score is rounded; "" if it is not rounded."""
+    return "" if decimals is None else f"; rounded to {decimals} decimals"
+
+
 def scoring_table() -> str:
     """Returns the table of the formulas that score sentences."""
     header = ("scoring", "models", "score", "of", "needs", "inputs", "source")
@@ -96,7 +101,7 @@ def scoring_table() -> str:
         (
             f"`{name}`",
             scoring.task,
-            f"{scoring.description}{'' if scoring.decimals is None else f'; rounded to {scoring.decimals} decimals'}",
+            scoring.description + rounding_note(scoring.decimals),
             scoring.unit,
             scoring.needs or "-",
             "one for each token scored" if scoring.inputs == "each" else "one",

@@ -28,7 +28,7 @@ def whole_config() -> type[Config]:
     described = {name: Config.model_fields[name] for name in ("models", "datasets")}
     fields: dict[str, Any] = {
         "models": (dict[Name, reduce(or_, models)], described["models"]),  # type: ignore[misc]
-        "datasets": (dict[Name, reduce(or_, families)], described["datasets"]),  # type: ignore[misc]
+        "datasets": (dict[Name, reduce(or_, families)], described[("datasets")]),  # type: ignore[misc]
     }
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
 

@@ -58,7 +58,9 @@ class Inference(Section):
 
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
         "float32",
-        description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32",
+        description=(
+            "arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
+        ),
     )
     engine: Literal["torch", "openvino", "auto"] = Field(
         "torch",
@@ -180,7 +182,9 @@ class Report(Section):
     )
     references: list[str] = Field(
         default_factory=list,
-        description="files with published numbers and marks to show beside yours (see docs/references.md)",
+        description=(
+            "files with published numbers and marks to show beside yours (see docs/references.md)"
+        ),
     )
 
 

@@ -35,7 +35,8 @@ LONGEST_LOG = 1 << 20
 SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
     # Of control groups, of a SLURM that looks at processes now and then, and of the job itself.
     "memory": re.compile(
-        r"oom[-_]kill|exceeded (job |step )?memory limit|\b(_Array)?MemoryError\b|Cannot allocate memory"
+        r"oom[-_]kill|exceeded (job |step )?memory limit"
+        r"|\b(_Array)?MemoryError\b|Cannot allocate memory"
         # As `faults.out_of_memory` words it, unless it is the memory of a GPU, of which SLURM has
         # no more to give.
         r"|^out of memory(;| \((?!CUDA|HIP))",

@@ -1,8 +1,8 @@
 """Settings of Python and of Snakemake by which it plans more quickly, and what each of them gains.
 
-They hold for every process that reads the rules, and change nothing but its time. Seconds of the processor for
-`snakemake -n --configfile config/config.yaml` (15 models x 4 datasets, 316 jobs; Python 3.11, Snakemake 9.27), each the
-mean of nine turns:
+They hold for every process that reads the rules, and change nothing but its time. Seconds of the
+processor for `snakemake -n --configfile config/config.yaml` (15 models x 4 datasets, 316 jobs;
+Python 3.11, Snakemake 9.27), each the mean of nine turns:
 
 | setting | seconds |
 | --- | --- |
@@ -11,7 +11,8 @@ mean of nine turns:
 | keep_from_garbage_collection | 2.55 |
 | both | 2.45 |
 
-For `snakemake -n` of 100 models x 20 datasets (9,227 jobs), with both of these, each the mean of two turns:
+For `snakemake -n` of 100 models x 20 datasets (9,227 jobs), with both of these, each the mean of
+two turns:
 
 | setting | seconds |
 | --- | --- |
@@ -20,8 +21,8 @@ For `snakemake -n` of 100 models x 20 datasets (9,227 jobs), with both of these,
 | match_files_once | 13.8 |
 | both | 12.7 |
 
-Another one, by which Python looks for garbage less often (`gc.set_threshold`), gained less than 1 % beside the first
-two and is not used.
+Another one, by which Python looks for garbage less often (`gc.set_threshold`), gained less than 1 %
+beside the first two and is not used.
 """
 
 from __future__ import annotations

@@ -89,8 +89,9 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
             re.IGNORECASE,
         ),
         ends=re.compile(
-            rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$", re.IGNORECASE
-        ),  # noqa: RUF001
+            rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$",  # noqa: RUF001
+            re.IGNORECASE,
+        ),
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
         both=words(
             rf"(?:{yes}){between}(?:{no})|(?:{no}){between}(?:{yes})|(?:{agree}){between}(?:{disagree})"
@@ -112,7 +113,8 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
         ),
         conditions=words(language.conditions or NOTHING),
         modal=re.compile(
-            rf"(?<!\w)(?:{language.modals or NOTHING})(\W*(?:{language.negations or NOTHING}))?(?:\s+\w+){{0,2}}\s*$",
+            rf"(?<!\w)(?:{language.modals or NOTHING})"
+            rf"(\W*(?:{language.negations or NOTHING}))?(?:\s+\w+){{0,2}}\s*$",
             re.IGNORECASE,
         ),
     )

@@ -82,7 +82,7 @@ def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
     """Returns how many clusters and units a number has."""
-    return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
+    return int(rows[("clusters")].max() or 0), float(rows[("n")].median() or 0)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,9 @@ COMPARISONS = table(
         "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
         "clusters": column(
             pl.Int64,
-            description="number of clusters behind the difference; for unpaired models, the smaller number",
+            description=(
+                "number of clusters behind the difference; for unpaired models, the smaller number"
+            ),
             nullable=True,
         ),
         "other_factors": column(
@@ -120,7 +122,9 @@ RANKS = table(
         ),
         "rank_high": column(
             pl.Int64,
-            description="upper end: `models` minus the number of models that are significantly smaller",
+            description=(
+                "upper end: `models` minus the number of models that are significantly smaller"
+            ),
         ),
         "models": column(pl.Int64, description="number of models in the set"),
         **ASKED,
@@ -172,7 +176,9 @@ CONVERGENCE = table(
         "corrected": number_column(description="`value` / `ceiling`; may be above 1 by chance"),
         "models": column(
             pl.Int64,
-            description="number of models for which both datasets have at least three of the groups",
+            description=(
+                "number of models for which both datasets have at least three of the groups"
+            ),
         ),
         "groups": column(pl.Int64, description="number of groups that both datasets have"),
         "reason": column(pl.String, description="why there is no correlation", nullable=True),

@@ -32,7 +32,9 @@ EVIDENCE = table(
         ),
         "unit": column(
             pl.UInt32,
-            description="number of the swap group, case, pair of statements, item, question or prompt",
+            description=(
+                "number of the swap group, case, pair of statements, item, question or prompt"
+            ),
         ),
         "unit_value": column(
             pl.Float64,
@@ -83,7 +85,9 @@ EVIDENCE = table(
         ),
         "other_score": column(
             pl.Float64,
-            description="score of the other subject, or similarity to other answers to the same text",
+            description=(
+                "score of the other subject, or similarity to other answers to the same text"
+            ),
             nullable=True,
         ),
         "position": column(

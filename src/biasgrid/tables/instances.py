@@ -26,7 +26,9 @@ REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     ASKED_BEFORE: column(
         pl.UInt32,
-        description="number of earlier instances that ask the same: 0 unless something is asked repeatedly",
+        description=(
+            "number of earlier instances that ask the same: 0 unless something is asked repeatedly"
+        ),
     ),
     "system": column(
         pl.Categorical, description="generative models: the system text, if any", nullable=True

@@ -326,7 +326,9 @@ SUMMARY = table(
         **MARK_COLUMNS,
         "null_mean": column(
             pl.Float64,
-            description="value to expect from noise alone, if noise alone makes the measure positive",
+            description=(
+                "value to expect from noise alone, if noise alone makes the measure positive"
+            ),
             nullable=True,
             checks=NeverNaN,
         ),

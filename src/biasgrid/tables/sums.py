@@ -56,7 +56,7 @@ SUMS = table(
         ),
         "finish": column(
             pl.String,
-            description=("how the number is computed from the sums, such as `mean`"),
+            description="how the number is computed from the sums, such as `mean`",
             nullable=True,
         ),
         "interval": column(
@@ -78,7 +78,7 @@ SUMS = table(
         ),
         "claims_all": column(
             pl.Boolean,
-            description=("whether the interval generalises to all factors, not only to the first"),
+            description="whether the interval generalises to all factors, not only to the first",
             nullable=True,
         ),
         "compared": column(

@@ -95,7 +95,9 @@ VERDICTS = table(
         ),
         "control": column(
             pl.String,
-            description="what the controls and placebos of the cell show; null if no control was measured",
+            description=(
+                "what the controls and placebos of the cell show; null if no control was measured"
+            ),
             nullable=True,
         ),
         "is_control": column(pl.Boolean, description="whether the cell is itself a control"),

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """What models of a task ask of templates, in configs and in packs."""
 
 from dataclasses import replace

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """What is refused in rows of discrim-eval, and which are asked."""
 
 from __future__ import annotations

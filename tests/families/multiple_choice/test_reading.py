@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """What is refused in files of questions with options, with file, line and field; and which option
 agrees with a stereotype.
 """

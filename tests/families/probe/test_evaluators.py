@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - cases stand in a line each
 """What evaluators find in answers, and what they do not."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """What is refused in the files of probes, with file and line."""
 
 from __future__ import annotations

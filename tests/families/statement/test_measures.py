@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - many measures in a line
 """Measures of statements: synthetic answers are found again, and where there is no answer there is
 no number.
 """

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """Our own reader: what it adds to APES, and what it refuses with file and line."""
 
 from __future__ import annotations

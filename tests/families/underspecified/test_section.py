@@ -2,7 +2,6 @@
 plain words.
 """
 
-# ruff: noqa: E501 - messages stand here as users see them
 from pathlib import Path
 
 import pytest

@@ -1,6 +1,5 @@
 """What is wrong with word lists, line by line."""
 
-# ruff: noqa: E501 - messages stand here as users see them
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 from collections import Counter
 from pathlib import Path
 

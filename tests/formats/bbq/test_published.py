@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages stand here as users see them
 """Answers that others have published, as precomputed responses."""
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def gate(
     on: Annotated[
         Literal["interval", "value"],
         typer.Option(help="what is checked: the upper end of the interval, or the value itself"),
-    ] = ("interval"),
+    ] = "interval",
     junit: Annotated[
         Path | None, typer.Option(help="JUnit file to write, for CI pipelines")
     ] = None,

@@ -57,7 +57,9 @@ class CounterfactualDataset(DatasetSection):
     top_k: int = Field(
         5,
         ge=1,
-        description="for masked language models: how many of the most probable words count as right",
+        description=(
+            "for masked language models: how many of the most probable words count as right"
+        ),
     )
     measures: list[GroupMeasure] | None = Field(
         None, min_length=1, description="comparisons of groups; default: all that are possible"

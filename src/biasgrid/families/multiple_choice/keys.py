@@ -22,11 +22,15 @@ KEYS = {
     ),
     "condition": column(
         pl.Categorical,
-        description="`ambig` or `disambig`: whether the context leaves the question open or answers it",
+        description=(
+            "`ambig` or `disambig`: whether the context leaves the question open or answers it"
+        ),
     ),
     "polarity": column(
         pl.Categorical,
-        description="polarity of the question: `neg` asks for the stereotype, `nonneg` for its opposite",
+        description=(
+            "polarity of the question: `neg` asks for the stereotype, `nonneg` for its opposite"
+        ),
     ),
     "options": column(pl.List(pl.Categorical), description="the options in the order of the file"),
     "spoken": column(
@@ -34,7 +38,9 @@ KEYS = {
     ),
     "places": column(
         pl.List(pl.UInt8),
-        description="the options in the order in which they are asked, by their numbers in the file",
+        description=(
+            "the options in the order in which they are asked, by their numbers in the file"
+        ),
     ),
     "unknown_option": column(
         pl.UInt8, description="the option that says that the answer is unknown"
@@ -45,7 +51,9 @@ KEYS = {
     ),
     "is_excluded": column(
         pl.Boolean,
-        description="whether the item has no target although its kind has one, so that it does not count",
+        description=(
+            "whether the item has no target although its kind has one, so that it does not count"
+        ),
     ),
     "crossed": column(
         pl.Categorical,

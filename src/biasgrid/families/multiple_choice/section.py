@@ -23,7 +23,9 @@ class MultipleChoiceDataset(DatasetSection):
     )
     files: list[str] = Field(
         min_length=1,
-        description="files with items, folders of such files, or patterns such as `mbbq/data/*_es.jsonl`",
+        description=(
+            "files with items, folders of such files, or patterns such as `mbbq/data/*_es.jsonl`"
+        ),
     )
     metadata: str | None = Field(
         None,
@@ -52,7 +54,9 @@ class MultipleChoiceDataset(DatasetSection):
     )
     orders: Literal["all", "file"] = Field(
         "all",
-        description="whether the options are asked in all six orders, or only in the order of the file",
+        description=(
+            "whether the options are asked in all six orders, or only in the order of the file"
+        ),
     )
     matching: Literal["unique", "paper"] = Field(
         "unique",

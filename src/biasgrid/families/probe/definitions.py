@@ -142,7 +142,9 @@ class WordCounts(Evaluator):
     )
     count: Literal["each", "most"] = Field(
         "each",
-        description="`each` counts the words of each list, `most` finds the list with the most words",
+        description=(
+            "`each` counts the words of each list, `most` finds the list with the most words"
+        ),
     )
     names: dict[str, list[str]] = Field(
         default_factory=dict,
@@ -163,7 +165,9 @@ class FirstName(Evaluator):
     name: Literal["first-name"] = Field(description="which one")
     names: dict[str, list[str]] = Field(
         min_length=1,
-        description="names of each label; `{key}` stands for the value of that key in an item or prompt",
+        description=(
+            "names of each label; `{key}` stands for the value of that key in an item or prompt"
+        ),
     )
 
 

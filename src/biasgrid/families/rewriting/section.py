@@ -52,7 +52,9 @@ class RewritingDataset(DatasetSection):
         5,
         ge=1,
         le=1000,
-        description="how often each text is asked; if it is asked only once, there is no noise floor",
+        description=(
+            "how often each text is asked; if it is asked only once, there is no noise floor"
+        ),
     )
     neutralise: bool = Field(
         True,
@@ -115,5 +117,7 @@ class RewritingDataset(DatasetSection):
     threshold: float = Field(0.5, ge=0, le=1, description="score above which an answer counts")
     mode: Literal["langfair"] | None = Field(
         None,
-        description="`langfair` rewrites and neutralises exactly as LangFair does, including its faults",
+        description=(
+            "`langfair` rewrites and neutralises exactly as LangFair does, including its faults"
+        ),
     )

@@ -54,7 +54,9 @@ class StatementDataset(DatasetSection):
         1,
         ge=1,
         le=1000,
-        description="how often each statement is asked; written answers vary from one time to the next",
+        description=(
+            "how often each statement is asked; written answers vary from one time to the next"
+        ),
     )
     measures: list[GroupMeasure] | None = Field(
         None,

@@ -111,7 +111,9 @@ class UnderspecifiedDataset(DatasetSection):
     )
     balance: Balance | None = Field(
         None,
-        description="keeps only subjects that make the groups alike in tokens, or in tokens and frequency",
+        description=(
+            "keeps only subjects that make the groups alike in tokens, or in tokens and frequency"
+        ),
     )
     target_scoring: TargetScoring | None = Field(
         None,
@@ -138,7 +140,9 @@ class UnderspecifiedDataset(DatasetSection):
         0.1,
         ge=0,
         le=1,
-        description="with `measures`: a case fails if the scores of its groups differ by more than this",
+        description=(
+            "with `measures`: a case fails if the scores of its groups differ by more than this"
+        ),
     )
     limit: ListLimit = Field(ListLimit(), description="shortens the word lists")
     variants: dict[Variant, DatasetVariant] = Field(

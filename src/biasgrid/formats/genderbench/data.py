@@ -45,7 +45,9 @@ class LogSection(Section):
     )
     inventories: str | None = Field(
         None,
-        description="file with the columns `inventory`, `word` and `gender`, for which the word is typical",
+        description=(
+            "file with the columns `inventory`, `word` and `gender`, for which the word is typical"
+        ),
     )
 
 

@@ -30,7 +30,9 @@ WORD_LISTS = (
 )
 """The lists that are read."""
 SUMS = {
-    "PERSON_WORDS_LIST": "FEMALE_WORDS + MALE_WORDS + GENDER_NEUTRAL_WORDS + PROFESSION_LIST + OTHER_PERSON_NOUNS",
+    "PERSON_WORDS_LIST": (
+        "FEMALE_WORDS + MALE_WORDS + GENDER_NEUTRAL_WORDS + PROFESSION_LIST + OTHER_PERSON_NOUNS"
+    ),
     "PERSON_WORDS": "list(set(PERSON_WORDS_LIST) - set(WORDS_TO_REMOVE))",
 }
 """How LangFair makes its words for persons of these."""

@@ -306,7 +306,8 @@ def loading_errors(name: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except Exception as error:  # files that are wrong in their own way fail wherever transformers does not check them
+    # Files that are wrong in their own way fail wherever transformers does not check them.
+    except Exception as error:
         raise ModelError(
             f"{name} cannot be loaded ({first_line(error)}); expected files that "
             "transformers can read"

@@ -48,8 +48,12 @@ ADVICE = {
     "XLNetForQuestionAnswering": (
         "searches for spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple"
     ),
-    "ForTokenClassification": "labels words, which no dataset needs: choose a checkpoint that answers or classifies",
-    "ForMultipleChoice": "chooses among texts with a special head: list it in a config with `task: multiple-choice`",
+    ("ForTokenClassification"): (
+        "labels words, which no dataset needs: choose a checkpoint that answers or classifies"
+    ),
+    ("ForMultipleChoice"): (
+        "chooses among texts with a special head: list it in a config with `task: multiple-choice`"
+    ),
     "ForNextSentencePrediction": (
         "predicts whether one sentence follows another: choose a checkpoint with a head "
         "for masked words"

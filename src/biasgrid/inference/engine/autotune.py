@@ -114,7 +114,8 @@ def tuning_name(device: torch.device, model: PreTrainedModel, threads: int) -> s
     """Names the file of what was found for a model on a type of processor."""
     layer = largest_layer(model)
     shape = None if layer is None else tuple(layer.weight.shape)
-    return f"{PROCESSOR}{sha256(repr((processor_of(device), shape, threads)).encode()).hexdigest()[:12]}.json"
+    setting = repr((processor_of(device), shape, threads))
+    return f"{PROCESSOR}{sha256(setting.encode()).hexdigest()[:12]}.json"
 
 
 def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:

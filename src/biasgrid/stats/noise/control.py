@@ -123,7 +123,9 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
     found = []
     for key, rows in known.group_by(SIZE_KEYS, maintain_order=True):
         free = free_numbers(rows)
-        noise_free = float(((rows["value"] - rows["fair"]) ** 2 - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
+        noise_free = float(
+            ((rows[("value")] - rows[("fair")]) ** 2 - rows[("variance")]).mean() or 0
+        )  # type: ignore[arg-type]
         if free >= FEWEST_OF_CONTROL:
             found.append(
                 dict(zip(SIZE_KEYS, key, strict=True))

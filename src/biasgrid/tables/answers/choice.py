@@ -30,7 +30,9 @@ SCHEMA = table(
         ),
         "ranks": column(
             pl.List(pl.UInt32),
-            description="rank of each candidate's first token among all tokens of the vocabulary, if read",
+            description=(
+                "rank of each candidate's first token among all tokens of the vocabulary, if read"
+            ),
             nullable=True,
         ),
         "unknown": UNKNOWN_COLUMN,
@@ -50,7 +52,9 @@ SCHEMA = table(
         ),
         "form_probabilities": column(
             pl.List(pl.List(pl.Float32)),
-            description="the probability of each of these forms, of which `probabilities` has the sums",
+            description=(
+                "the probability of each of these forms, of which `probabilities` has the sums"
+            ),
             nullable=True,
         ),
         "first_tokens": column(

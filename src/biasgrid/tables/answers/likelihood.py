@@ -38,12 +38,16 @@ SCHEMA = table(
         ),
         "tokens": column(
             pl.UInt16,
-            description="number of tokens in the sentence, without special tokens; null if not counted",
+            description=(
+                "number of tokens in the sentence, without special tokens; null if not counted"
+            ),
             nullable=True,
         ),
         "unknown_tokens": column(
             pl.UInt16,
-            description="number of these that are the tokenizer's unknown token; null if not counted",
+            description=(
+                "number of these that are the tokenizer's unknown token; null if not counted"
+            ),
             nullable=True,
         ),
         "unknown": UNKNOWN_COLUMN,

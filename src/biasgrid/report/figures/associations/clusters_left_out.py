@@ -108,7 +108,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + facet_wrap("panel", ncol=2, scales="free_x")
         + labs(
             title=heading,
-            subtitle=f"strokes: {cluster_count_text(marks)}; line: their range; ring: μ of all clusters",
+            subtitle=(
+                f"strokes: {cluster_count_text(marks)}; line: their range; ring: μ of all clusters"
+            ),
             x="",
             y="model",
         )
