@@ -5,26 +5,34 @@ their size.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+from radon.complexity import cc_visit
+
 import biasgrid
 
 PACKAGE = Path(biasgrid.__file__).parent
-SHORTEST_FILE, LONGEST_FILE = 30, 500
-FEWEST_MODULES, MOST_MODULES = 3, 16
-MANY_IMPORTERS = 3
-"""A short file is a subject of its own where so many others need it."""
-MAY_BE_SHORT = ("commands", "corpora", "expand", "family", "keys", "payload", "section")
-"""Modules that are found by their names: stages of families, entry points, and what a plan reads
-without torch.
-"""
-ONE_FILE_EACH = ("cli.commands", "inference.models.sources", "report.figures", "tables.answers")
-"""Folders with a file for each of many things of a kind."""
+MOST_TOKENS_OF_A_FILE = 5_500
+MOST_COMPLEX = 12
+"""Radon's cyclomatic complexity, which counts comprehensions and boolean operators, unlike ruff's."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LAYOUT = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)
+"""Tokens that are no code."""
 FLOORS = [
     # What all that reads users' files needs.
     {"base"},
@@ -96,31 +104,71 @@ def imports_between_rooms() -> Iterator[tuple[str, str]]:
         yield from ((module, other) for other in imports_of(module) if room(other) != room(module))
 
 
-def test_a_subject_is_one_module_neither_a_slice_nor_a_heap() -> None:
-    lengths = {module: len(path.read_text().splitlines()) for module, path in modules().items()}
-    assert {module: length for module, length in lengths.items() if length > LONGEST_FILE} == {}
-    importers = Counter(other for module in modules() for other in imports_of(module))
-    slices = {
-        module
-        for module, length in lengths.items()
-        if length < SHORTEST_FILE
-        and importers[module] < MANY_IMPORTERS
-        and module.split(".")[-1] not in ("__init__", "__main__", *MAY_BE_SHORT)
-        and not module.startswith(ONE_FILE_EACH)
-    }
-    assert slices == set()
+def docstrings(tree: ast.Module) -> set[ast.Constant]:
+    """Returns the strings that are statements: docstrings of modules, classes, functions and names."""
+    statements = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    constants = {value for value in statements if isinstance(value, ast.Constant)}
+    return {constant for constant in constants if isinstance(constant.value, str)}
 
 
-def test_a_folder_has_as_many_modules_as_a_reader_can_hold() -> None:
-    parts, folders = Counter[str](), Counter[str]()
+def token_count(module: str) -> int:
+    """Returns the number of tokens of code in a module, docstrings and comments aside."""
+    places = {(node.lineno, node.col_offset) for node in docstrings(tree_of(module))}
+    lines = io.StringIO(modules()[module].read_text())
+    tokens = tokenize.generate_tokens(lines.readline)
+    return sum(token.type not in LAYOUT and token.start not in places for token in tokens)
+
+
+def test_a_file_can_be_read_in_one_go() -> None:
+    sizes = {module: token_count(module) for module in modules()}
+    assert {module: size for module, size in sizes.items() if size > MOST_TOKENS_OF_A_FILE} == {}
+
+
+def test_no_function_is_complex() -> None:
+    wrong = {}
+    for module, path in modules().items():
+        for block in cc_visit(path.read_text()):
+            # A class is as complex as its methods, which are listed beside it.
+            if not hasattr(block, "methods") and block.complexity > MOST_COMPLEX:
+                wrong[f"{module}.{block.name}"] = block.complexity
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("what", "kinds"),
+    [("comprehension", COMPREHENSIONS), ("conditional expression", (ast.IfExp,))],
+)
+def test_no_comprehension_or_conditional_expression_holds_another(
+    what: str, kinds: tuple[type[ast.AST], ...]
+) -> None:
+    wrong = []
     for module in modules():
-        *folder, name = module.split(".")
-        parts[".".join(folder)] += name != "__init__"
-        if name == "__init__" and folder:
-            folders[".".join(folder[:-1])] += 1
-    inner = [folder for folder in parts if folder and not folder.startswith(ONE_FILE_EACH)]
-    assert {folder: parts[folder] for folder in inner if parts[folder] > MOST_MODULES} == {}
-    assert {folder for folder in inner if parts[folder] + folders[folder] < FEWEST_MODULES} == set()
+        outer = [node for node in ast.walk(tree_of(module)) if isinstance(node, kinds)]
+        inner = {child for node in outer for child in ast.walk(node) if child is not node}
+        wrong += [f"{module}:{node.lineno}: {what}" for node in outer if node in inner]
+    assert wrong == []
+
+
+def functions_of(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def test_an_assignment_expression_binds_a_new_name() -> None:
+    wrong = []
+    for module in modules():
+        for function in functions_of(tree_of(module)):
+            names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+            bound = Counter(node.id for node in names if isinstance(node.ctx, ast.Store))
+            bound.update(
+                argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)
+            )
+            walruses = [node for node in ast.walk(function) if isinstance(node, ast.NamedExpr)]
+            wrong += [
+                f"{module}:{walrus.lineno}: {walrus.target.id}"
+                for walrus in walruses
+                if bound[walrus.target.id] > 1
+            ]
+    assert wrong == []
 
 
 def test_no_code_stands_in_a_package_file() -> None:
@@ -198,13 +246,10 @@ def lines_that_name(words: tuple[str, ...], *rooms: str) -> list[str]:
 
 def texts_of(module: str) -> list[str]:
     """Returns the strings of a module that are no docstrings."""
-    statements = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Expr)]
-    docstrings = {id(node.value) for node in statements}
+    documented = docstrings(tree_of(module))
     constants = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Constant)]
     return [
-        node.value
-        for node in constants
-        if isinstance(node.value, str) and id(node) not in docstrings
+        node.value for node in constants if isinstance(node.value, str) and node not in documented
     ]
 
 
