@@ -27,7 +27,7 @@ import torch
 from stopwatch import measure, print_table, processor_seconds_of
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
+from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix

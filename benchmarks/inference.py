@@ -36,10 +36,8 @@ from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 from biasgrid.inference.engine.autotune import find_tuning
-from biasgrid.inference.engine.hardware import set_precision
-from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
-from biasgrid.inference.engine.libraries.openvino import OpenVinoEncoder
 from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
@@ -78,18 +76,6 @@ def engine_of(
 ) -> LocalBackEnd:
     """Returns a back end of a copy of a model by torch, with the products that a job would take."""
     back_end = kind(deepcopy(model).to(getattr(torch, precision)), tokenizer, choices)
-    take_faster_products(back_end.model, precision)
-    return back_end
-
-
-def openvino_engine_of(
-    back_end: LocalBackEnd, precision: str, cluster: pl.DataFrame
-) -> LocalBackEnd:
-    """Gives the base of a float32 back end's model to OpenVINO, given rows to convert it by."""
-    back_end.encoder = OpenVinoEncoder(back_end.model, threads=1)
-    run_engine(back_end, cluster.head(1))
-    back_end.encoder.set_precision(precision)
-    set_precision(back_end.model, precision)
     take_faster_products(back_end.model, precision)
     return back_end
 
@@ -158,14 +144,10 @@ def main() -> None:
     }
     table = []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
-
-        def plain() -> LocalBackEnd:
-            return kind(deepcopy(model), tokenizer, choices)
-
-        engines = {"torch with MKL's products, float32": plain()}
+        plain = kind(deepcopy(model), tokenizer, choices)
+        engines = {"torch with MKL's products, float32": plain}
         for precision in ("float32", "bfloat16"):
             engines[f"torch, {precision}"] = engine_of(kind, model, tokenizer, choices, precision)
-            engines[f"OpenVINO, {precision}"] = openvino_engine_of(plain(), precision, cluster)
         ways: dict[str, Callable[[], Any]] = {
             f"Hugging Face, batches of {size}": partial(baseline, model, tokenizer, cluster, size)
             for size in (1, BATCH)

@@ -13,7 +13,7 @@ import torch
 from stopwatch import print_table
 from torch.nn import functional
 
-from biasgrid.inference.engine.libraries.one_dnn import linear
+from biasgrid.inference.engine.one_dnn import linear
 
 INPUTS, OUTPUTS = 768, 3072
 ROUNDS = 15

@@ -29,6 +29,5 @@ rule predict:
         lists=cells.instances_lists_digest,
         precision=grid.inference.precision,
         device_of_auto=cells.deciding_device,
-        engines=str(layout.engines()),
     script:
         "../workflow/scripts/predict.py"

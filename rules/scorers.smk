@@ -36,4 +36,3 @@ use rule predict as predict_scorer with:
         source=models.source,
         precision=grid.inference.precision,
         device_of_auto=cells.deciding_device,
-        engines=str(layout.engines()),

@@ -122,16 +122,6 @@ def test_the_command_leaves_settings_to_the_reader(results: Path) -> None:
     assert "| config | config/c.yaml and settings on the command line, digest" in told
 
 
-def test_an_engine_that_is_not_torch_is_named(results: Path) -> None:
-    assert "| engine |" not in card(results, "--model", "new")[1]
-    cells = [cell | {"engine": "openvino 2026.4.1"} for cell in MANIFEST["cells"]]
-    (results / "manifest.json").write_text(json.dumps(MANIFEST | {"cells": cells}))
-    assert (
-        "| precision | float32 |\n| engine | openvino 2026.4.1 |\n"
-        in card(results, "--model", "new")[1]
-    )
-
-
 def test_the_hub_reads_what_was_measured(results: Path) -> None:
     code, _ = card(results, "--model", "new", "--out", str(results / "card.md"))
     assert code == 0

@@ -173,7 +173,6 @@ class Pipeline:
             "cell": self.cells.predict_params(self.job),
             "answers": self.layout.answers(DATASET, MODEL),
         }
-        params["engines"] = self.layout.engines(MODEL)
         params |= {
             "source": ModelInputs(self.inputs).source(self.job, None),
             "precision": "float32",

@@ -122,8 +122,6 @@ class Cell:
             "answer": entry.answers[0],
             "section": {},
             "log": None,
-            "engine": "torch",
-            "engines": self.folder / "engines",
         }
         capabilities = choices.pop("capabilities", None)
         named = {name: choices.pop(name) for name in standard if name in choices}

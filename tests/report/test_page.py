@@ -25,7 +25,6 @@ from biasgrid.report.published import (
     read_published,
 )
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.tables.claims.facts import NO_FACTS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import SYNTHETIC
 
@@ -241,20 +240,6 @@ def test_an_interval_over_factors_without_a_name_is_shown_alone(measures: pl.Dat
     )
     assert "to 0.200, n" in detailed[3]
     assert "None" not in page.text
-
-
-def test_an_engine_that_is_not_torch_is_named_with_its_models(
-    measures: pl.DataFrame, examples: pl.DataFrame
-) -> None:
-    cells = {
-        "religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}},
-        "religion/base-lm": {},
-    }
-    for facts, expected in ((NO_FACTS, False), (NO_FACTS._replace(cells=cells), True)):
-        run = replace(RUN, facts=facts)
-        summary = summary_of(run, measures, {"religion": "exact"}).summary
-        text = Page(report_of(run, [], summary=summary, measures=measures, examples=examples)).text
-        assert ("openvino 2026.4.1 (BERT base)" in text) is ("Engine" in text) is expected
 
 
 def test_the_page_refers_to_nothing_outside_of_it(

@@ -71,8 +71,6 @@ with shard_lock, gpus:
             choices=cell["choices"],
             section=snakemake.config["models"][snakemake.wildcards.model],
             log=Path(snakemake.log[0]),
-            engine=cell["engine"],
-            engines=Path(snakemake.params.engines),
         ),
         provenance=table_provenance(snakemake.config, of="/".join(of), code=cell["code"]),
         source=snakemake.params.source,

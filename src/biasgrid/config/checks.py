@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 from biasgrid.base.faults import (
@@ -50,7 +49,6 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from model_label_faults(config, source)
     yield from place_faults(config, source)
     yield from font_faults(config, source)
-    yield from engine_faults(config, source)
     yield from folder_faults(config, source)
     yield from file_faults(config, source)
     yield from wildcard_faults(config, source)
@@ -323,27 +321,6 @@ def font_faults(config: Config, source: str) -> Iterator[Fault]:
     if font not in installed:
         problem = f"{font!r} is not installed{nearest_name(font, installed)}"
         yield Fault(source, "report.font", problem, f"one of {first_few(installed)}")
-
-
-def engine_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields why encoders that are selected cannot be computed by OpenVINO."""
-    asked = {*known_names(config.run.models, config.models), *config.readers}
-    if config.inference.engine != "openvino" or all(
-        config.engine_of(name) == "torch" for name in asked
-    ):
-        return
-    if find_spec("openvino") is None:
-        problem = "needs the package openvino, which is not installed"
-        yield Fault(
-            source, "inference.engine", problem, "`pip install 'biasgrid[openvino]'`, or `torch`"
-        )
-    if config.inference.device == "cuda":
-        yield Fault(
-            source, "inference.device", "'cuda', but OpenVINO computes on the processor", "cpu"
-        )
-    if config.inference.precision == "float16":
-        expected = "bfloat16, float32 or auto, as OpenVINO takes another precision in its place"
-        yield Fault(source, "inference.precision", "'float16'", expected)
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:

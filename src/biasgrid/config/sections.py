@@ -62,15 +62,6 @@ class Inference(Section):
             "arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
         ),
     )
-    engine: Literal["torch", "openvino", "auto"] = Field(
-        "torch",
-        description=(
-            "what computes encoders without a GPU; `openvino` needs `pip install "
-            "'biasgrid[openvino]'`. `auto` times both once for each model, and takes OpenVINO if "
-            "it is faster and its float32 answers agree to 0.00001. Generative models, and all "
-            "models on a GPU, use torch"
-        ),
-    )
     token_budget: Annotated[
         Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)
     ] = Field(
@@ -84,10 +75,10 @@ class Inference(Section):
         "auto",
         description=(
             "where to run; changes the speed of inference, not the numbers (but see `precision: "
-            "auto` and `engine`). Training on a GPU gives other weights than training on a CPU, "
-            "but a new device does not repeat a finished training. With `auto` and `cuda`, each "
-            "job leases one of the GPUs that it sees and waits until one is free. Without a GPU, "
-            "`auto` uses the CPU"
+            "auto`). Training on a GPU gives other weights than training on a CPU, but a new "
+            "device does not repeat a finished training. With `auto` and `cuda`, each job leases "
+            "one of the GPUs that it sees and waits until one is free. Without a GPU, `auto` uses "
+            "the CPU"
         ),
     )
     jobs_per_gpu: int = Field(
@@ -350,10 +341,6 @@ class Config(Section):
         """Returns where the back end of a model is."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.back_end]
-
-    def engine_of(self, model: str) -> str:
-        """Returns the engine of a model, which `inference.engine` is of encoders alone."""
-        return self.inference.engine if self.back_end_of(model).encoder else "torch"
 
     def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
         """Returns what a model is asked of a dataset, or of the texts that another model, the

@@ -161,9 +161,6 @@ def card_text(card: Card) -> str:
                 cell["precision"] for cell in card.cells.values() if cell.get("precision")
             )
         ),
-        engines=list(
-            dict.fromkeys(cell["engine"] for cell in card.cells.values() if cell.get("engine"))
-        ),
         manifest=card.manifest,
         command=card.command,
     )

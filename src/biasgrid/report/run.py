@@ -114,19 +114,6 @@ class ReportRun:
     same_models: str = ""
     facts: GridFacts = NO_FACTS
 
-    @property
-    def engines(self) -> dict[str, list[str]]:
-        """The engines beside torch, each with the labels of the models that it computed."""
-        labels, found = {model.name: model.label for model in self.models}, dict[str, list[str]]()
-        for cell, facts in self.facts.cells.items():
-            engine, label = (
-                facts.get("predictions", {}).get("engine"),
-                labels.get(cell.partition("/")[2]),
-            )
-            if engine and label and label not in found.setdefault(engine, []):
-                found[engine].append(label)
-        return found
-
 
 @dataclass(frozen=True)
 class ReportFigure:

@@ -235,10 +235,6 @@ class Layout:
         """Returns what was found out before this run began."""
         return self.results / ".answers" / ".capabilities" / f"{model}.json"
 
-    def engines(self, model: str = "{model}") -> Path:
-        """Returns the folder in which it is kept which engine `auto` is for a model."""
-        return self.results / ".answers" / ".engines" / model
-
     def lock_of_training(self, model: str = "{model}") -> Path:
         """Returns the file that keeps a second job from training a model."""
         return self.results / ".parts" / "trained" / f"{model}.lock"

@@ -32,7 +32,6 @@ OF_PREDICTIONS = (
     "labels",
     "target_scoring",
     "precision",
-    "engine",
     "devices",
     "hardware",
     "audit",
@@ -111,8 +110,8 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were
         `instances_found`, made by earlier runs; `seconds` of inference and `rows_per_second`, over
         all shards, `peak_mb` and `gpu_peak_mb`, the most of any shard, and `hosts`, all null, 0 or
-        empty for cells that were imported; and of the predictions task, scoring, precision, engine
-        unless torch, devices, hardware, the audit (drift from float32), the dump, logs of other
+        empty for cells that were imported; and of the predictions task, scoring, precision,
+        devices, hardware, the audit (drift from float32), the dump, logs of other
         harnesses, versions, and digests of code and config, as far as they have them; of servers,
         what was `spent`.
     """

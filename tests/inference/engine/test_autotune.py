@@ -16,7 +16,7 @@ from biasgrid.inference.engine.autotune import (
     largest_layer,
     power_of_two,
 )
-from biasgrid.inference.engine.libraries.one_dnn import has_one_dnn
+from biasgrid.inference.engine.one_dnn import has_one_dnn
 from biasgrid.inference.engine.processor_findings import (
     find_once,
     found_on_processors,
@@ -58,7 +58,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, milliseconds: dict[str, float]) -> No
 def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     milliseconds, products, times = MILLISECONDS[processor]
     # Of times that are given no product is computed: each torch may do.
-    monkeypatch.setattr("biasgrid.inference.engine.libraries.one_dnn.has_one_dnn", lambda: True)
+    monkeypatch.setattr("biasgrid.inference.engine.one_dnn.has_one_dnn", lambda: True)
     timed(monkeypatch, milliseconds)
     found = find_tuning(Layers(), "bfloat16")  # type: ignore[arg-type]
     assert (found["products"], found["auto_is_faster"]) == (products, times)

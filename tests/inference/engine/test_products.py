@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from biasgrid.inference.engine.libraries.one_dnn import OneDnnLinear, use_one_dnn
+from biasgrid.inference.engine.one_dnn import OneDnnLinear, use_one_dnn
 
 INPUTS = {
     "a vector": torch.randn(8),

@@ -299,8 +299,6 @@ class Asker:
             choices={**TEXT_FORMS[self.model.task].choices, **classes, **entry.source.choices()},
             section=self.model.section,
             log=self.folder / "ask.log",
-            engine=self.config.engine_of(self.model.name),
-            engines=self.folder / "engines",
         )
 
 

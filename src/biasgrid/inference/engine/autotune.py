@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from biasgrid.inference.engine.hardware import choose_precision
-from biasgrid.inference.engine.libraries.one_dnn import linear, one_dnn_computes
+from biasgrid.inference.engine.one_dnn import linear, one_dnn_computes
 from biasgrid.inference.engine.processor_findings import PROCESSOR, find_once
 from biasgrid.inference.engine.settings import InferenceSettings
 

@@ -5,7 +5,7 @@ answers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,23 +35,6 @@ class BackEnd(ABC):
         provenance.
         """
         return dict(vars(cls.Choices(**settings.choices)))
-
-    @classmethod
-    def with_engine(
-        cls,
-        record: Mapping[str, Any],
-        settings: InferenceSettings,
-        some_instances: Callable[[], pl.DataFrame],
-    ) -> InferenceSettings:
-        """Returns the settings with the engine that `auto` is for this model; others know no
-        engines.
-
-        Args:
-            record: see `open`.
-            settings: see `open`.
-            some_instances: reads some of what will be asked, where it is needed.
-        """
-        return settings
 
     @classmethod
     def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,12 +16,10 @@ import torch
 
 from biasgrid.base.arrays import BoolArray
 from biasgrid.inference.checkpoints.checkpoint import (
-    ModelError,
     load_recorded_model,
     load_recorded_tokenizer,
 )
 from biasgrid.inference.engine.audit import (
-    LARGEST_FLOAT32_DRIFT,
     audited_of,
     compare_audit,
     drift_between,
@@ -47,25 +43,16 @@ from biasgrid.inference.engine.hardware import (
     name_of_device,
     set_precision,
 )
-from biasgrid.inference.engine.libraries.choice import (
-    AUTO,
-    OPENVINO,
-    TORCH,
-    find_engine,
-    typical_batch,
-)
-from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
-from biasgrid.inference.engine.libraries.openvino import OpenVinoEncoder, openvino_version
+from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import (
     check_tokens,
     known_tokens,
     with_unknown_tokens,
 )
-from biasgrid.inference.engine.processor_findings import WORTH_TELLING, find_once, precision_note
+from biasgrid.inference.engine.processor_findings import WORTH_TELLING, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.provenance import digest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -110,7 +97,6 @@ class LocalBackEnd(BackEnd):
         settings: how to answer.
         precision: what it computes in.
         products: whose products of matrices it takes, `torch` or `oneDNN`.
-        encoder: what computes the model's base in torch's place, None where torch does.
         token_budget: how many tokens a batch may have.
         pieces: the instances that it was opened with; of those whose texts are not the tokens of
             their segments there is nothing encoded, as each part of them is tokenized by itself, as
@@ -124,7 +110,6 @@ class LocalBackEnd(BackEnd):
     settings: InferenceSettings
     precision: str
     products: str
-    encoder: OpenVinoEncoder | None = None
     token_budget: int
     pieces: Chunks[Ready | None]
     audited: pl.DataFrame
@@ -170,68 +155,11 @@ class LocalBackEnd(BackEnd):
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers: the choices, the precision on this machine, and an
-        engine beside torch.
+        """Returns the settings that decide the answers: the precision on this machine, and the
+        choices.
         """
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        other = (
-            {"engine": f"{OPENVINO} {openvino_version()}"}
-            if cls.engine(settings) == OPENVINO
-            else {}
-        )
-        return {"precision": precision, **super().decisive(settings), **other}
-
-    @classmethod
-    def engine(cls, settings: InferenceSettings) -> str:
-        """Names what computes: torch on a GPU, whatever the settings say."""
-        return settings.engine if choose_device(settings.device).type == "cpu" else TORCH
-
-    @classmethod
-    def with_engine(
-        cls,
-        record: Mapping[str, Any],
-        settings: InferenceSettings,
-        some_instances: Callable[[], pl.DataFrame],
-    ) -> InferenceSettings:
-        """Returns the settings with the engine that `auto` is, which the first shard of the model
-        finds.
-        """
-        if cls.engine(settings) != AUTO:
-            return settings
-        precision = choose_precision(settings.precision, choose_device(settings.device))
-        file = settings.engines and settings.engines / f"{digest([record, precision])[:12]}.json"
-        found = find_once(
-            file, lambda: cls.find_engine(record, settings, precision, audited_of(some_instances()))
-        )
-        reason = found.get("reason") or f"milliseconds of a batch {found['milliseconds']}"
-        logger.info("%s computes %s (engine: auto): %s", found["engine"], settings.model, reason)
-        return replace(settings, engine=found["engine"])
-
-    @classmethod
-    def find_engine(
-        cls,
-        record: Mapping[str, Any],
-        settings: InferenceSettings,
-        precision: str,
-        sample: pl.DataFrame,
-    ) -> dict[str, Any]:
-        """Finds out what computes a model, by a sample of what it will be asked; see
-        `choice.find_engine`.
-        """
-        torch.set_num_threads(settings.threads)
-        back_end = cls.load(record, settings)
-        back_end.take(sample, settings)
-        set_precision(back_end.model, "float32")
-        encoded = back_end._encoded(sample, whole=True).encoded
-        batch = typical_batch(encoded.rows, back_end.model.device)
-        return find_engine(
-            back_end.model,
-            precision,
-            settings.threads,
-            back_end.audit(sample),
-            lambda: back_end.in_batches(sample),
-            lambda: back_end.run(encoded, batch),
-        )
+        return {"precision": precision, **super().decisive(settings)}
 
     @classmethod
     def runs_on(cls, settings: InferenceSettings) -> str:
@@ -263,8 +191,6 @@ class LocalBackEnd(BackEnd):
         back_end.audited = back_end.audit(sample)
         back_end.precision = cls.decisive(settings)["precision"]
         back_end.fit(sample)
-        if cls.engine(settings) == OPENVINO:
-            back_end.compile(sample)
         set_precision(back_end.model, back_end.precision)
         if back_end.products == "oneDNN":
             use_one_dnn(back_end.model)
@@ -307,22 +233,6 @@ class LocalBackEnd(BackEnd):
         )
         if "drift" in found:
             logger.info("precision: auto would be %s", precision_note(found))
-
-    def compile(self, sample: pl.DataFrame) -> None:
-        """Gives the model's base to OpenVINO.
-
-        Raises:
-            ModelError: OpenVINO does not compute it, or float32 answers to a sample are not those
-                of torch.
-        """
-        self.encoder = OpenVinoEncoder(self.model, self.settings.threads)
-        drift = drift_between(self.in_batches(sample), self.audited)["largest_drift"]
-        if not drift <= LARGEST_FLOAT32_DRIFT:
-            raise ModelError(
-                f"float32 answers by OpenVINO are up to {drift:.2g} away from those of torch; "
-                "expected only rounding: set `engine: torch` or `auto`"
-            )
-        self.encoder.set_precision(self.precision)
 
     def _drift(self, sample: pl.DataFrame, precision: str) -> dict[str, float]:
         """Returns how far a sample's answers in another precision are from those of the audit."""
@@ -385,18 +295,9 @@ class LocalBackEnd(BackEnd):
         rows = torch.arange(len(part.rows), device=self.model.device)
         lengths = encoded.rows.lengths.tolist()
         batches = [Batch(rows[row : row + 1], length) for row, length in enumerate(lengths)]
-        with self.encoder.detached() if self.encoder else nullcontext():
-            outcomes = [self.run(encoded, batch, plain=True) for batch in batches]
+        outcomes = [self.run(encoded, batch, plain=True) for batch in batches]
         columns = Fetched.of(outcomes).read(np.arange(len(rows)))
         return sample.select("instance", "key").hstack(self._told(sample, ready, part, columns))
-
-    def in_batches(self, sample: pl.DataFrame) -> pl.DataFrame:
-        """Predicts instances in batches, as all others will be; see `audit`."""
-        ready = self._encoded(sample, whole=True)
-        part = BatchPart.of(ready.encoded.rows, np.arange(len(sample)))
-        fetched = run_part(self, ready.encoded, part, self.token_budget, lambda _: None, None)
-        answers = self._told(sample, ready, part, fetched.read(part.order))
-        return sample.select("instance", "key").hstack(answers)
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""

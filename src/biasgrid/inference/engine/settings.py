@@ -32,9 +32,6 @@ class InferenceSettings:
             for nowhere.
         kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
         log: the log of the job, None where there is none.
-        engine: `torch`, `openvino` or `auto`, what computes encoders; `auto` is one of both once
-            the model was tried.
-        engines: the folder in which it is kept which of them `auto` is, None for nowhere.
     """
 
     model: str
@@ -52,5 +49,3 @@ class InferenceSettings:
     kept: Path | None = None
     kept_of_shard: Path | None = None
     log: Path | None = None
-    engine: str = "torch"
-    engines: Path | None = None

@@ -255,11 +255,6 @@ def predict_shard(
         check_record(files.model, record, source)
     capabilities = read_capabilities(files.capabilities, files.model) if files.capabilities else {}
     settings = replace(settings, capabilities=capabilities, cell=files.answers)
-    settings = back_end.with_engine(
-        record,
-        settings,
-        lambda: with_keys(read_requests(files.instances, back_end.READS, in_ranges(rows)[0])),
-    )
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]

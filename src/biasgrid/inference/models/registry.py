@@ -29,7 +29,6 @@ class RegistryEntry(NamedTuple):
             empty where that is one of `SOURCES`, which models of any task may have.
         joined: whether it reads text and second text as one, and the probabilities of words at a
             mask in it.
-        encoder: whether its models are encoders, which another engine than torch may compute.
         other_paths: kinds of answers that another class gives, each with its path; `path` gives all
             others.
     """
@@ -42,7 +41,6 @@ class RegistryEntry(NamedTuple):
     source: str = ""
     look: str = ""
     check: str = ""
-    encoder: bool = False
     other_paths: tuple[tuple[str, str], ...] = ()
 
     def path_of(self, answer: str) -> str:
@@ -102,7 +100,6 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.masked.back_end:FillMask",
         ("choice", "likelihood"),
         joined=True,
-        encoder=True,
         other_paths=(("likelihood", f"{OF_SENTENCES}.masked:MaskedLikelihood"),),
     ),
     ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
@@ -110,30 +107,26 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering",
         ("span",),
         section=f"{MODELS_PACKAGE}.extractive.section:ExtractiveModel",
-        encoder=True,
     ),
     ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
     ("multiple-choice", "weights"): RegistryEntry(
-        f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",), encoder=True
+        f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",)
     ),
     ("text-classification", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.text_classification:TextClassification",
         ("choice",),
         section=CLASSIFIER,
         classes=True,
-        encoder=True,
     ),
     ("text-classification", "scorer"): RegistryEntry(
         f"{MODELS_PACKAGE}.scorers.text_scores:TextScores",
         ("score",),
         section=CLASSIFIER,
-        encoder=True,
     ),
     ("feature-extraction", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.scorers.text_vectors:TextVectors",
         ("vector",),
         section=f"{MODELS_PACKAGE}.scorers.section:Encoder",
-        encoder=True,
     ),
     ("text-generation", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",

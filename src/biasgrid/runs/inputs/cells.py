@@ -85,19 +85,15 @@ class CellInputs:
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),
-            "engine": self.grid.engine_of(wildcards.model),
             "code": self.inputs.code_digest(
                 "predict", *modules_of_entry(back_end, question.answer)
             ),
         }
 
     def deciding_device(self, wildcards: Wildcards) -> str | None:
-        """Returns the device where it decides the precision or the engine, else None: it changes no
-        numbers.
-        """
+        """Returns the device if it decides the precision; None if it changes no numbers."""
         inference = self.grid.inference
-        decides = inference.precision == "auto" or self.grid.engine_of(wildcards.model) != "torch"
-        return inference.device if decides else None
+        return inference.device if inference.precision == "auto" else None
 
     def back_end(self, wildcards: Wildcards) -> RegistryEntry:
         """Returns where the back end of a model is."""

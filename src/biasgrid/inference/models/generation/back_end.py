@@ -32,7 +32,7 @@ from biasgrid.inference.engine.hardware import (
     name_of_device,
     set_precision,
 )
-from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
+from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import (

@@ -16,7 +16,6 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
-from biasgrid.inference.engine.libraries.choice import TORCH
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.likelihood.blank import BlankInput, inputs_of_blank
 from biasgrid.inference.models.likelihood.sentences import (
@@ -109,11 +108,6 @@ class MaskedLikelihood(SentenceBackEnd):
         needs.
         """
         return LOADERS.get(settings.choices["scoring"], cls.loader)
-
-    @classmethod
-    def engine(cls, settings: InferenceSettings) -> str:
-        """Names what computes: torch where attentions are read, of which OpenVINO says nothing."""
-        return TORCH if settings.choices["scoring"] == "aula" else super().engine(settings)
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedSentences:
         """Tokenizes sentences as a whole, and finds what is masked and read.
