@@ -7,8 +7,6 @@ from small_grid import read_grid, write_general_grid
 from biasgrid.config import Config, load_config
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import (
-    APPENDIX_FIGURES,
-    CONTROLS_FIGURE,
     SYNTHETIC_FIGURE,
     Layout,
     datasets_of_figure,
@@ -39,18 +37,6 @@ def test_figures_of_the_grid_are_about_the_datasets_of_their_families(demo: Conf
 
 
 @pytest.mark.family("the demo asks all five")
-def test_figures_of_an_appendix_are_drawn_where_all_are_wanted(demo: Config) -> None:
-    whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
-    for of, figures in figures_of(whole).items():
-        assert [name for name in figures if name not in APPENDIX_FIGURES] == [*figures_of(demo)[of]]
-    assert {name for figures in figures_of(whole).values() for name in figures} >= {
-        *APPENDIX_FIGURES
-    }
-
-
-@pytest.mark.family("the demo asks all five")
-@pytest.mark.parametrize("figure", [SYNTHETIC_FIGURE, CONTROLS_FIGURE])
-def test_what_no_family_has_by_itself_is_about_all_datasets(demo: Config, figure: str) -> None:
-    whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
-    assert figure in figures_of(whole)[GRID]
-    assert datasets_of_figure(demo, figure) == demo.run.datasets
+def test_the_figure_of_known_effects_is_about_all_datasets(demo: Config) -> None:
+    assert SYNTHETIC_FIGURE in figures_of(demo)[GRID]
+    assert datasets_of_figure(demo, SYNTHETIC_FIGURE) == demo.run.datasets

@@ -14,8 +14,6 @@ from report_tables import report_of
 from small_measures import ASSOCIATIONS, measures_of
 
 from biasgrid.cli.commands.summary import flag_lines
-from biasgrid.report.figures.cells import controls as figure_of_controls
-from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.stats.compare.controls import (
     SizeWithInterval,
@@ -25,7 +23,7 @@ from biasgrid.stats.compare.controls import (
 )
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import INTERVALS, SUMMARY
+from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.summary import ModelFacts, flag_rows
 
@@ -270,35 +268,3 @@ def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
     assert "the control shows associations too (acts: 1 of 2 significant)" in page
     assert "Controls</a>" in page
     assert 'id="controls"' not in report_of(replace(run, controls=Controls()), measures=measures)
-
-
-def test_the_figure_has_shares_of_the_p_of_both() -> None:
-    measures = pl.concat(
-        [BOTH, known_of("faith", [0.01, 0.04, 0.4, 3.999]), known_of("acts", [2.0, 4.0])]
-    )
-    context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH)
-    rows = figure_of_controls.histogram(measures, context).sort("role", "bin").rows()
-    assert rows == [
-        ("faith", "bert", "control", 10, 0.5),
-        ("faith", "bert", "control", 19, 0.5),
-        ("faith", "bert", "dataset", 0, 0.5),
-        ("faith", "bert", "dataset", 2, 0.25),
-        ("faith", "bert", "dataset", 19, 0.25),
-    ]
-    drawn = figure_of_controls.figure(measures, context)
-    assert drawn.labels.title == "Datasets and their controls"
-    silent = figure_of_controls.figure(BOTH, context)
-    assert "too few clusters" in silent.labels.subtitle
-
-
-def test_the_figure_sets_p_against_0_beside_each_other() -> None:
-    beyond = known_of("faith", [2.0, 3.0, 3.0, 3.0]).with_columns(control=pl.lit("acts"))
-    alone = known_of("faith", [0.01, 0.02, 0.03, 3.999])
-    tables = {"intervals": alone.select(list(INTERVALS.columns))}
-    context = FigureContext(
-        {"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables=tables
-    )
-    measures = pl.concat([BOTH, beyond])
-    rows = figure_of_controls.histogram(measures, context).sort("bin").rows()
-    assert [row[3:] for row in rows] == [(0, 0.75), (19, 0.25)]
-    assert figure_of_controls.histogram(measures, replace(context, tables={})).is_empty()

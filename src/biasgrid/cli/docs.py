@@ -15,7 +15,6 @@ from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.inference.scorings import SCORINGS
 from biasgrid.report.figures.registry import captions
-from biasgrid.runs.layout import APPENDIX_FIGURES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.comparison import CONVERGENCE
@@ -75,16 +74,10 @@ SCHEMA_TABLES = {
 
 
 def figure_table() -> str:
-    """Returns the table of all figures: those of an appendix, last, are drawn with `figures:
-    all`.
-    """
-    named = sorted(captions().items(), key=lambda each: each[0] in APPENDIX_FIGURES)
+    """Returns the table of all figures, with their captions."""
     rows = [
-        (
-            f"| `{name}`{' (`all`)' if name in APPENDIX_FIGURES else ''} | "
-            f"{caption.replace('|', chr(92) + '|')} |"
-        )
-        for name, caption in named
+        f"| `{name}` | {caption.replace('|', chr(92) + '|')} |"
+        for name, caption in sorted(captions().items())
     ]
     return "\n".join(["| figure | shows |", "| --- | --- |", *rows])
 

@@ -148,13 +148,7 @@ class Report(Section):
             "numbers as fit"
         ),
     )
-    figures: Literal["none", "main", "all"] = Field(
-        "main",
-        description=(
-            "which figures are drawn: none, the figures for most readers, or also the figures for "
-            "an appendix"
-        ),
-    )
+    figures: Literal["none", "main"] = Field("main", description="which figures are drawn")
     font: str | None = Field(
         None,
         description=(

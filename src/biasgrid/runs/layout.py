@@ -23,18 +23,6 @@ SYNTHETIC_FIGURE = "synthetic"
 """The figure of the known effect beside what was measured."""
 CONVERGENCE_FIGURE = "convergence"
 """The figure of how datasets of different families agree on the same groups."""
-APPENDIX_FIGURES = (
-    "clusters_left_out",
-    "clusters_needed",
-    "variances",
-    "controls",
-    "intensity_eta",
-)
-"""What the appendix of a paper shows: few readers look at it, and each figure takes a second or
-more to draw.
-"""
-CONTROLS_FIGURE = "controls"
-"""The figure of the tests of datasets beside those of their controls."""
 
 
 @dataclass(frozen=True)
@@ -295,11 +283,11 @@ class Layout:
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
-    """Returns the figures of the grid and of each dataset that is measured: their references by
-    name, in order.
+    """Returns the figures of the grid and of each dataset that is measured, in order.
 
-    There are none where `report: {figures: none}` says so. Those of an appendix are among them
-    where `report: {figures: all}` says so, or a dataset names them.
+    Returns:
+        For the grid and each dataset, the references of its figures by name; empty with
+        `report: {figures: none}`.
     """
     if config.report.figures == "none":
         return {}
@@ -307,20 +295,12 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
         of_grid.append(SYNTHETIC_FIGURE)
-    if any(controls_of_config(config)):
-        of_grid.append(CONTROLS_FIGURE)
     if len({config.datasets[of].family for of in group_numbers(config)}) > 1:
         of_grid.append(CONVERGENCE_FIGURE)
     names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
-    chosen = {*APPENDIX_FIGURES} if config.report.figures == "all" else set()
-    chosen |= {figure for dataset in measured for figure in config.datasets[dataset].figures}
     return {
-        of: {
-            name: config.registry.figure(name)
-            for name in figures
-            if name in chosen or name not in APPENDIX_FIGURES
-        }
-        for of, figures in names.items()
+        subject: dict(zip(figures, map(config.registry.figure, figures), strict=True))
+        for subject, figures in names.items()
     }
 
 

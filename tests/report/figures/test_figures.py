@@ -244,10 +244,7 @@ def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) 
 
 OF_GRID = (
     "intensity_mu",
-    "intensity_eta",
     "model_ranks",
-    "variances",
-    "clusters_needed",
     "errors",
     "synthetic",
 )
@@ -256,7 +253,6 @@ OF_A_DATASET = (
     "heat_map",
     "associations",
     "significant_associations",
-    "clusters_left_out",
     "winners",
 )
 

@@ -19,7 +19,7 @@ from report_tables import (
 from small_measures import measures_of, table_of, with_known
 
 from biasgrid.report.figures.associations import associations, heat_map, subject_groups
-from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
+from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
 from biasgrid.tables.evidence import EVIDENCE_PARTS
@@ -143,23 +143,6 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
         "no two groups"
         in subject_groups.figure(measures.filter(subject_group="male"), one).labels.subtitle
     )
-
-
-def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(
-    measures: pl.DataFrame,
-) -> None:
-    rows = [
-        {"block": block, "name": name, "value": value}
-        for block, values in enumerate(
-            [{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}]
-        )
-        for name, value in values.items()
-    ]
-    table = table_of(DESIGN, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
-    found = dict(variances.variance_shares(table).select("name", "share").iter_rows())
-    assert found == {"association": 0.75, "pair": 0, "order": 0.25}
-    figure = variances.figure(measures, replace(GRID, tables={"design": table}))
-    assert figure.data.select("name", "begin", "end").rows()[0] == ("association", 0, 0.75)
 
 
 def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:

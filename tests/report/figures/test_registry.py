@@ -19,7 +19,7 @@ from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_F
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.report.figures.registry import captions, captions_file
-from biasgrid.runs.layout import CONTROLS_FIGURE, CONVERGENCE_FIGURE, SYNTHETIC_FIGURE
+from biasgrid.runs.layout import CONVERGENCE_FIGURE, SYNTHETIC_FIGURE
 
 pytestmark = pytest.mark.family("figures are named by all five")
 
@@ -30,7 +30,6 @@ FIGURES = (
         *FIGURES_OF_PROBES,
         *FIGURES_OF_PROMPTS,
         SYNTHETIC_FIGURE,
-        CONTROLS_FIGURE,
     ),
     *FIGURES_OF_OPTIONS,
     *FIGURES_OF_PAIRS,

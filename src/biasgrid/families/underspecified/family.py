@@ -40,7 +40,6 @@ ASSOCIATION_FIGURES = (
     "heat_map",
     "associations",
     "significant_associations",
-    "clusters_left_out",
     "winners",
 )
 SUBJECT_GROUPS = "subject_groups"
@@ -327,14 +326,7 @@ class Underspecified(Family):
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True
-    grid_figures = (
-        "intensity_mu",
-        "intensity_eta",
-        "model_ranks",
-        "variances",
-        "clusters_needed",
-        "errors",
-    )
+    grid_figures = ("intensity_mu", "model_ranks", "errors")
     group_number = "share_gamma"
     instance_bytes = 0.24
     formats: ClassVar = {
