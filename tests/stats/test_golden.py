@@ -29,7 +29,7 @@ from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilso
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.noise.variance import variance_prior
 from biasgrid.stats.null import splits
-from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.power import NoiseEstimate, precision_at
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.metric import options_text
@@ -86,10 +86,10 @@ def test_failure_intervals(golden: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("golden", FUNCTIONS["minimal effects"])
 def test_minimal_effects(golden: dict[str, Any]) -> None:
-    found = minimal_detectable_effect(
-        golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"]
-    )
-    assert_golden(found, golden["value"], "effect")
+    clusters = golden["families"]
+    noise = NoiseEstimate(golden["s2"], 0.0, float(golden["d0"]), clusters, clusters)
+    effect = precision_at(noise, 1, golden["alpha"]).minimal_effect
+    assert_golden(effect, golden["value"], "effect")
 
 
 @cache

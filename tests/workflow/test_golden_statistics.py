@@ -20,7 +20,7 @@ from golden_statistics import assert_golden, numbers_of
 from small_estimates import over
 
 from biasgrid.runs.results import Results
-from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.power import NoiseEstimate, precision_at
 from biasgrid.tables.metric import options_text
 
 pytestmark = pytest.mark.family("the golden numbers are of associations")
@@ -215,11 +215,12 @@ def test_variances(golden: Results, cell: str) -> None:
     for index in ("template_share", "reliability", "templates_for_0.8"):
         assert_golden(rows.filter(name=index)["value"].item(), components[index], index)
     prior_df, sd = rows.filter(name="prior_df")["value"].item(), noise[0] / SCALE
-    enough = (
-        clusters
-        for clusters in range(2, 1001)
-        if minimal_detectable_effect(sd**2, prior_df, clusters) <= 0.05
-    )
+
+    def effect(clusters: int) -> float:
+        noise = NoiseEstimate(sd**2, 0.0, prior_df, clusters, clusters)
+        return precision_at(noise, 1, 0.05).minimal_effect
+
+    enough = (clusters for clusters in range(2, 1001) if effect(clusters) <= 0.05)
     assert next(enough, None) == expected["plan"]["templates_for_0.05"]
 
 

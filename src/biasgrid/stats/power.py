@@ -22,24 +22,6 @@ MOST_CLUSTERS_TRIED = 1000
 """Nobody writes more templates to narrow an interval."""
 
 
-def minimal_detectable_effect(
-    variance: float, prior_df: float, clusters: int, alpha: float = 0.05
-) -> float:
-    """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two
-    clusters.
-
-    Args:
-        variance: of a cluster's value.
-        prior_df: what the prior of the variances is worth; see `noise.variance.Prior`.
-        clusters: how many clusters there are.
-        alpha: from what p on it is found.
-    """
-    if clusters < 2:
-        return float("nan")
-    df = prior_df + clusters - 1
-    return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / clusters))
-
-
 def detectable_effect(sources: Sequence[VarianceSource], alpha: float) -> float:
     """Returns the size that is found in 80 % of all numbers of a kind, on average over these.
 
