@@ -179,8 +179,7 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
         )
         return model
 
-    for module in ("engine.local", "models.generation.back_end"):
-        monkeypatch.setattr(f"biasgrid.inference.{module}.load_recorded_model", load)
+    monkeypatch.setattr("biasgrid.inference.engine.loading.load_recorded_model", load)
 
 
 def interrupt(

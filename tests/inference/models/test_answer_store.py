@@ -65,7 +65,7 @@ def test_a_smaller_limit_asks_nothing_and_loads_no_model(
     def refuse(*_: Any) -> None:
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr("biasgrid.inference.engine.local.load_recorded_model", refuse)
+    monkeypatch.setattr("biasgrid.inference.engine.loading.load_recorded_model", refuse)
     fewer = ours.with_instances(keyed(ours.instances.filter(pl.col("instance") % 5 == 1)))
     found = fewer.predict()
     assert found.drop("instance").equals(whole.filter(pl.col("instance") % 5 == 1).drop("instance"))

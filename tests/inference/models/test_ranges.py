@@ -129,23 +129,21 @@ def test_a_new_shard_reads_no_kept_key_of_its_table(
 def test_answers_of_some_seconds_are_written_together(
     ours: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts: list[tuple[int, int]] = []
+    parts: list[int] = []
 
-    def write_part(
-        store: AnswerStore, start: int, answers: pl.DataFrame, seconds: float, device: str
-    ) -> None:
-        parts.append((start, len(answers)))
-        write(store, start, answers, seconds, device)
+    def write_part(store: AnswerStore, answers: pl.DataFrame, seconds: float, device: str) -> None:
+        parts.append(len(answers))
+        write(store, answers, seconds, device)
 
     write = AnswerStore.write_part
     monkeypatch.setattr(AnswerStore, "write_part", write_part)
     monkeypatch.setattr(predict, "SECONDS_A_FILE", 3600)
     together = ours.predict()
-    assert parts == [(0, ALL)]
+    assert parts == [ALL]
     parts.clear()
     monkeypatch.setattr(predict, "SECONDS_A_FILE", 0)
     check_alike(ours.predict_anew(), together)
-    assert parts == [(start, min(PART, ALL - start)) for start in range(0, ALL, PART)]
+    assert parts == [min(PART, ALL - start) for start in range(0, ALL, PART)]
 
 
 def test_an_ended_job_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +153,10 @@ def test_an_ended_job_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.Mon
     for path in ours.finished:
         path.unlink()
 
-    def end_at_third(self: predict.Unwritten, start: int, said: pl.DataFrame) -> None:
-        if start == 4:
+    def end_at_third(self: predict.Unwritten, table: pl.DataFrame) -> None:
+        if table["instance"][0] == 4:
             raise SystemExit
-        add(self, start, said)
+        add(self, table)
 
     add = predict.Unwritten.add
     with monkeypatch.context() as patch:
@@ -182,6 +180,6 @@ def test_a_part_replaces_no_other(
         AskedRows("a table", 0, len(ours.instances)),
     )
     assert store.parts == ours.parts[0].parent
-    store.write_part(PART, store.find().parts.head(3), 1.0, "cpu")
+    store.write_part(store.find().parts.head(3), 1.0, "cpu")
     assert len(ours.parts) == 3
     assert {path: path.read_bytes() for path in kept} == kept

@@ -24,7 +24,6 @@ from biasgrid.config.sections import Run
 from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import record_of_source
-from biasgrid.inference.engine.back_end import Opener
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import write_capabilities
@@ -200,12 +199,12 @@ class Asker:
         model: the model.
         folder: where what it needs is kept while it is asked; an answer that is there is not asked
             for again.
-        opener: what keeps the model between questions.
+        loaded: the model, once it is loaded; see `InferenceSettings`.
     """
 
     model: DescribedModel
     folder: Path
-    opener: Opener = field(default_factory=Opener)
+    loaded: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def config(self) -> Config:
@@ -279,7 +278,7 @@ class Asker:
             self.capabilities if kind == "choice" else None,
         )
         path = self.config.back_end_of(self.model.name).path_of(kind)
-        predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
+        predict_shard(files, 1, 1, path, self._settings(kind), table_provenance())
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
@@ -299,6 +298,7 @@ class Asker:
             choices={**TEXT_FORMS[self.model.task].choices, **classes, **entry.source.choices()},
             section=self.model.section,
             log=self.folder / "ask.log",
+            loaded=self.loaded,
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,25 @@ def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
         np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64)
     )
     return instances[sample]
+
+
+class SampleAudit(NamedTuple):
+    """Exact answers to a sample.
+
+    Attributes:
+        exact: `instance`, `key` and columns of answers, computed in float32 one row at a time.
+        precision: the precision of the other answers.
+        facts: further facts for the provenance.
+    """
+
+    exact: pl.DataFrame
+    precision: str
+    facts: Mapping[str, Any]
+
+    def compare(self, answers: pl.DataFrame) -> dict[str, Any]:
+        """Returns how far answers are from the exact ones; see `back_end.Audit`."""
+        columns = answers.select(self.exact.columns)
+        return {**compare_audit(columns, self.exact, self.precision), **self.facts}
 
 
 def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) -> dict[str, Any]:

@@ -1,154 +1,175 @@
-"""What the shard loop needs of a back end: `open`, `answer`, `close`. It may be anything that
-answers.
+"""A back end: anything that answers prompts.
+
+The loop that calls it (`models.predict`) keeps the answers, counts them and compares the audit.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.jobs.progress import Progress
+
+SECONDS_BETWEEN_TABLES = 1.0
+"""Answers are handed over so often: a table for each batch would take longer than a small model."""
+
+
+class PromptPart(NamedTuple):
+    """Prompts that are asked together.
+
+    Batches are made of all of them, also where some were answered before an interruption: other
+    batches would give other last digits.
+
+    Attributes:
+        prompts: instances as `tables.instances.read_requests` gives them, with `key`.
+        is_answered: whether an earlier run has answered each; such a prompt only fills its batch.
+    """
+
+    prompts: pl.DataFrame
+    is_answered: pl.Series
+
+    @classmethod
+    def of(cls, prompts: pl.DataFrame) -> PromptPart:
+        """Returns prompts of which none is answered."""
+        return cls(prompts, pl.repeat(False, len(prompts), eager=True))
+
+    @property
+    def unanswered(self) -> pl.DataFrame:
+        """The prompts without an answer, for back ends that ask each prompt by itself."""
+        return self.prompts.filter(~self.is_answered)
+
+
+class Audit(Protocol):
+    """Answers to a sample, exact and without shortcuts, or a count of them."""
+
+    def compare(self, answers: pl.DataFrame) -> dict[str, Any]:
+        """Returns how far answers are from the audit, as it stands in provenance.
+
+        Args:
+            answers: the answers to everything that the back end was opened with, by instance.
+
+        Raises:
+            ModelError: they are further away than rounding explains.
+        """
 
 
 class BackEnd(ABC):
-    """Answers what is asked; a subclass for each task and source.
+    """Answers prompts; a subclass for each task and source.
 
     Attributes:
-        Choices: what decides its answers beside model and question: called with `Settings.choices`
-            by name, it gives an object that has `__dict__`, such as a dataclass.
-        READS: columns of instances that it is given beside those that all models read, where a
+        Choices: the options of the question that decide its answers: a dataclass that is called
+            with `InferenceSettings.choices` by name. The default takes any.
+        READS: columns of instances that it is given beside the ones that all models read, if a
             family has them: only for answers that are there, to find them by.
+        device: what it computes on: `cpu`, `server` or the name of a GPU.
+        audit: a check of its answers; None without one.
+        keeps_answers: whether it stores each answer itself, as soon as it has it.
     """
 
-    Choices: ClassVar[type[Any]]
+    Choices: ClassVar[type[Any]] = SimpleNamespace
     READS: ClassVar[Sequence[str]] = ()
+    device: str = "cpu"
+    audit: Audit | None = None
+    keeps_answers: ClassVar[bool] = False
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers; it names the store of answers and stands in their
-        provenance.
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns the facts that decide the answers, beside the record and the task.
+
+        They name the store of answers, so that another identity never finds these answers, and
+        stand in their provenance.
+
+        Args:
+            record: see `open`.
+            settings: see `open`.
         """
         return dict(vars(cls.Choices(**settings.choices)))
 
     @classmethod
-    def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what else the provenance of the answers tells; it follows from record and
-        settings.
-        """
-        return {}
-
-    @classmethod
-    def runs_on(cls, settings: InferenceSettings) -> str:
-        """Names what it computes on."""
-        return "cpu"
-
-    @classmethod
     @abstractmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
         """Makes ready to answer.
 
         Args:
-            record: what the model is: the record that rule fetch made, of a checkpoint or of the
-                model's own keys.
+            record: the record of the model that rule fetch made, of a checkpoint or of the keys
+                that the model's section has in place of one.
             settings: how to answer.
-            instances: all that will be asked, as `tables.instances.read_requests` gives it.
+            prompts: all that will be asked, as in `PromptPart`.
 
         Raises:
-            ModelError: the model cannot be used for these instances.
+            ModelError: the model cannot be used for these prompts.
         """
-
-    def reopen(
-        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
-    ) -> Self:
-        """Makes ready to answer other instances of the same model, after `release`.
-
-        Args:
-            record: see `open`.
-            settings: see `open`; what decides the answers is as before, but for their kind.
-            instances: see `open`.
-
-        Returns:
-            What answers them: without a method of its own a back end is opened anew.
-
-        Raises:
-            ModelError: see `open`.
-        """
-        return self.open(record, settings, instances)
 
     @abstractmethod
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Answers some instances.
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
+        """Answers parts, one after the other; it may take some more before it answers the first.
 
         Args:
-            instances: some of those that it was opened with.
-            progress: to be told of instances as they are answered, with `advance`.
-
-        Returns:
-            The columns of the answer kind beside `instance` and `key`, in the order of the
-            instances; columns of which nothing is said may be missing.
-        """
-
-    def answer_parts(
-        self, parts: Iterable[pl.DataFrame], progress: Progress
-    ) -> Generator[pl.DataFrame]:
-        """Answers parts, one after the other; it may take some more before it has answered the
-        first.
-
-        Args:
-            parts: instances, each part as `answer` takes them.
-            progress: see `answer`.
+            parts: prompts from those that it was opened with.
 
         Yields:
-            What `answer` returns of each part, in their order.
+            Answers as they come, in any order: `instance`, `key`, and columns of the answer kind;
+            missing columns are null. Each prompt without an answer is answered once.
+
+        Raises:
+            KeyboardInterrupt: the job was told to end. All that was answered is yielded before.
         """
-        for instances in parts:
-            yield self.answer(instances, progress)
 
-    def release(self) -> None:  # noqa: B027
-        """Lets go of what it holds; called at the end, however the work has ended."""
+    def close(self) -> None:  # noqa: B027
+        """Releases what it holds; called once, however the work has ended."""
 
-    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Ends the work.
-
-        Args:
-            answers: all that it has answered of what it was opened with, in this run and in earlier
-                ones, by number.
-
-        Returns:
-            The `audit` of the answers, where there is one, and the most memory of the GPU as
-            `gpu_peak_mb`.
-        """
-        return {}
+    @property
+    def gpu_peak_mb(self) -> int | None:
+        """The most memory of a GPU that it used, in MB; None without one."""
+        return None
 
 
-class Opener:
-    """Opens the back end of one model for shard after shard, and keeps it: what is loaded is not
-    loaded again.
+def answers_to(prompts: pl.DataFrame, columns: pl.DataFrame) -> pl.DataFrame:
+    """Returns columns of answers with the `instance` and `key` of the prompts, row by row."""
+    return prompts.select("instance", "key").hstack(columns)
+
+
+def tables_in_time(
+    steps: Iterable[object], take: Callable[[], pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
+    """Yields the answers that steps have given, about every `SECONDS_BETWEEN_TABLES`.
+
+    Args:
+        steps: the work, a batch or a text at a time.
+        take: returns the answers since it was called last, which may be none.
+
+    Raises:
+        KeyboardInterrupt: the job was told to end; the answers so far are yielded first.
     """
+    for _ in pauses(steps):
+        table = take()
+        if len(table):
+            yield table
 
-    def __init__(self) -> None:
-        """Opens nothing yet."""
-        self.last: BackEnd | None = None
 
-    def open(
-        self,
-        back_end: type[BackEnd],
-        record: Mapping[str, Any],
-        settings: InferenceSettings,
-        instances: pl.DataFrame,
-    ) -> BackEnd:
-        """Makes ready to answer a shard; see `BackEnd.open` and `BackEnd.reopen`."""
-        open_it = self.last.reopen if self.last else back_end.open
-        self.last = open_it(record, settings, instances)
-        return self.last
+def pauses(steps: Iterable[object]) -> Iterator[None]:
+    """Yields between steps that are `SECONDS_BETWEEN_TABLES` apart, at their end and, before it is
+    raised, at an interruption.
+    """
+    last = time.monotonic()
+    try:
+        for _ in steps:
+            if time.monotonic() - last >= SECONDS_BETWEEN_TABLES:
+                yield
+                last = time.monotonic()
+    except KeyboardInterrupt:
+        yield
+        raise
+    yield
 
 
 def numbered_values(asked: pl.DataFrame, what: str) -> list[str]:

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.base.arrays import Int32Array, IntArray
+from biasgrid.base.arrays import BoolArray, Int32Array, IntArray
 from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.inference.engine.device_rows import Batch, Fetched, to_device
+from biasgrid.inference.engine.device_rows import Batch, to_device
 from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.hardware import FreedMemory
 
@@ -72,10 +72,17 @@ class BatchPart:
         order = np.argsort(lengths, kind="stable")
         return cls(instances, some, owner, order, lengths[order])
 
-    @property
-    def is_first(self) -> npt.NDArray[np.bool_]:
-        """Whether a row is the first one of its instance; shape (rows,)."""
-        return np.diff(self.owner, prepend=-1) > 0
+    def only(self, instances: BoolArray) -> BatchPart:
+        """Returns the part with some of its instances, a mask of shape (instances,)."""
+        is_row = instances[self.owner]
+        order = self.order[is_row[self.order]]
+        return BatchPart(
+            self.instances[instances],
+            self.rows[is_row],
+            (np.cumsum(instances) - 1)[self.owner[is_row]],
+            (np.cumsum(is_row) - 1)[order],
+            self.lengths[is_row[self.order]],
+        )
 
     def cuts(self, token_budget: int) -> Iterator[tuple[int, int]]:
         """Yields where batches of one length begin and end among the rows in `order`.
@@ -91,40 +98,51 @@ class BatchPart:
             begin = end
 
 
+class RanBatch(NamedTuple):
+    """A batch that was run.
+
+    Attributes:
+        begin, end: where it is in the `order` of its part.
+        outcomes: the columns that `Runner.run` returned, of one piece or several, still on the
+            device.
+    """
+
+    begin: int
+    end: int
+    outcomes: list[dict[str, torch.Tensor]]
+
+
 def run_part(
     back_end: Runner,
     encoded: Encoded,
     part: BatchPart,
+    is_answered: BoolArray,
     token_budget: int,
-    told: Callable[[int], None],
+    ran: Callable[[RanBatch], None],
     freed: FreedMemory | None,
-) -> Fetched:
-    """Runs all rows of a part; out of memory halves the batch and goes on.
+) -> None:
+    """Runs the batches of a part; out of memory halves the batch and goes on.
 
     Args:
-        back_end: what runs a batch.
+        back_end: runs a batch.
         encoded: the encoded instances.
         part: which of them.
+        is_answered: shape (instances,), whether an answer is there; a batch of such instances alone
+            is not run.
         token_budget: how many tokens a batch may have.
-        told: is told of instances as they are run.
+        ran: is given each batch.
         freed: is given back to the system between batches; None on a GPU, where batches free next
             to nothing.
-
-    Returns:
-        What `Runner.run` returned of the rows in the part's `order`.
     """
     rows = to_device(part.rows[part.order], back_end.model.device)
-    instances = np.cumsum(part.is_first[part.order])
-    outcomes, before = [], 0
+    is_done = is_answered[part.owner[part.order]]
     for begin, end in part.cuts(token_budget):
-        outcomes += run_in_parts(
-            back_end, encoded, Batch(rows[begin:end], int(part.lengths[begin]))
-        )
+        if is_done[begin:end].all():
+            continue
+        batch = Batch(rows[begin:end], int(part.lengths[begin]))
+        ran(RanBatch(begin, end, run_in_parts(back_end, encoded, batch)))
         if freed:
             freed.check()
-        told(int(instances[end - 1]) - before)
-        before = int(instances[end - 1])
-    return Fetched.of(outcomes)
 
 
 def run_in_parts(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[str, torch.Tensor]]:

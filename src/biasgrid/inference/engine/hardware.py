@@ -43,6 +43,14 @@ def name_of_device(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
+def peak_of_gpu(device: torch.device) -> int | None:
+    """Returns the most memory that this process has used on a GPU, in MB; None for a CPU."""
+    if device.type != "cuda":
+        return None
+    peak: int = torch.cuda.max_memory_allocated(device)
+    return peak // 2**20
+
+
 def choose_precision(name: str, device: torch.device) -> str:
     """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else
     float32.

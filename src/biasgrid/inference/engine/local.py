@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,19 +16,21 @@ import torch
 
 from biasgrid.base.arrays import BoolArray
 from biasgrid.inference.checkpoints.checkpoint import (
-    load_recorded_model,
     load_recorded_tokenizer,
 )
-from biasgrid.inference.engine.audit import (
-    audited_of,
-    compare_audit,
-    drift_between,
-)
+from biasgrid.inference.engine.audit import SampleAudit, audited_of, drift_between
 from biasgrid.inference.engine.autotune import find_tuning, kept_tuning, tokens_of_batch
-from biasgrid.inference.engine.back_end import BackEnd
+from biasgrid.inference.engine.back_end import (
+    SECONDS_BETWEEN_TABLES,
+    BackEnd,
+    PromptPart,
+    answers_to,
+    tables_in_time,
+)
 from biasgrid.inference.engine.batches import (
     BatchPart,
     Encoded,
+    RanBatch,
     check_finite,
     longest_input,
     run_part,
@@ -41,8 +43,10 @@ from biasgrid.inference.engine.hardware import (
     choose_device,
     choose_precision,
     name_of_device,
+    peak_of_gpu,
     set_precision,
 )
+from biasgrid.inference.engine.loading import load_once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import (
     check_tokens,
@@ -52,7 +56,6 @@ from biasgrid.inference.engine.out_of_vocabulary import (
 from biasgrid.inference.engine.processor_findings import WORTH_TELLING, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
-from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -74,14 +77,72 @@ class Ready(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A part that is being answered: what it asks, of which encoded instances it is, and what comes
-    back of it.
+    """A part that another thread runs.
+
+    Attributes:
+        asked: the part.
+        ready: the encoded instances among which its instances are.
+        part: where they are.
+        batches: the batches that were run and not read yet, in their order.
+        ended: raises why the part could not be run to its end.
     """
 
-    instances: pl.DataFrame
+    asked: PromptPart
     ready: Ready
     part: BatchPart
-    fetched: Future[Fetched]
+    batches: deque[RanBatch]
+    ended: Future[None]
+
+    def steps(self) -> Iterator[None]:
+        """Yields now and then until the part has ended."""
+        while wait([self.ended], SECONDS_BETWEEN_TABLES).not_done:
+            yield
+
+
+class PartRows:
+    """The rows of a part that have come back from the device."""
+
+    def __init__(self, part: BatchPart, is_answered: BoolArray):
+        """Begins without any.
+
+        Args:
+            part: the part.
+            is_answered: shape (instances,), whether an answer is there already.
+        """
+        self.part = part
+        self.is_open = ~is_answered
+        self.has_row = np.zeros(len(part.rows), dtype=np.bool_)
+        self.columns: dict[str, npt.NDArray[Any]] = {}
+
+    def add(self, batches: deque[RanBatch]) -> None:
+        """Takes all batches out of a queue and waits for their numbers."""
+        ran = [batches.popleft() for _ in range(len(batches))]
+        if not ran:
+            return
+        places = np.concatenate([self.part.order[batch.begin : batch.end] for batch in ran])
+        fetched = Fetched.of([outcome for batch in ran for outcome in batch.outcomes])
+        for name, values in fetched.read(np.arange(len(places))).items():
+            shape = (len(self.has_row), *values.shape[1:])
+            self.columns.setdefault(name, np.empty(shape, values.dtype))[places] = values
+        self.has_row[places] = True
+
+    def take_complete(self) -> BoolArray:
+        """Returns which instances have all of their rows since this was called last, shape
+        (instances,).
+        """
+        missing = np.bincount(self.part.owner, ~self.has_row, len(self.part.instances))
+        is_complete: BoolArray = self.is_open & (missing == 0)
+        self.is_open &= ~is_complete
+        return is_complete
+
+    def of(self, instances: BoolArray) -> tuple[BatchPart, dict[str, npt.NDArray[Any]]]:
+        """Returns the part and the columns of some of its instances."""
+        if instances.all():
+            return self.part, self.columns
+        rows = instances[self.part.owner]
+        return self.part.only(instances), {
+            name: values[rows] for name, values in self.columns.items()
+        }
 
 
 class LocalBackEnd(BackEnd):
@@ -101,7 +162,6 @@ class LocalBackEnd(BackEnd):
         pieces: the instances that it was opened with; of those whose texts are not the tokens of
             their segments there is nothing encoded, as each part of them is tokenized by itself, as
             a whole.
-        audited: the answers of the audit, with `instance` and `key`.
     """
 
     loader: ClassVar[str]
@@ -112,7 +172,6 @@ class LocalBackEnd(BackEnd):
     products: str
     token_budget: int
     pieces: Chunks[Ready | None]
-    audited: pl.DataFrame
 
     @abstractmethod
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: Any):
@@ -154,17 +213,12 @@ class LocalBackEnd(BackEnd):
         """
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the settings that decide the answers: the precision on this machine, and the
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns the facts that decide the answers: the precision on this machine, and the
         choices.
         """
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        return {"precision": precision, **super().decisive(settings)}
-
-    @classmethod
-    def runs_on(cls, settings: InferenceSettings) -> str:
-        """Names the GPU's model, or `cpu`."""
-        return name_of_device(choose_device(settings.device))
+        return {"precision": precision, **super().identity(record, settings)}
 
     @classmethod
     def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
@@ -174,43 +228,37 @@ class LocalBackEnd(BackEnd):
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
-        loader = cls.loader_of(record, settings)
-        model = load_recorded_model(record, settings.task, loader, choose_device(settings.device))
+        model = load_once(record, settings, cls.loader_of(record, settings))
         return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, tokenizes the instances, and audits the model in float32."""
+        """Loads the model, tokenizes the prompts, and audits the model in float32."""
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
-        back_end.take(instances, settings)
+        back_end.device = name_of_device(back_end.model.device)
+        back_end.take(prompts, settings)
         set_precision(back_end.model, "float32")
-        sample = audited_of(instances)
-        back_end.audited = back_end.audit(sample)
-        back_end.precision = cls.decisive(settings)["precision"]
-        back_end.fit(sample)
+        sample = audited_of(prompts)
+        exact = back_end.answer_alone(sample)
+        back_end.precision = cls.identity(record, settings)["precision"]
+        back_end.fit(sample, exact)
+        facts = {"products": back_end.products, "token_budget": back_end.token_budget}
+        back_end.audit = SampleAudit(exact, back_end.precision, facts)
         set_precision(back_end.model, back_end.precision)
         if back_end.products == "oneDNN":
             use_one_dnn(back_end.model)
         return back_end
 
-    def reopen(
-        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
-    ) -> Self:
-        """Tokenizes other instances and audits the model on them; it is loaded again where it is
-        float32 no more.
-        """
-        if self.precision != "float32":
-            return super().reopen(record, settings, instances)
-        self.take(instances, settings)
-        self.audited = self.audit(audited_of(instances))
-        return self
-
-    def fit(self, sample: pl.DataFrame) -> None:
+    def fit(self, sample: pl.DataFrame, exact: pl.DataFrame) -> None:
         """Finds, or takes from an earlier shard, whose products are the fastest and what
         `precision: auto` would do.
+
+        Args:
+            sample: the audited instances.
+            exact: their answers, see `answer_alone`.
         """
         if self.precision != "float32":
             self.products = "torch"
@@ -219,7 +267,7 @@ class LocalBackEnd(BackEnd):
         def find(auto: str) -> dict[str, Any]:
             found = find_tuning(self.model, auto)
             return found | (
-                {"drift": self._drift(sample, auto)}
+                {"drift": self._drift(sample, exact, auto)}
                 if found["auto_is_faster"] >= WORTH_TELLING
                 else {}
             )
@@ -234,13 +282,13 @@ class LocalBackEnd(BackEnd):
         if "drift" in found:
             logger.info("precision: auto would be %s", precision_note(found))
 
-    def _drift(self, sample: pl.DataFrame, precision: str) -> dict[str, float]:
-        """Returns how far a sample's answers in another precision are from those of the audit."""
+    def _drift(self, sample: pl.DataFrame, exact: pl.DataFrame, precision: str) -> dict[str, float]:
+        """Returns how far a sample's answers in another precision are from exact ones."""
         tensors = self.model.state_dict(keep_vars=True).values()
         weights = [tensor.data for tensor in tensors]
         set_precision(self.model, precision)
         try:
-            drift = drift_between(self.audit(sample), self.audited)
+            drift = drift_between(self.answer_alone(sample), exact)
         finally:
             for tensor, weight in zip(tensors, weights, strict=True):
                 tensor.data = weight
@@ -283,7 +331,7 @@ class LocalBackEnd(BackEnd):
         """
         return with_unknown_tokens(encoded.rows, self.tokenizer)
 
-    def audit(self, sample: pl.DataFrame) -> pl.DataFrame:
+    def answer_alone(self, sample: pl.DataFrame) -> pl.DataFrame:
         """Predicts instances one row at a time by torch in float32, without shortcuts.
 
         Returns:
@@ -297,53 +345,49 @@ class LocalBackEnd(BackEnd):
         batches = [Batch(rows[row : row + 1], length) for row, length in enumerate(lengths)]
         outcomes = [self.run(encoded, batch, plain=True) for batch in batches]
         columns = Fetched.of(outcomes).read(np.arange(len(rows)))
-        return sample.select("instance", "key").hstack(self._told(sample, ready, part, columns))
+        return self._told(sample, ready, part, columns)
 
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Answers some instances in batches of one length."""
-        (answered,) = self.answer_parts([instances], progress)
-        return answered
-
-    def answer_parts(
-        self, parts: Iterable[pl.DataFrame], progress: Progress
-    ) -> Generator[pl.DataFrame]:
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
         """Answers parts; while one is read and written, the device has the next ones."""
         running: deque[Running] = deque()
         freed = FreedMemory() if self.model.device.type == "cpu" else None
         with Worker() as worker, Worker() as ahead:
             for piece in self.pieces.pieces[1:]:
                 ahead.submit(piece.encoded)
-            for instances in parts:
-                running.append(self._start(instances, worker, progress, freed))
+            for asked in parts:
+                running.append(self._start(asked, worker, freed))
                 if len(running) > PARTS_AHEAD:
-                    yield self._read(running.popleft())
+                    yield from self._read(running.popleft())
             while running:
-                yield self._read(running.popleft())
+                yield from self._read(running.popleft())
 
-    def _start(
-        self, instances: pl.DataFrame, worker: Worker, progress: Progress, freed: FreedMemory | None
-    ) -> Running:
+    def _start(self, asked: PromptPart, worker: Worker, freed: FreedMemory | None) -> Running:
+        instances = asked.prompts
         piece, places = self.pieces.of(instances) or (None, np.arange(len(instances)))
         ready = piece.encoded() if piece else self._ready_of(instances)
         if ready is None:
             ready, places = self._encoded(instances, whole=True), np.arange(len(instances))
         part = BatchPart.of(ready.encoded.rows, places)
+        batches: deque[RanBatch] = deque()
 
-        def run() -> Fetched:
-            return run_part(
-                self,
-                ready.encoded,
-                part,
-                self.token_budget,
-                worker.checked(progress.advance),
-                freed,
-            )
+        def run() -> None:
+            ran = worker.checked(batches.append)
+            is_answered = asked.is_answered.to_numpy()
+            run_part(self, ready.encoded, part, is_answered, self.token_budget, ran, freed)
 
-        return Running(instances, ready, part, worker.submit(run))
+        return Running(asked, ready, part, batches, worker.submit(run))
 
-    def _read(self, running: Running) -> pl.DataFrame:
-        instances, ready, part, fetched = running
-        return self._told(instances, ready, part, fetched.result().read(part.order))
+    def _read(self, running: Running) -> Iterator[pl.DataFrame]:
+        rows = PartRows(running.part, running.asked.is_answered.to_numpy())
+
+        def take() -> pl.DataFrame:
+            rows.add(running.batches)
+            complete = rows.take_complete()
+            prompts = running.asked.prompts.filter(pl.Series(complete))
+            return self._told(prompts, running.ready, *rows.of(complete))
+
+        yield from tables_in_time(running.steps(), take)
+        running.ended.result()
 
     def _told(
         self,
@@ -352,19 +396,17 @@ class LocalBackEnd(BackEnd):
         part: BatchPart,
         columns: dict[str, npt.NDArray[Any]],
     ) -> pl.DataFrame:
+        """Returns the answers to instances, the ones of `part`, with `instance` and `key`."""
+        if instances.is_empty():
+            return instances.select("instance", "key")
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
-        return self.table(ready.encoded, part, columns).with_columns(unknown)
+        return answers_to(instances, self.table(ready.encoded, part, columns).with_columns(unknown))
 
-    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Compares the answers with the audit."""
-        device = choose_device(self.settings.device)
-        peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
-        drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
-        return {
-            "audit": drift | {"products": self.products, "token_budget": self.token_budget},
-            "gpu_peak_mb": peak,
-        }
+    @property
+    def gpu_peak_mb(self) -> int | None:
+        """The most memory of a GPU that it used, in MB; None without one."""
+        return peak_of_gpu(self.model.device)
 
 
 def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:

@@ -32,6 +32,8 @@ class InferenceSettings:
             for nowhere.
         kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
         log: the log of the job, None where there is none.
+        loaded: float32 models that stay loaded from one shard to the next, by their loaders; all
+            shards are of one model.
     """
 
     model: str
@@ -49,3 +51,4 @@ class InferenceSettings:
     kept: Path | None = None
     kept_of_shard: Path | None = None
     log: Path | None = None
+    loaded: dict[str, Any] = field(default_factory=dict, compare=False)

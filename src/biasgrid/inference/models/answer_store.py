@@ -1,12 +1,12 @@
 """The answers that a model has given in earlier runs, found by the key of what was asked.
 
 A folder holds answers of one model under the same settings and code: of finished shards as
-`NAME.parquet` with their keys in `NAME.keys`, and of slices of unfinished ones as
-`NAME/START.parquet`, with their keys. NAME is a digest of the shard's keys, so that shards of other
-lists, of another limit or of another number of shards stand beside each other. A shard of many rows
-is answered range by range; these are kept like shards until all of them are done. Snakemake, which
-deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
-asked again when it is needed.
+`NAME.parquet` with their keys in `NAME.keys`, and of unfinished ones as `NAME/RANDOM.parquet`, with
+their keys. NAME is a digest of the shard's keys, so that shards of other lists, of another limit or
+of another number of shards stand beside each other. A shard of many rows is answered range by
+range; these are kept like shards until all of them are done. Snakemake, which deletes the outputs
+of a job before the job, does not know of it. It may be removed: what it held is asked again when it
+is needed.
 """
 
 from __future__ import annotations
@@ -184,25 +184,22 @@ class AnswerStore:
         answers = answers.join(wanted, on="key", maintain_order="left")
         return answers.select(list(self.schema.columns)), facts
 
-    def write_part(self, start: int, answers: pl.DataFrame, seconds: float, device: str) -> None:
+    def write_part(self, answers: pl.DataFrame, seconds: float, device: str) -> None:
         """Keeps answers of an unfinished shard.
 
         Args:
-            start: where they begin in the shard that they are of.
             answers: the answers.
             seconds: how long they took.
-            device: what gave them.
+            device: what they were computed on.
         """
         facts = {
             "seconds": seconds,
             "device": device,
             "rows": len(answers),
             "store": self.folder.name,
+            ASKED_ROWS: self.asked,
         }
-        path = self.parts / f"{start}.parquet"
-        # A file that is there may have other answers of this shard.
-        path = path.with_stem(f"{start}-{token_hex(4)}") if path.exists() else path
-        write_table(answers, path, self.schema, facts | {ASKED_ROWS: self.asked})
+        write_table(answers, self.parts / f"{token_hex(8)}.parquet", self.schema, facts)
 
     def keep(self, answers: pl.DataFrame, facts: Mapping[str, Any]) -> None:
         """Keeps the table of the finished shard, and drops its parts.

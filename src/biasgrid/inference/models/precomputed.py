@@ -4,7 +4,7 @@ which time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -14,11 +14,10 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.precomputed_file import PrecomputedResponse, read_precomputed, shorten_prompt
 from biasgrid.base.sections import Model
-from biasgrid.inference.engine.back_end import BackEnd
+from biasgrid.inference.engine.back_end import BackEnd, PromptPart, answers_to
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
 from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
-from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
 """What a prompt of the file may be: the id of an item of a benchmark; as it was before it was
@@ -70,13 +69,20 @@ class PrecomputedAnswers(BackEnd):
     READS = ("item_id", "original", *MATCHING_KEYS)
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how the dataset asks; the record has all else."""
-        return dict(settings.choices)
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns how the dataset asks, and the logs that the answers are from, each once; the
+        record has the file.
+        """
+        responses, _ = read_precomputed(Path(record["keys"]["answers"]))
+        logs: list[dict[str, Any]] = []
+        for response in responses:
+            if response.source and dict(response.source) not in logs:
+                logs.append(dict(response.source))
+        return {**settings.choices, **({"logs": logs} if logs else {})}
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
         """Reads the file and finds the answers.
 
@@ -88,32 +94,22 @@ class PrecomputedAnswers(BackEnd):
         if faults:
             raise InputError(faults)
         asks = AnswerNeeds(settings.task, settings.answer, settings.choices.get(LABELS, ()))
-        places, faults = match_responses(path, responses, instances, asks)
+        places, faults = match_responses(path, responses, prompts, asks)
         if faults:
             raise InputError(faults)
         return cls(places, responses, settings)
 
-    @classmethod
-    def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Says which logs the answers are from, each once."""
-        given, _ = read_precomputed(Path(record["keys"]["answers"]))
-        sources = [dict(answer.source) for answer in given if answer.source]
-        return (
-            {"logs": [one for place, one in enumerate(sources) if one not in sources[:place]]}
-            if sources
-            else {}
-        )
-
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Returns the answers to some instances."""
-        progress.advance(len(instances))
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
+        """Yields the answers of the file."""
         kind = KINDS[self.settings.answer]
-        places = instances.select("instance").join(
-            self.places, on="instance", maintain_order="left"
-        )["place"]
-        answers = [self.responses[place] for place in places]
-        options = kind.options(instances, self.settings.choices.get(LABELS, ()))
-        return kind.table(Answered(answers, options, self.settings))
+        for part in parts:
+            prompts = part.unanswered
+            named = prompts.select("instance")
+            places = named.join(self.places, on="instance", maintain_order="left")["place"]
+            responses = [self.responses[place] for place in places]
+            options = kind.options(prompts, self.settings.choices.get(LABELS, ()))
+            columns = kind.table(Answered(responses, options, self.settings))
+            yield answers_to(prompts, columns)
 
 
 def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: str) -> list[Fault]:

@@ -1,8 +1,9 @@
 """The stage `predict`: answers one shard of a dataset's instances with one model.
 
-What earlier runs have answered is taken from the store of answers. The rest is asked in slices of a
-fixed number of rows of the shard; those of some seconds are written together, so that a killed job
-goes on where it was. No more than a range of the shard's rows is in memory, however many it has.
+Answers of earlier runs are taken from the store of answers. The rest is asked in parts of a fixed
+number of rows; the answers of some seconds are written together, within a part too, so that a
+killed job goes on where it was. No more than a range of the shard's rows is in memory, however many
+it has.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from itertools import tee
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pandera.polars as pa
 import polars as pl
@@ -25,7 +25,7 @@ import polars as pl
 from biasgrid.base.files import digest_file, whole_file, write_text
 from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.engine.back_end import BackEnd, Opener
+from biasgrid.inference.engine.back_end import BackEnd, PromptPart
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import Answers, AnswerStore, keep_together, link_or_copy
 from biasgrid.inference.models.kept_keys import AskedRows
@@ -87,7 +87,8 @@ class Timing:
         rows_per_second: the others by the seconds, None where there are none.
         peak_mb: most memory that the last run used, in MB.
         gpu_peak_mb: most memory of the GPU that it used, None on a CPU and where nothing was asked.
-        device: the GPU's name, or `cpu`.
+        device: what the answers were computed on: `cpu`, `server` or the name of a GPU; several
+            are separated by commas, and none is "".
         host: the machine of the last run.
     """
 
@@ -106,12 +107,11 @@ class ShardAnswers:
     """A shard that is answered.
 
     Attributes:
-        instances: what it asks.
+        instances: the prompts of the shard.
         settings: how to predict.
-        back_end: what answers.
-        record: what the model is.
+        back_end: the class that answers.
+        record: the record of the model.
         store: the answers of earlier runs.
-        opener: what opens the back end.
     """
 
     instances: pl.DataFrame
@@ -119,104 +119,102 @@ class ShardAnswers:
     back_end: type[BackEnd]
     record: Mapping[str, Any]
     store: AnswerStore
-    opener: Opener
 
     def ask(self, answers: Answers, progress: Progress) -> int | None:
-        """Adds what the model says of what it was never asked, and an audit of all that no finished
-        shard holds.
+        """Adds the answers that earlier runs lack, and an audit of all that no finished shard has.
 
         Returns:
-            The most memory of a GPU that it used, in MB.
+            The most memory of a GPU that was used, in MB; None without one.
+
+        Raises:
+            KeyboardInterrupt: the job was told to end; the answers so far are kept.
         """
         unfinished = without(self.instances, answers.finished["key"])
         # A model that has nothing left to say is not even loaded.
         if unfinished.is_empty():
             return None
         with ExitStack() as held:
-            back_end = self.opener.open(self.back_end, self.record, self.settings, unfinished)
-            held.callback(back_end.release)
-            return self.ask_back_end(back_end, answers, progress)
+            back_end = self.back_end.open(self.record, self.settings, unfinished)
+            held.callback(back_end.close)
+            self._ask(back_end, answers, progress)
+            answers.parts = answers_in_order(answers.parts)
+            if back_end.audit is not None:
+                answers.audits[self.store.name] = back_end.audit.compare(answers.parts)
+            return back_end.gpu_peak_mb
 
-    def ask_back_end(self, back_end: BackEnd, answers: Answers, progress: Progress) -> int | None:
-        """Adds what a back end says of what it was never asked; see `ask`."""
-        # The back end takes some parts before it has answered the first.
-        slices, asked = tee(self.slices(answers))
-        unwritten = Unwritten(self.store, answers, progress, self.back_end.runs_on(self.settings))
-        parts = (instances for _, instances in slices)
-        with closing(back_end.answer_parts(parts, progress)) as answered, unwritten:
-            for (start, instances), columns in zip(asked, answered, strict=True):
-                unwritten.add(start, instances.select("instance", "key").hstack(columns))
-        answers.parts = answers_in_order(answers.parts)
-        facts = back_end.close(answers.parts)
-        if "audit" in facts:
-            answers.audits[self.store.name] = facts["audit"]
-        return facts.get("gpu_peak_mb")
+    def _ask(self, back_end: BackEnd, answers: Answers, progress: Progress) -> None:
+        """Adds the answers of a back end."""
+        unwritten = Unwritten(self.store, answers, progress, back_end)
+        # If the job is told to end, answers are written before the work is waited for.
+        with closing(back_end.answer(self.parts(answers))) as tables, unwritten:
+            for table in tables:
+                progress.advance(len(table))
+                unwritten.add(table)
 
-    def slices(self, answers: Answers) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Yields what is not answered, by slices of the shard, with where each begins.
+    def parts(self, answers: Answers) -> Iterator[PromptPart]:
+        """Yields the parts of the shard that are not answered.
 
-        Slices are the same whether a job was killed or not, and so are the batches and with them
-        the last bits.
+        Parts have the same prompts whether a job was interrupted or not, and so have their batches,
+        and with them the last digits.
         """
-        found = pl.concat([answers.finished["key"], answers.parts["key"]])
-        known = self.instances["key"].is_in(found.implode()) if len(found) else None
+        finished = answers.finished["key"]
+        kept = answers.parts["key"].implode()
         for start in range(0, len(self.instances), ROWS_A_PART):
-            rows = self.instances.slice(start, ROWS_A_PART)
-            rows = rows if known is None else rows.filter(~known.slice(start, ROWS_A_PART))
-            if len(rows):
-                yield start, rows
+            prompts = without(self.instances.slice(start, ROWS_A_PART), finished)
+            is_answered = prompts["key"].is_in(kept)
+            if not is_answered.all():
+                yield PromptPart(prompts, is_answered)
 
 
 class Unwritten:
-    """Slices that are answered and not written yet; use it as a context manager, at whose end all
-    are written.
-    """
+    """Answers that are not written yet; use it as a context manager, at whose end all are."""
 
-    def __init__(self, store: AnswerStore, answers: Answers, progress: Progress, device: str):
+    def __init__(self, store: AnswerStore, answers: Answers, progress: Progress, back_end: BackEnd):
         """Begins without any.
 
         Args:
-            store: where they are written.
-            answers: to which they are added when they are.
-            progress: what is told then.
-            device: what gives them.
+            store: where they are written, unless the back end keeps its answers itself.
+            answers: to which they are added when they are kept.
+            progress: counts them then.
+            back_end: gives them.
         """
-        self.store, self.answers, self.progress, self.device = store, answers, progress, device
-        self.slices: list[pl.DataFrame] = []
-        self.start = 0
+        self.store, self.answers, self.progress = store, answers, progress
+        self.device = back_end.device
+        self.is_kept = back_end.keeps_answers
+        self.tables: list[pl.DataFrame] = []
         self.since = time.perf_counter()
 
-    def __enter__(self) -> Unwritten:
+    def __enter__(self) -> Self:
         """Starts the time."""
         self.since = time.perf_counter()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Writes what is left, also where the job is ended."""
+        """Writes the rest, also where the job is told to end."""
         self.write()
 
-    def add(self, start: int, said: pl.DataFrame) -> None:
-        """Adds a slice; writes it and those before when the first one is some seconds old.
+    def add(self, table: pl.DataFrame) -> None:
+        """Adds answers; writes all when the first ones are some seconds old.
 
         Args:
-            start: where it begins in the shard.
-            said: `instance`, `key` and what was said.
+            table: `instance`, `key` and columns of the answer kind.
         """
-        self.start = self.start if self.slices else start
-        self.slices.append(said)
+        self.tables.append(table)
         if time.perf_counter() - self.since >= SECONDS_A_FILE:
             self.write()
 
     def write(self) -> None:
-        """Writes what there is."""
-        if not self.slices:
+        """Writes the answers that there are; an interruption leaves them to the next call."""
+        if not self.tables:
             return
-        said, self.slices = complete(pl.concat(self.slices, how="diagonal"), self.store.schema), []
+        table = complete(pl.concat(self.tables, how="diagonal"), self.store.schema)
         now = time.perf_counter()
-        seconds, self.since = now - self.since, now
-        self.store.write_part(self.start, said, seconds, self.device)
-        self.answers.add_part(said, seconds, self.device)
-        self.progress.keep(len(said))
+        seconds = now - self.since
+        if not self.is_kept:
+            self.store.write_part(table, seconds, self.device)
+        self.tables, self.since = [], now
+        self.answers.add_part(table, seconds, self.device)
+        self.progress.keep(len(table))
 
 
 def predict_shard(
@@ -226,7 +224,6 @@ def predict_shard(
     path: str,
     settings: InferenceSettings,
     provenance: Mapping[str, Any],
-    opener: Opener | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> None:
     """Predicts rows [N (shard-1)/shards, N shard/shards) of an instances table.
@@ -238,7 +235,6 @@ def predict_shard(
         path: where the back end is, see `back_ends.Entry`.
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
-        opener: what opens the back end and keeps it for the next shard; None keeps nothing.
         source: where the config has the model from, which its record must say; None where that is
             not asked.
 
@@ -255,13 +251,12 @@ def predict_shard(
         check_record(files.model, record, source)
     capabilities = read_capabilities(files.capabilities, files.model) if files.capabilities else {}
     settings = replace(settings, capabilities=capabilities, cell=files.answers)
-    decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
+    identity = {"model": record, "task": settings.task, **back_end.identity(record, settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
-    folder = files.answers / digest(made_by | decisive)[:16]
+    folder = files.answers / digest(made_by | identity)[:16]
     facts = {
         **provenance,
-        **decisive,
-        **back_end.facts(record, settings),
+        **identity,
         "instances_sha256": digest_file(files.instances),
         "instances": read_provenance(files.instances),
         "store": folder.name,
@@ -269,9 +264,7 @@ def predict_shard(
     with Progress(
         settings.model, len(rows), settings.seconds_without_progress, files.progress
     ) as progress:
-        shard_rows = ShardRows(
-            files.instances, settings, back_end, record, folder, facts, opener or Opener(), progress
-        )
+        shard_rows = ShardRows(files.instances, settings, back_end, record, folder, facts, progress)
         ranges = [shard_rows.answer(some) for some in in_ranges(rows)]
     schema = answer_schema(settings.answer)
     table = (
@@ -281,7 +274,7 @@ def predict_shard(
     )
     with whole_file(files.predictions) as partial:
         link_or_copy(table, partial)
-    write_timing(len(rows), ranges, back_end.runs_on(settings), files.timing)
+    write_timing(len(rows), ranges, files.timing)
     files.progress.unlink(missing_ok=True)
 
 
@@ -302,6 +295,7 @@ class AnsweredRange(NamedTuple):
     found: int
     seconds: float
     gpu_peak_mb: int | None
+    devices: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -315,7 +309,6 @@ class ShardRows:
         record: what the model is.
         folder: the folder of the cell's store of answers.
         facts: what the provenance of all ranges has in common.
-        opener: what opens the back end.
         progress: what counts the rows.
     """
 
@@ -325,7 +318,6 @@ class ShardRows:
     record: Mapping[str, Any]
     folder: Path
     facts: Mapping[str, Any]
-    opener: Opener
     progress: Progress
 
     def answer(self, rows: range) -> AnsweredRange:
@@ -339,12 +331,13 @@ class ShardRows:
         if there := found + len(answers.parts):
             logger.info("%s: %s rows come from an earlier run", settings.model, there)
         self.progress.resume(there)
-        shard = ShardAnswers(instances, settings, self.back_end, self.record, store, self.opener)
+        shard = ShardAnswers(instances, settings, self.back_end, self.record, store)
         gpu_peak = shard.ask(answers, self.progress)
         said = {"audits": answers.audits, KEPT_AS: store.name, "devices": sorted(answers.devices)}
         table = answers_in_order(pl.concat([answers.finished, answers.parts])).drop("key")
         store.keep(table, {**self.facts, **said})
-        return AnsweredRange(store.table, found, answers.seconds, gpu_peak)
+        devices = sorted(answers.devices)
+        return AnsweredRange(store.table, found, answers.seconds, gpu_peak, devices)
 
 
 def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
@@ -378,9 +371,10 @@ def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
     return answers.with_columns(missing).select(list(schema.columns))
 
 
-def write_timing(rows: int, ranges: Sequence[AnsweredRange], device: str, path: Path) -> None:
+def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None:
     """Writes how long a shard took, see `Timing`."""
     found, seconds = sum(each.found for each in ranges), sum(each.seconds for each in ranges)
+    devices = dict.fromkeys(device for each in ranges for device in each.devices)
     timing = Timing(
         rows=rows,
         found=found,
@@ -390,7 +384,7 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], device: str, path: 
         gpu_peak_mb=max(
             (each.gpu_peak_mb for each in ranges if each.gpu_peak_mb is not None), default=None
         ),
-        device=device,
+        device=", ".join(devices),
         host=socket.gethostname(),
     )
     write_text(path, json.dumps(asdict(timing), indent=2) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,11 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
+from biasgrid.inference.engine.back_end import (
+    BackEnd,
+    PromptPart,
+    answers_to,
+    lists_of,
+    numbered_values,
+)
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
 from biasgrid.inference.scorings import SCORINGS
-from biasgrid.jobs.progress import Progress
 from biasgrid.tables.keys import STEP, mix_bits
 
 RANDOM_TEXTS = (
@@ -55,27 +60,27 @@ class RandomAnswers(BackEnd):
     Choices = RandomChoices
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how options are scored, or by which formula sentences; the record has all
-        else.
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns how options are scored, or by which formula sentences; the record has the
+        seed.
         """
         scoring = {"scoring": settings.choices["scoring"]} if settings.answer == LIKELIHOOD else {}
         return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else scoring
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
         """Takes the seed."""
         return cls(
             record["keys"]["random"]["seed"], settings.answer, settings.choices.get("scoring", "")
         )
 
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Answers some instances."""
-        progress.advance(len(instances))
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
+        """Answers parts."""
         ask = {"choice": self.choose, "text": self.write, LIKELIHOOD: self.score}[self.answer_kind]
-        return ask(instances)
+        for part in parts:
+            yield answers_to(part.unanswered, ask(part.unanswered))
 
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a number for each candidate, and divides these by their sum."""

@@ -5,33 +5,41 @@ they write.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import polars as pl
 import torch
 
-from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     first_line,
-    load_recorded_model,
     load_recorded_tokenizer,
 )
 from biasgrid.inference.checkpoints.files import CHAT_KEY
-from biasgrid.inference.engine.audit import audited_of, compare_audit, sample_of
+from biasgrid.inference.engine.audit import SampleAudit, audited_of, sample_of
 from biasgrid.inference.engine.autotune import kept_tuning, tokens_of_batch
-from biasgrid.inference.engine.back_end import BackEnd, lists_of
+from biasgrid.inference.engine.back_end import (
+    Audit,
+    BackEnd,
+    PromptPart,
+    answers_to,
+    tables_in_time,
+)
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import (
     choose_device,
     choose_precision,
     name_of_device,
+    peak_of_gpu,
     set_precision,
 )
+from biasgrid.inference.engine.loading import load_once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens
 from biasgrid.inference.engine.settings import InferenceSettings
@@ -42,24 +50,18 @@ from biasgrid.inference.models.generation.checks import (
     loader_of,
     with_unknown,
 )
-from biasgrid.inference.models.generation.next_tokens import OpenText
+from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
 from biasgrid.inference.models.generation.noise import seeds_of
-from biasgrid.inference.models.generation.options import (
-    AnswerBeginnings,
-    OptionRequest,
-    OptionTokens,
-    beginning_columns,
-    candidates_of_instances,
-)
+from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS, OptionScores
+from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
+from biasgrid.inference.models.generation.scores import batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.texts import COMPARED_TEXTS, Writer, WrittenText
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
-from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -67,7 +69,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Outcome = TypeVar("Outcome")
-Advance = Callable[[int], None]
 COMPARED_ROWS = 4
 LARGEST_DIFFERENCE = 1e-4
 """Between log-probabilities behind a shared prefix and those of whole prompts."""
@@ -100,7 +101,6 @@ class TextGeneration(BackEnd):
         shares: whether what all prompts begin with is computed once.
         precision: what it computes in.
         products: whose products of matrices it takes, `torch` or `oneDNN`.
-        audited: the answers of the audit, with `instance` and `key`; None where texts are written.
         writer: writes texts.
     """
 
@@ -124,69 +124,42 @@ class TextGeneration(BackEnd):
         self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
         self.precision, self.products = "float32", "torch"
-        self.audited: pl.DataFrame | None = None
+        self.device = name_of_device(model.device)
         self.writer = Writer.of(model, tokenizer, self.generation)
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers: the precision and the prompts, how texts are written or
-        options scored.
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns the facts that decide the answers: the precision, whether prompts are in the
+        checkpoint's chat template, and how texts are written or options scored.
         """
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        own = super().decisive(settings)
+        choices = super().identity(record, settings)
+        is_chat = CHAT_KEY in record and choices["chat_template"]
+        facts = {"precision": precision, "prompt": "chat template" if is_chat else "plain"}
+        if settings.answer != "text":
+            facts["scored_by"] = BY_TEXT if writes(settings) else SCORED_BY_LOGITS
         if not writes(settings):
-            del own["generation"]
-        way = (
-            {}
-            if settings.answer == "text"
-            else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY_LOGITS}
-        )
-        return {"precision": precision, **own, **way}
-
-    @classmethod
-    def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Says whether prompts are in the checkpoint's chat template, or plain texts."""
-        templated = CHAT_KEY in record and cls.Choices(**settings.choices).chat_template
-        return {"prompt": "chat template" if templated else "plain"}
-
-    @classmethod
-    def runs_on(cls, settings: InferenceSettings) -> str:
-        """Names the GPU's model, or `cpu`."""
-        return name_of_device(choose_device(settings.device))
+            del choices["generation"]
+        return choices | facts
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, and looks in float32 whether it is what it should be, and whether
-        shortcuts change it.
+        """Loads the model, and checks in float32 that it is causal and takes these prompts, and
+        whether shortcuts change its answers.
         """
         torch.set_num_threads(settings.threads)
-        model = load_recorded_model(
-            record, settings.task, loader_of(record), choose_device(settings.device)
-        )
+        model = load_once(record, settings, loader_of(record))
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_recorded_tokenizer(record), settings)
-        back_end.look(instances)
-        back_end.precision = cls.decisive(settings)["precision"]
+        exact = back_end.look(prompts)
+        back_end.precision = cls.identity(record, settings)["precision"]
         back_end.fit()
-        back_end.measure_noise(instances)
+        back_end.measure_noise(prompts)
+        back_end.audit = back_end.audit_of(exact)
         set_precision(model, back_end.precision)
-        return back_end
-
-    def reopen(
-        self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
-    ) -> Self:
-        """Looks at the model again with other instances; it is loaded again where it is float32 no
-        more.
-        """
-        if self.precision != "float32":
-            return super().reopen(record, settings, instances)
-        back_end = type(self)(self.model, self.tokenizer, settings)
-        back_end.products = self.products
-        back_end.look(instances)
-        back_end.measure_noise(instances)
         return back_end
 
     def fit(self) -> None:
@@ -208,9 +181,12 @@ class TextGeneration(BackEnd):
             )
             self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
-    def look(self, instances: pl.DataFrame) -> None:
-        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared
-        prefix changes it.
+    def look(self, instances: pl.DataFrame) -> pl.DataFrame | None:
+        """Checks all prompts, answers a sample one row at a time, and tries whether a shared prefix
+        changes it.
+
+        Returns:
+            The answers to the sample; None if texts are written.
 
         Raises:
             ModelError: see `check_prompts`.
@@ -219,11 +195,26 @@ class TextGeneration(BackEnd):
         limits = ModelLimits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
         check_prompts(instances, self.options, written, limits, self.settings.model)
         sample = audited_of(instances)
+        exact = None
         self.shares = False
         if not writes(self.settings):
-            alone = [self.choose(sample[row], 1) for row in range(len(sample))]
-            self.audited = sample.select("instance", "key").hstack(pl.concat(alone))
+            rows = (PromptPart.of(sample[row]) for row in range(len(sample)))
+            exact = pl.concat(table for row in rows for table in self.choose(row, token_budget=1))
         self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
+        return exact
+
+    def audit_of(self, exact: pl.DataFrame | None) -> Audit | None:
+        """Returns the audit of options or, of texts in float32, of their tokens.
+
+        Args:
+            exact: see `look`.
+        """
+        facts = {"products": self.products, "token_budget": self.token_budget}
+        if exact is not None:
+            return SampleAudit(exact, self.precision, facts)
+        if self.precision == "float32":
+            return TokenAudit(self.writer.next_tokens, self.settings.model, facts)
+        return None
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
         """Says whether the model answers some instances alike where keys and values of their
@@ -245,113 +236,107 @@ class TextGeneration(BackEnd):
             )
         return same
 
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Answers some instances in batches of one length."""
-        answer = (
-            self.write
-            if self.settings.answer == "text"
-            else self.parse
-            if writes(self.settings)
-            else self.choose
-        )
-        return answer(instances, self.token_budget, progress.advance)
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
+        """Answers parts in batches of one length, or writes as many texts at once as fit."""
+        ask = self.write if writes(self.settings) else self.choose
+        for part in parts:
+            yield from ask(part, self.token_budget)
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what prompts begin with, if that changes nothing."""
         return Prefix.of_all(self.model, prompts) if self.shares and len(prompts) > 1 else Prefix()
 
-    def choose(
-        self, instances: pl.DataFrame, token_budget: int, advance: Advance = lambda _: None
-    ) -> pl.DataFrame:
-        """Reads the probabilities of the candidates of some instances: answers of the kind
-        `choice`.
+    def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
+        """Yields the probabilities of options: answers of the kind `choice`.
 
         Raises:
             ModelError: scores are not finite.
         """
-        candidates = candidates_of_instances(instances)
-        asked = self.options.asked(self.prompter.prompts(instances), candidates)
-        reads = OptionReads.of(asked)
-        prefix = self.prefix([one.context for one in asked])
-        values = np.zeros(len(reads.token))
-        likeliest: dict[int, list[tuple[int, float]]] = {}
-        for rows in batches(reads.rows, token_budget):
-            for piece, scored in in_pieces(
-                lambda rows: read_scores(self.model, reads, prefix, rows), rows
-            ):
+        candidates = candidates_of_instances(part.prompts)
+        requests = self.options.asked(self.prompter.prompts(part.prompts), candidates)
+        scores = OptionScores(requests, part.is_answered.to_numpy())
+
+        def take() -> pl.DataFrame:
+            numbers = scores.take_complete()
+            prompts = part.prompts[numbers]
+            if prompts.is_empty():
+                return prompts
+            columns = scores.columns(numbers, lambda token: self.tokenizer.decode([token]))
+            contexts = [requests[number].context for number in numbers]
+            unknown = with_unknown(contexts, self.tokenizer)
+            return answers_to(prompts, columns.with_columns(unknown))
+
+        yield from tables_in_time(self._score(scores, part.prompts, token_budget), take)
+
+    def _score(
+        self, scores: OptionScores, prompts: pl.DataFrame, token_budget: int
+    ) -> Iterator[None]:
+        """Reads the scores of prompts, a batch at a time."""
+        prefix = self.prefix([request.context for request in scores.requests])
+        for batch in batches(scores.reads.rows, token_budget):
+            if not scores.needs(batch):
+                continue
+            read = partial(read_scores, self.model, scores.reads, prefix)
+            for rows, scored in in_pieces(read, batch):
                 if not np.isfinite(scored.values).all():
-                    raise non_finite(
-                        self.settings.model, instances["instance"][int(reads.owner[piece[0]])]
-                    )
-                values[scored.reads] = scored.values
-                likeliest |= scored.first_tokens
-                advance(len(scored.first_tokens))
-        of_sequences = reads.probabilities(values)
-        found = reads.sums_of_options(of_sequences, (len(asked), len(candidates[0])))
-        known = np.array([[bool(spelled) for spelled in one.options] for one in asked])
-        pieces = np.array(
-            [[min(map(len, spelled), default=0) for spelled in one.options] for one in asked]
-        )
-        return pl.DataFrame(
-            [
-                lists_of("probabilities", found, known, pl.Float32),
-                lists_of("tokens", pieces, known, pl.UInt8),
-                with_unknown([one.context for one in asked], self.tokenizer),
-                pl.Series("mass", found.sum(axis=1), pl.Float32),
-                pl.repeat(SCORED_BY_LOGITS, len(asked), eager=True)
-                .cast(pl.Categorical)
-                .alias("scored_by"),
-                *beginning_columns(self.beginnings(asked, of_sequences, likeliest)),
-            ]
-        )
+                    first = prompts["instance"][int(scores.reads.owner[rows[0]])]
+                    raise non_finite(self.settings.model, first)
+                scores.add(rows, scored)
+            yield
 
-    def beginnings(
-        self,
-        asked: Sequence[OptionRequest],
-        probabilities: FloatArray,
-        likeliest: Mapping[int, Sequence[tuple[int, float]]],
-    ) -> list[AnswerBeginnings]:
-        """Returns how the answers of instances begin.
-
-        Args:
-            asked: the instances.
-            probabilities: those of all sequences, in the order of instances and options.
-            likeliest: the likeliest first tokens of each instance, with their probabilities.
-        """
-        left = iter(probabilities.tolist())
-        texts = {
-            token: self.tokenizer.decode([token])
-            for tokens in likeliest.values()
-            for token, _ in tokens
-        }
-        return [
-            AnswerBeginnings(
-                [[(form, next(left)) for form in forms] for forms in one.forms],
-                [(texts[token], probability) for token, probability in likeliest[number]],
-            )
-            for number, one in enumerate(asked)
-        ]
-
-    def write(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
-        """Has the model write behind the prompts of some instances: answers of the kind `text`."""
-        prompts = self.prompter.prompts(instances)
+    def write(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
+        """Yields written texts: answers of the kind `text` or, with options, `choice`."""
+        prompts = self.prompter.prompts(part.prompts)
         tokens = self.prompter.tokens(prompts)
-        most, seeds = (
-            self.generation["max_tokens"],
-            seeds_of(self.generation["seed"], instances["key"].to_numpy()),
+        seeds = seeds_of(self.generation["seed"], part.prompts["key"].to_numpy())
+        most = self.generation["max_tokens"]
+        waiting = [
+            OpenText(number, [*tokens[number]], len(tokens[number]), most, int(seeds[number]))
+            for number in np.flatnonzero(~part.is_answered.to_numpy()).tolist()
+        ]
+        ended: dict[int, WrittenText] = {}
+        responses: list[str] = []
+
+        def take() -> pl.DataFrame:
+            numbers = list(ended)
+            texts = [ended.pop(number) for number in numbers]
+            responses.extend(text.response for text in texts)
+            read_tokens = [len(tokens[number]) for number in numbers]
+            return self._table(part.prompts[numbers], texts, read_tokens)
+
+        steps = self._write_all(waiting, self.prefix(tokens), token_budget)
+        named = (
+            ended.update({text.number: self.writer.text(prompts[text.number], text.written)})
+            for text in steps
         )
-        prefix = self.prefix(tokens)
-        texts: dict[int, WrittenText] = {}
-        while len(texts) < len(tokens):
-            rows = [row for row in range(len(tokens)) if row not in texts]
-            begun = [
-                OpenText(row, [*tokens[row]], len(tokens[row]), most, int(seeds[row]))
-                for row in rows
-            ]
+        yield from tables_in_time(named, take)
+        warn_of_strange_marks(self.settings.model, responses)
+
+    def _table(
+        self, prompts: pl.DataFrame, texts: Sequence[WrittenText], read_tokens: Sequence[int]
+    ) -> pl.DataFrame:
+        """Returns the answers to prompts, one text for each."""
+        if prompts.is_empty():
+            return prompts
+        said = pl.DataFrame(texts, schema=TEXT_COLUMNS, orient="row")
+        if self.settings.answer == "text":
+            columns = said.with_columns(pl.Series("tokens_in", read_tokens, pl.UInt32))
+        else:
+            columns = parsed_choices(said, candidates_of_instances(prompts))
+        return answers_to(prompts, columns)
+
+    def _write_all(
+        self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int
+    ) -> Iterator[OpenText]:
+        """Yields texts as they end; out of memory halves how many are written at once."""
+        waiting = {text.number: text for text in texts}
+        while waiting:
+            # A text that was begun begins anew.
+            begun = [replace(text, tokens=text.tokens[: text.read]) for text in waiting.values()]
             try:
                 for text in self.writer.write(begun, prefix, token_budget):
-                    texts[text.number] = self.writer.text(prompts[text.number], text.written)
-                    advance(1)
+                    del waiting[text.number]
+                    yield text
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error) or token_budget < min(text.longest for text in begun):
                     raise
@@ -360,40 +345,11 @@ class TextGeneration(BackEnd):
                     "texts do not fit into memory; trying %s tokens at once", token_budget
                 )
             torch.cuda.empty_cache()
-        said = [texts[row] for row in range(len(tokens))]
-        warn_of_strange_marks(self.settings.model, [text.response for text in said])
-        read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
-        return pl.DataFrame(said, schema=TEXT_COLUMNS, orient="row").with_columns(read_tokens)
 
-    def parse(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
-        """Has the model write, and reads which of the candidates it chooses: answers of the kind
-        `choice`.
-        """
-        said = self.write(instances, token_budget, advance)
-        return parsed_choices(said, candidates_of_instances(instances))
-
-    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Compares the answers with the audit; of texts it is the tokens that texts alone have
-        decided.
-        """
-        device = choose_device(self.settings.device)
-        facts = {
-            "gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20
-            if device.type == "cuda"
-            else None
-        }
-        if self.audited is not None:
-            drift = compare_audit(
-                answers.select(self.audited.columns), self.audited, self.precision
-            )
-        elif self.precision == "float32":
-            drift = self.writer.next_tokens.audit(self.settings.model)
-        else:
-            return facts
-        return {
-            **facts,
-            "audit": drift | {"products": self.products, "token_budget": self.token_budget},
-        }
+    @property
+    def gpu_peak_mb(self) -> int | None:
+        """The most memory of a GPU that it used, in MB; None without one."""
+        return peak_of_gpu(self.model.device)
 
 
 def writes(settings: InferenceSettings) -> bool:
@@ -402,8 +358,6 @@ def writes(settings: InferenceSettings) -> bool:
     return settings.answer == "text" or generation["options"] == "parsed"
 
 
-SCORED_BY_LOGITS = "logits"
-"""Every option was found, whatever its probability."""
 TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
 import torch
 from transformers import TopPLogitsWarper
 
@@ -218,3 +219,21 @@ def mass_before(scores: torch.Tensor, tokens: torch.Tensor, slack: float) -> tor
         1, own, 0.0
     )
     return before.sum(dim=1)
+
+
+class TokenAudit(NamedTuple):
+    """The audit of texts: the tokens that texts alone have decided.
+
+    Attributes:
+        next_tokens: what has chosen the tokens.
+        model: the model's name, for a warning.
+        facts: further facts for the provenance.
+    """
+
+    next_tokens: NextTokens
+    model: str
+    facts: Mapping[str, Any]
+
+    def compare(self, _answers: pl.DataFrame) -> dict[str, Any]:
+        """Returns how far tokens in batches were from texts alone; see `NextTokens.audit`."""
+        return {**self.next_tokens.audit(self.model), **self.facts}

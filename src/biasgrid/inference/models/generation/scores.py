@@ -33,6 +33,8 @@ class OptionReads:
         token: shape (reads,), of which token.
         option: shape (reads,), of which sequence of tokens it is a factor.
         sequences: for each sequence its instance and its place among the options.
+        first_sequence: shape (instances + 1,), where the sequences of each instance begin, and
+            where they end.
         within: shape (pairs, 2), sequences that begin another one, and the other one.
     """
 
@@ -44,6 +46,7 @@ class OptionReads:
     token: IntArray
     option: IntArray
     sequences: list[tuple[int, int]]
+    first_sequence: IntArray
     within: IntArray
 
     @classmethod
@@ -81,7 +84,11 @@ class OptionReads:
         first_of = np.searchsorted(row, np.arange(len(rows) + 1))
         pairs = np.array(within, dtype=np.int64).reshape(-1, 2)
         owners, begins = (np.array(values, dtype=np.int64) for values in (owner, lengths))
-        return cls(rows, owners, begins, first_of, back, token, option, sequences, pairs)
+        numbers = [number for number, _ in sequences]
+        first_sequence = np.searchsorted(numbers, np.arange(len(asked) + 1))
+        return cls(
+            rows, owners, begins, first_of, back, token, option, sequences, first_sequence, pairs
+        )
 
     def of_rows(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Returns the reads of some rows, and for each the place of its row among them."""

@@ -88,10 +88,10 @@ class CausalLikelihood(SentenceBackEnd):
         self.begin = special_beginning(tokenizer)
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers: formula and precision."""
-        found = super().decisive(settings)
-        return {name: found[name] for name in ("precision", "scoring")}
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns the facts that decide the answers: formula and precision."""
+        facts = super().identity(record, settings)
+        return {name: facts[name] for name in ("precision", "scoring")}
 
     @classmethod
     def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import polars as pl
@@ -13,9 +13,8 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.likelihood.sentences import COLUMNS
 from biasgrid.inference.models.servers.back_end import Server
 from biasgrid.inference.models.servers.methods import ECHOED, Echo, SentRequests, scores_of
-from biasgrid.inference.models.servers.requests import Answer
+from biasgrid.inference.models.servers.requests import Answer, Request
 from biasgrid.inference.scorings import CAUSAL, SCORINGS, scorings_of
-from biasgrid.jobs.progress import Progress
 
 
 class EchoedScore(NamedTuple):
@@ -37,7 +36,7 @@ class ServerLikelihood(Server):
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
         """Looks for the key or starts the server; see `Server.open`.
 
@@ -57,34 +56,33 @@ class ServerLikelihood(Server):
                 f"({reason}); expected one that does, or a dataset that has the model choose "
                 "between the two sentences"
             )
-        return super().open(record, settings, instances)
+        return super().open(record, settings, prompts)
 
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Scores some instances: answers of the kind `likelihood`.
+    def requests_of(self, prompts: pl.DataFrame) -> list[list[Request]]:
+        """Returns the request of each sentence."""
+        sentences = prompts["text"].cast(pl.String)
+        return self.requests(prompts, [[SentRequests(text, dict(ECHOED))] for text in sentences])
 
-        Raises:
-            UserError: not all were answered.
-        """
-        sentences = instances["text"].cast(pl.String).to_list()
-        requests = self.requests(
-            instances, [[SentRequests(text, dict(ECHOED))] for text in sentences]
-        )
-        self.send(requests, progress)
-        answers = [self.store[request] for (request,) in requests]
-        read = [echoed_score(text, answer) for text, answer in zip(sentences, answers, strict=True)]
+    def columns_of(
+        self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
+    ) -> pl.DataFrame:
+        """Scores sentences: answers of the kind `likelihood`."""
+        asked = zip(prompts["text"].cast(pl.String), answers, strict=True)
+        echoes = [echoed_score(text, answer) for text, (answer,) in asked]
         name = str(self.settings.choices["scoring"])
+        is_total = SCORINGS[name].total
         scores = [
-            each.total / (1 if SCORINGS[name].total else each.scored) if each.scored else None
-            for each in read
+            echo.total / (1 if is_total else echo.scored) if echo.scored else None
+            for echo in echoes
         ]
         columns = {
             "score": scores,
-            "score_without_start": [None] * len(read),
-            "tokens_scored": [each.scored for each in read],
-            "tokens": [each.tokens for each in read],
-            "unknown_tokens": [None] * len(read),
-            "truncated": [False] * len(read),
-            "scoring": [name] * len(read),
+            "score_without_start": [None] * len(echoes),
+            "tokens_scored": [echo.scored for echo in echoes],
+            "tokens": [echo.tokens for echo in echoes],
+            "unknown_tokens": [None] * len(echoes),
+            "truncated": [False] * len(echoes),
+            "scoring": [name] * len(echoes),
         }
         return pl.DataFrame(columns, schema=COLUMNS)
 

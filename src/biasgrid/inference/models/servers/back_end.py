@@ -5,10 +5,10 @@ predictions.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,14 @@ from biasgrid.inference.checkpoints.checkpoint import (
     name_of,
     switches,
 )
-from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
+from biasgrid.inference.engine.back_end import (
+    BackEnd,
+    PromptPart,
+    answers_to,
+    lists_of,
+    numbered_values,
+    tables_in_time,
+)
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
 from biasgrid.inference.models.generation.options import beginning_columns
@@ -46,13 +53,17 @@ from biasgrid.inference.models.servers.methods import (
     text_without_thoughts,
 )
 from biasgrid.inference.models.servers.queue import Dispatcher
-from biasgrid.inference.models.servers.requests import Request, settings_in_key, tokens_about
+from biasgrid.inference.models.servers.requests import (
+    Answer,
+    Request,
+    settings_in_key,
+    tokens_about,
+)
 from biasgrid.inference.models.servers.section import Serve, ServerSettings
 from biasgrid.inference.models.servers.store import RequestStore
 from biasgrid.inference.models.servers.usage import Budget, bill_of
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.jobs.lock import one_job
-from biasgrid.jobs.progress import Progress
 from biasgrid.tables.keys import STEP, mix_bits
 
 if TYPE_CHECKING:
@@ -197,9 +208,13 @@ class Server(BackEnd):
         answered_by: the digest of who answers, see `identity`.
         asked_with: the digest of what is the same in all requests.
         dispatcher: what sends requests.
+        responses: the texts that were written.
+        lengths: the lengths of texts in tokens, as far as the server told them.
     """
 
-    Choices: ClassVar[type[Any]] = ServerChoices
+    Choices = ServerChoices
+    device = "server"
+    keeps_answers = True
 
     def __init__(
         self,
@@ -224,31 +239,22 @@ class Server(BackEnd):
         held.enter_context(one_job(store_folder(settings) / "requests.lock", longest))
         self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve))
         self.dispatcher = Dispatcher(access, self.store, self.budget())
+        self.responses: list[str] = []
+        self.lengths: list[int] = []
 
     @classmethod
-    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns what decides the answers, and where options are chosen the way in which they
-        are.
-        """
-        way = {"scored_by": method_of_settings(settings)} if settings.answer == "choice" else {}
-        choices = {
-            name: value for name, value in super().decisive(settings).items() if value is not None
-        }
-        return {
-            **choices,
-            **way,
-            "asked_with": request_settings(settings),
-            "server": server_of(settings.section),
-        }
-
-    @classmethod
-    def runs_on(cls, settings: InferenceSettings) -> str:
-        """Says that it computes nothing in this process."""
-        return "server"
+    def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
+        """Returns the facts that decide the answers; of options, how they are chosen."""
+        choices = super().identity(record, settings)
+        facts = {name: choice for name, choice in choices.items() if choice is not None}
+        if settings.answer == "choice":
+            facts["scored_by"] = method_of_settings(settings)
+        facts["asked_with"] = request_settings(settings)
+        return {**facts, "server": server_of(settings.section)}
 
     @classmethod
     def open(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
         """Looks for the key or starts the server, and refuses what is longer than the model
         takes.
@@ -262,12 +268,12 @@ class Server(BackEnd):
             most = back_end.generation["max_tokens"] if settings.answer == "text" else 0
             if isinstance(access.asking, Serve):
                 warn_of_date(record, access.asking, settings.model)
-            refuse_longer(record, instances, access.asking, most, settings.model)
-            # What comes of it ends it, see `release`.
+            refuse_longer(record, prompts, access.asking, most, settings.model)
+            # What comes of it ends it, see `close`.
             back_end.held = held.pop_all()
         return back_end
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Closes the store, and ends the server if it is ours."""
         self.held.close()
 
@@ -300,64 +306,91 @@ class Server(BackEnd):
         """The parameters of texts."""
         return writing_of(self.generation)
 
-    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Answers some instances, many at a time."""
-        ask = self.choose if self.settings.answer == "choice" else self.write
-        return ask(instances, progress)
+    def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
+        """Answers parts, many requests at a time."""
+        for part in parts:
+            yield from self._ask(part.unanswered)
+        warn_of_strange_marks(self.settings.model, self.responses)
+        self._warn_of_other_models()
+        self._warn_of_long_texts()
+
+    def _ask(self, prompts: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Answers prompts in the order in which their last answers arrive.
+
+        Raises:
+            UserError: not all were answered.
+        """
+        arrivals = Arrivals(self.requests_of(prompts), self.store)
+
+        def take() -> pl.DataFrame:
+            numbers = arrivals.take_complete()
+            complete = prompts[numbers]
+            if complete.is_empty():
+                return complete
+            answers = [arrivals.answers_to(number) for number in numbers]
+            return answers_to(complete, self.columns_of(complete, answers))
+
+        steps = self.dispatcher.ask(arrivals.missing(), arrivals.add)
+        yield from tables_in_time(steps, take)
+
+    def requests_of(self, prompts: pl.DataFrame) -> list[list[Request]]:
+        """Returns the requests of each prompt."""
+        texts = self.asked(prompts)
+        if self.settings.answer != "choice":
+            return self.requests(prompts, [[SentRequests(text, self.writing)] for text in texts])
+        sent = zip(texts, self.options_of(prompts), strict=True)
+        return self.requests(prompts, [self.way.requests(*prompt) for prompt in sent])
+
+    def columns_of(
+        self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
+    ) -> pl.DataFrame:
+        """Returns columns of the answer kind.
+
+        Args:
+            prompts: some prompts.
+            answers: for each prompt the answers to its requests, in their order.
+        """
+        read = self.choices if self.settings.answer == "choice" else self.texts
+        return read(prompts, answers)
+
+    def options_of(self, prompts: pl.DataFrame) -> list[OptionTexts]:
+        """Returns the options of each prompt; null for one that is not there."""
+        names = numbered_values(prompts, "candidate")
+        options: list[OptionTexts] = prompts.select(pl.col(names).cast(pl.String)).rows()
+        return options
 
     def asked(self, instances: pl.DataFrame) -> list[PromptContent]:
         """Returns what is sent of each instance: messages, or of completions a text."""
         write = as_text if self.access.asking.api == "completions" else as_messages
         return [write(system, text) for system, text in request_texts(instances)]
 
-    def choose(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Has options chosen: answers of the kind `choice`.
-
-        Raises:
-            UserError: not all were answered.
-        """
-        names = numbered_values(instances, "candidate")
-        options: list[OptionTexts] = instances.select(pl.col(names).cast(pl.String)).rows()
-        way, asked = self.way, self.asked(instances)
-        requests = self.requests(
-            instances, [way.requests(*row) for row in zip(asked, options, strict=True)]
-        )
-        self.send(requests, progress)
-        answers = ([self.store[request] for request in row] for row in requests)
-        said = [way.scores(*row) for row in zip(asked, options, answers, strict=True)]
-        known = np.array([[value is not None for value in row.probabilities] for row in said])
-        values = np.array([[value or 0.0 for value in row.probabilities] for row in said])
+    def choices(self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
+        """Reads which options were chosen: answers of the kind `choice`."""
+        way = self.way
+        asked = zip(self.asked(prompts), self.options_of(prompts), answers, strict=True)
+        scores = [way.scores(*prompt) for prompt in asked]
+        known = np.array([[value is not None for value in row.probabilities] for row in scores])
+        values = np.array([[value or 0.0 for value in row.probabilities] for row in scores])
+        masses = [None if row.mass is None else min(row.mass, 1.0) for row in scores]
         return pl.DataFrame(
             [
                 lists_of("probabilities", values, known, pl.Float32),
-                pl.Series(
-                    "mass",
-                    [None if row.mass is None else min(row.mass, 1.0) for row in said],
-                    pl.Float32,
-                ),
-                pl.repeat(way.name, len(said), eager=True).cast(pl.Categorical).alias("scored_by"),
-                pl.Series("status", [row.status for row in said], pl.Categorical),
-                pl.Series("response", [row.response for row in said], pl.String),
-                *beginning_columns([row.beginnings for row in said]),
+                pl.Series("mass", masses, pl.Float32),
+                pl.Series("scored_by", [way.name] * len(scores), pl.Categorical),
+                pl.Series("status", [row.status for row in scores], pl.Categorical),
+                pl.Series("response", [row.response for row in scores], pl.String),
+                *beginning_columns([row.beginnings for row in scores]),
             ]
         )
 
-    def write(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
-        """Has texts written: answers of the kind `text`.
-
-        Raises:
-            UserError: not all were answered.
-        """
-        requests = self.requests(
-            instances, [[SentRequests(asked, self.writing)] for asked in self.asked(instances)]
-        )
-        self.send(requests, progress)
-        answers = [self.store[request] for (request,) in requests]
+    def texts(self, _prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
+        """Reads written texts: answers of the kind `text`."""
         rows = [
             (*text_without_thoughts(answer, self.thoughts), answer.tokens_in, answer.tokens_out)
-            for answer in answers
+            for (answer,) in answers
         ]
-        warn_of_strange_marks(self.settings.model, [response for response, *_ in rows])
+        self.responses += [response for response, *_ in rows]
+        self.lengths += [answer.tokens_out for (answer,) in answers if answer.tokens_out]
         return pl.DataFrame(rows, schema=SERVER_TEXT_COLUMNS, orient="row").with_columns(
             over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
         )
@@ -393,46 +426,76 @@ class Server(BackEnd):
         )
         return {**parameters, "seed": seed} if drawn else dict(parameters)
 
-    def send(self, requests: Sequence[Sequence[Request]], progress: Progress) -> None:
-        """Asks what was never asked, and counts instances as their last answers arrive."""
-        left = {request.digest: place for place, row in enumerate(requests) for request in row}
-        missing = [sum(request not in self.store for request in row) for row in requests]
-        progress.advance(sum(not count for count in missing))
-
-        def arrived(request: Request) -> None:
-            place = left[request.digest]
-            missing[place] -= 1
-            progress.advance(int(not missing[place]))
-
-        self.dispatcher.arrived = arrived
-        self.dispatcher.ask([request for row in requests for request in row])
-
-    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Tells which models have answered, and how many texts are longer than they were to be."""
+    def _warn_of_other_models(self) -> None:
+        """Warns of a model that has answered under another name."""
+        asked = self.access.model
         names = sorted(filter(None, self.dispatcher.names))
-        strange = [
-            name
-            for name in names
-            if self.access.model not in name and name not in self.access.model
-        ]
-        if strange:
+        others = [name for name in names if asked not in name and name not in asked]
+        if others:
             logger.warning(
                 "%s was asked for %s, but %s answered: check that they are the same model",
                 self.access.shown,
-                self.access.model,
-                ", ".join(strange),
+                asked,
+                ", ".join(others),
             )
-        if "over_limit" in answers.columns and (longer := answers["over_limit"].sum()):
+
+    def _warn_of_long_texts(self) -> None:
+        """Warns of texts with more tokens than the server was asked for."""
+        limit = self.generation["max_tokens"]
+        longer = sum(length > limit for length in self.lengths)
+        if longer:
             logger.warning(
                 "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and "
                 "are charged in full",
                 self.access.shown,
                 longer,
-                len(answers),
-                self.generation["max_tokens"],
-                answers["tokens_out"].max(),
+                len(self.lengths),
+                limit,
+                max(self.lengths),
             )
-        return {}
+
+
+class Arrivals:
+    """The answers to the requests of some prompts, from the store or as they arrive."""
+
+    def __init__(self, requests: Sequence[Sequence[Request]], store: RequestStore):
+        """Takes the answers that the store has.
+
+        Args:
+            requests: the requests of each prompt.
+            store: the store.
+        """
+        self.requests = requests
+        every = [request for row in requests for request in row]
+        self.answers = {request.digest: store[request] for request in every if request in store}
+        self.numbers: dict[str, list[int]] = {}
+        for number, row in enumerate(requests):
+            for request in row:
+                self.numbers.setdefault(request.digest, []).append(number)
+        self.complete = [number for number in range(len(requests)) if self._is_complete(number)]
+
+    def _is_complete(self, number: int) -> bool:
+        return all(request.digest in self.answers for request in self.requests[number])
+
+    def missing(self) -> list[Request]:
+        """Returns the requests without an answer, each once."""
+        every = {request.digest: request for row in self.requests for request in row}
+        return [request for digest, request in every.items() if digest not in self.answers]
+
+    def add(self, request: Request, answer: Answer) -> None:
+        """Adds an answer that was stored."""
+        self.answers[request.digest] = answer
+        numbers = dict.fromkeys(self.numbers[request.digest])
+        self.complete += [number for number in numbers if self._is_complete(number)]
+
+    def take_complete(self) -> list[int]:
+        """Returns the numbers of the prompts that were completed since this was called last."""
+        complete, self.complete = self.complete, []
+        return complete
+
+    def answers_to(self, number: int) -> list[Answer]:
+        """Returns the answers to the requests of a prompt, all of which are there."""
+        return [self.answers[request.digest] for request in self.requests[number]]
 
 
 SERVER_TEXT_COLUMNS = {

@@ -27,6 +27,8 @@ RATE_WINDOW = 10
 a flood.
 """
 POLLING_SECONDS = 0.01
+SECONDS_A_STEP = 0.5
+Arrived = Callable[[Request, Answer], None]
 LONGEST_PAUSE = 900.0
 LEAST_FAILURES = 16
 """After so many requests in a row without an answer, and as many as are under way, none more is
@@ -64,33 +66,49 @@ class Dispatcher:
         access: how the server is reached.
         store: where answers go.
         budget: what they may cost.
-        arrived: told of every answer.
         names: what the server calls the models that have answered.
     """
 
     access: Access
     store: RequestStore
     budget: Budget
-    arrived: Callable[[Request], None] = lambda _: None
     names: set[str] = field(default_factory=set)
 
-    def ask(self, requests: Sequence[Request]) -> None:
-        """Asks what is not in the store, and stores the answers.
+    def ask(self, missing: Sequence[Request], arrived: Arrived) -> Iterator[None]:
+        """Asks requests that the store lacks, and stores the answers; nothing is asked between two
+        steps.
+
+        Args:
+            missing: the requests.
+            arrived: is given each request and its answer, which is stored.
+
+        Yields:
+            At least every `SECONDS_A_STEP`, until all are answered.
 
         Raises:
-            UserError: not all were answered; what was is stored. Or the disk is full, and what was
-                paid is stored.
+            UserError: not all were answered; the answers that came are stored. Or the disk is full,
+                and everything that was paid is stored.
         """
-        missing = [request for request in requests if request not in self.store]
-        if missing:
-            asyncio.run(RequestBatch(self, missing).run())
+        if not missing:
+            return
+        with asyncio.Runner() as runner:
+            asking = runner.get_loop().create_task(RequestBatch(self, missing, arrived).run())
+            while not asking.done():
+                runner.run(wait_for(asking))
+                yield
+            asking.result()
+
+
+async def wait_for(asking: asyncio.Task[None]) -> None:
+    """Waits for the end of a task, `SECONDS_A_STEP` at most."""
+    await asyncio.wait([asking], timeout=SECONDS_A_STEP)
 
 
 class RequestBatch:
     """Requests that are asked together."""
 
-    def __init__(self, dispatcher: Dispatcher, missing: Sequence[Request]):
-        self.dispatcher, self.missing = dispatcher, missing
+    def __init__(self, dispatcher: Dispatcher, missing: Sequence[Request], arrived: Arrived):
+        self.dispatcher, self.missing, self.arrived = dispatcher, missing, arrived
         self.waiting: Iterator[Request] = iter(missing)
         self.failures: list[RefusedRequest] = []
         self.in_a_row = 0
@@ -160,7 +178,7 @@ class RequestBatch:
         self.answered += 1
         self.dispatcher.names.add(answer.model)
         self.dispatcher.budget.spend(self.dispatcher.store.add(request, answer))
-        self.dispatcher.arrived(request)
+        self.arrived(request, answer)
 
     def count_failure(self, error: RefusedRequest) -> None:
         """Remembers that a request was not answered, and sees whether any will be."""

@@ -1,0 +1,34 @@
+"""Models that are loaded once for several shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from biasgrid.inference.checkpoints.checkpoint import load_recorded_model
+from biasgrid.inference.engine.hardware import choose_device
+from biasgrid.inference.engine.settings import InferenceSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def load_once(
+    record: Mapping[str, Any], settings: InferenceSettings, loader: str
+) -> PreTrainedModel:
+    """Loads the model of a record in float32, or takes it from `settings.loaded`.
+
+    Args:
+        record: see `back_end.BackEnd.open`.
+        settings: see there.
+        loader: the class of transformers that loads the model.
+    """
+    model: PreTrainedModel | None = settings.loaded.get(loader)
+    # A model in half precision has lost the weights of float32, which the audit needs.
+    if model is None or model.dtype != torch.float32:
+        device = choose_device(settings.device)
+        model = load_recorded_model(record, settings.task, loader, device)
+        settings.loaded[loader] = model
+    return model
