@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -90,7 +91,8 @@ def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
     ]
     with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20) as store:
         before, processor = time.perf_counter(), time.process_time()
-        Dispatcher(access, store, Budget(None, None)).ask(requests)
+        steps = Dispatcher(access, store, Budget(None, None)).ask(requests, lambda *_: None)
+        deque(steps, maxlen=0)
         taken = time.perf_counter() - before, time.process_time() - processor
         if store.bill.requests != count:
             raise SystemExit(f"{store.bill.requests} of {count} answers are stored")

@@ -96,34 +96,33 @@ def once(
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.inference.engine import local
+    from biasgrid.inference.engine import loading, local
+    from biasgrid.inference.engine.back_end import PromptPart
     from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.masked.back_end import FillMask
-    from biasgrid.jobs.progress import Progress
     from biasgrid.tables.instances import read_requests
 
     tokenizer = BertTokenizerFast.from_pretrained(folder + "/tokenizer")
     model = model_of(size, len(tokenizer), device)
     if compiled:
         model.bert = torch.compile(model.bert, dynamic=True)
-    patched: Any = local
-    patched.load_recorded_model, patched.load_recorded_tokenizer = (
-        lambda *_: model,
-        lambda _: tokenizer,
-    )
+    patched: Any = loading
+    patched.load_recorded_model = lambda *_: model
+    patched = local
+    patched.load_recorded_tokenizer = lambda _: tokenizer
     asked = read_requests(Path(file)).head(rows)
     settings = InferenceSettings(
         "random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {}
     )
     back_end = FillMask.open({}, settings, asked)
-    parts = [asked.slice(start, PART_ROWS) for start in range(0, len(asked), PART_ROWS)]
-    with Progress("random", 2 * len(asked), 3600) as progress:
-        list(back_end.answer_parts(parts[:1], progress))
-        wait(device)
-        start = time.perf_counter()
-        said = sum(len(answers) for answers in back_end.answer_parts(parts, progress))
-        seconds = time.perf_counter() - start
-        shares = kernel_shares(lambda: list(back_end.answer_parts(parts[:2], progress)), device)
+    starts = range(0, len(asked), PART_ROWS)
+    parts = [PromptPart.of(asked.slice(start, PART_ROWS)) for start in starts]
+    list(back_end.answer(parts[:1]))
+    wait(device)
+    start = time.perf_counter()
+    said = sum(len(table) for table in back_end.answer(parts))
+    seconds = time.perf_counter() - start
+    shares = kernel_shares(lambda: list(back_end.answer(parts[:2])), device)
     ready = [piece.encoded() for piece in back_end.pieces.pieces]
     tokens = sum(int(each.encoded.rows.lengths.sum()) for each in ready if each)
     weights = sum(tensor.numel() for name, tensor in model.named_parameters() if "encoder" in name)

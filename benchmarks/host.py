@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -165,8 +166,13 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
         "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices
     )
     patched: Any = local
-    patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_recorded_tokenizer = lambda _: tokenizer
+    with suppress(ImportError):
+        from biasgrid.inference.engine import loading
+
+        patched = loading
+    # Earlier checkouts load models in `local`.
+    patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     if rows_per_second:
         from biasgrid.inference.engine import chunks
 
@@ -185,11 +191,13 @@ def on_a_gpu(begins_of_pieces: Any, count: int, _device: Any) -> list[int]:
 
 
 def answers(back_end: Any, asked: Any, progress: Any) -> Iterator[Any]:
-    """Answers the instances part by part; earlier engines know no parts that follow one another."""
+    """Answers the instances part by part; earlier checkouts count them themselves."""
     parts = (asked.slice(start, PART_ROWS) for start in range(0, len(asked), PART_ROWS))
     if hasattr(back_end, "answer_parts"):
         return iter(back_end.answer_parts(parts, progress))
-    return (back_end.answer(part, progress) for part in parts)
+    from biasgrid.inference.engine.back_end import PromptPart
+
+    return iter(back_end.answer(map(PromptPart.of, parts)))
 
 
 def once(task: str, folder: str, file: str, rows_per_second: float | None) -> dict[str, float]:

@@ -36,13 +36,13 @@ from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 from biasgrid.inference.engine.autotune import find_tuning
+from biasgrid.inference.engine.back_end import PromptPart
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.masked.one_token import token_counts
-from biasgrid.jobs.progress import Progress
 
 ROWS = 64
 ROUNDS = 3
@@ -89,9 +89,8 @@ def run_engine(
     back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS
 ) -> pl.DataFrame:
     back_end.take(frame, settings)
-    with Progress("engine", len(frame), seconds_without=600) as progress:
-        answers: pl.DataFrame = back_end.answer(frame, progress)
-    return answers
+    tables: list[pl.DataFrame] = list(back_end.answer([PromptPart.of(frame)]))
+    return pl.concat(tables)
 
 
 def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:

@@ -4,7 +4,6 @@ import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import extending
 import polars as pl
@@ -17,6 +16,7 @@ from biasgrid.base.references import load_reference
 from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
 from biasgrid.inference.checkpoints.fetch import record_of_source
+from biasgrid.inference.engine.back_end import PromptPart
 
 BUILT_IN = next(iter(registry.BUILT_IN.families))
 FAMILY, BACK_END, SOURCE = (extending.code()[name] for name in ("greetings", "lexicon", "phrase"))
@@ -93,10 +93,11 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     assert config.source_of_model("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
     assert config.choices("parrot", "greetings") == {}
     assert config.cells() == [("parrot", "greetings")]
-    asked = pl.DataFrame({"instance": [4, 5]})
+    asked = pl.DataFrame({"instance": [4, 5], "key": [7, 8]})
     back_end = load_reference(config.back_end_of("parrot").path)
     opened = back_end.open(record_of_source(config.source_of_model("parrot")), None, asked)
-    assert opened.answer(asked, MagicMock())["response"].to_list() == ["Yes.", "Yes."]
+    (answers,) = opened.answer([PromptPart.of(asked)])
+    assert answers.select("instance", "response").rows() == [(4, "Yes."), (5, "Yes.")]
 
 
 @pytest.mark.usefixtures("anyone")
