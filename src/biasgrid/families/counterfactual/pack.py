@@ -104,6 +104,24 @@ def readable_text(text: TemplateText) -> str:
     return "".join(part.token if isinstance(part, GroupSlot) else str(part) for part in text)
 
 
+def placeholder_pattern(group_tokens: Sequence[str]) -> re.Pattern[str]:
+    """Compiles the pattern of placeholders.
+
+    Returns:
+        A pattern whose group `group0`, `group1`, ... matches the group token of that position;
+        for any other placeholder the groups of `CASE_PLACEHOLDER` match.
+    """
+    words, others = [], []
+    for position, token in enumerate(group_tokens):
+        if WORD_TOKEN.fullmatch(token):
+            words.append(rf"(?P<group{position}>{re.escape(token[:-1])}(?::\d+)?>)")
+        else:
+            others.append(f"(?P<group{position}>{re.escape(token)})")
+    # The first alternative that matches wins. Beside <who>, <who:2> may be a group token of its
+    # own, which is then not <who> with a number.
+    return re.compile("|".join([*others, *words, CASE_PLACEHOLDER.pattern]))
+
+
 def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[TemplateText]:
     """Splits the texts of one template at their placeholders.
 
@@ -113,21 +131,11 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
 
     Args:
         texts: the template's texts, in the order in which their placeholders are counted.
-        group_tokens: what identity terms replace; of any form, such as `<group>`, `[WHO]`.
+        group_tokens: the tokens that identity terms replace; of any form, such as `<group>`,
+            `[WHO]`.
     """
-    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a
-    # number.
-    is_word = [WORD_TOKEN.fullmatch(token) is not None for token in group_tokens]
-    forms = [
-        rf"{re.escape(token[:-1])}(?::\d+)?>" if word else re.escape(token)
-        for token, word in zip(group_tokens, is_word, strict=True)
-    ]
-    ordered = sorted(range(len(forms)), key=is_word.__getitem__)
-    pattern = re.compile(
-        "|".join(
-            [*(f"(?P<group{place}>{forms[place]})" for place in ordered), CASE_PLACEHOLDER.pattern]
-        )
-    )
+    pattern = placeholder_pattern(group_tokens)
+    # The count runs on from one text to the next.
     implicit: Counter[str] = Counter()
     return [tuple(text_parts(text, pattern, group_tokens, implicit)) for text in texts]
 
@@ -135,24 +143,31 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
 def text_parts(
     text: str, pattern: re.Pattern[str], group_tokens: Sequence[str], implicit: Counter[str]
 ) -> Iterator[str | Slot | GroupSlot]:
-    """Yields the parts of a text, literals that are empty left out, and counts its implicit
-    placeholders.
+    """Yields the parts of a text, without empty literals.
+
+    Args:
+        text: the text.
+        pattern: from `placeholder_pattern`.
+        group_tokens: the group tokens, in the order of the pattern's groups.
+        implicit: how many placeholders without a number each token had so far; those of this text
+            are added.
     """
     end = 0
     for match in pattern.finditer(text):
         if match.start() > end:
             yield text[end : match.start()]
         end = match.end()
-        if match["name"] is None:
-            yield next(
-                GroupSlot(token)
-                for number, token in enumerate(group_tokens)
-                if match[f"group{number}"]
+        name, number = match["name"], match["number"]
+        if name is None:
+            matched = (
+                position for position in range(len(group_tokens)) if match[f"group{position}"]
             )
-            continue
-        if match["number"] is None:
-            implicit[match["name"]] += 1
-        yield Slot(match["name"], int(match["number"] or implicit[match["name"]]))
+            yield GroupSlot(group_tokens[next(matched)])
+        elif number is None:
+            implicit[name] += 1
+            yield Slot(name, implicit[name])
+        else:
+            yield Slot(name, int(number))
     if end < len(text):
         yield text[end:]
 
@@ -169,7 +184,7 @@ def group_tokens_of(texts: Iterable[TemplateText]) -> set[str]:
 
 @dataclass(frozen=True)
 class Filling:
-    """A filling and its place."""
+    """A filling with its file and line, counted from 1."""
 
     text: str
     file: str
@@ -182,7 +197,7 @@ class Fillings:
 
     Attributes:
         of: the fillings by token, files in sorted order; a token whose files are empty has none.
-        complete: whether all files could be read, so that what is not here is nowhere.
+        complete: whether all files could be read; else a token may have fillings that are not here.
         named: whether the dataset names a folder of them.
     """
 
@@ -195,57 +210,67 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
     """Reads the fillings of all tokens.
 
     A file's name without its suffix is a token, and so is every folder that it is in: a folder's
-    fillings are those of all files below it, and equal names mean one token. Blank lines and what
-    appears twice among a token's fillings are dropped.
+    fillings are those of all files below it, and equal names mean one token. Blank lines and
+    repeated fillings of a token are dropped.
 
     Args:
         path: the folder, or a single file; None for no fillings.
-        faults: where to add what is wrong.
+        faults: the list to which faults are added.
     """
     before = len(faults)
-    fillings: dict[str, dict[str, Filling]] = {}
-    for file, tokens in [] if path is None else files_with_tokens(path):
+    fillings_by_token: dict[str, dict[str, Filling]] = {}
+    for file, tokens in files_with_tokens(path):
         lines = read_filling_lines(file, faults)
         for token in tokens:
-            known = fillings.setdefault(token, {})
+            fillings = fillings_by_token.setdefault(token, {})
             for filling in lines:
-                known.setdefault(filling.text, filling)
-    of = {token: list(known.values()) for token, known in fillings.items()}
-    for token, known in fillings.items():
-        for text, other in similar_names(known, normal_form):
+                fillings.setdefault(filling.text, filling)
+    for token, fillings in fillings_by_token.items():
+        for text, similar in similar_names(fillings, normal_form):
+            filling, earlier = fillings[text], fillings[similar]
             problem = (
-                f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in a "
+                f"{text!r} is {similar!r} of {earlier.file}, line {earlier.line}, in a "
                 "different Unicode normal form"
             )
             expected = f"each filling of {token!r} once, or all in the normal form NFC"
-            faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))
+            faults.append(Fault(filling.file, f"line {filling.line}", problem, expected))
+    of = {token: list(fillings.values()) for token, fillings in fillings_by_token.items()}
     return Fillings(of, complete=len(faults) == before, named=path is not None)
 
 
-def files_with_tokens(path: Path) -> list[tuple[Path, list[str]]]:
-    """Returns the files below a folder with the tokens that they fill; dot-files and dot-folders
-    are left out.
+def files_with_tokens(path: Path | None) -> Iterator[tuple[Path, list[str]]]:
+    """Yields files of fillings in sorted order, each with the tokens that it fills.
+
+    Args:
+        path: a folder, of which dot-files and dot-folders are left out, or a single file; None
+            for no files.
     """
+    if path is None:
+        return
     if not path.is_dir():
-        return [(path, [path.stem])]
-    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
-    places = [(file, file.relative_to(path)) for file in files]
-    return [
-        (file, list(dict.fromkeys([*place.parent.parts, place.stem])))
-        for file, place in places
-        if not any(part.startswith(".") for part in place.parts)
-    ]
+        yield path, [path.stem]
+        return
+    for file in sorted(path.rglob("*")):
+        place = file.relative_to(path)
+        is_hidden = any(part.startswith(".") for part in place.parts)
+        if file.is_file() and not is_hidden:
+            # A folder may have the name of a file in it.
+            yield file, list(dict.fromkeys([*place.parent.parts, place.stem]))
 
 
 def read_filling_lines(file: Path, faults: list[Fault]) -> list[Filling]:
-    """Returns the lines of a file that are not blank, stripped."""
+    """Reads the lines of a file that are not blank, stripped; adds to the faults if it cannot."""
     try:
         text = read_text(file, FILLINGS_EXPECTED)
     except InputError as error:
         faults += error.faults
         return []
-    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
-    return [Filling(line, str(file), number) for number, line in lines if line]
+    fillings = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        content = line.strip()
+        if content:
+            fillings.append(Filling(content, str(file), number))
+    return fillings
 
 
 @dataclass(frozen=True)
@@ -324,11 +349,13 @@ class CasePack:
     @cached_property
     def blocks(self) -> list[CaseBlock]:
         """The cases of each template, numbered through."""
-        blocks, case, instance = [], 0, 0
-        for number, template in enumerate(self.templates):
+        blocks = []
+        first_case = first_instance = 0
+        for position, template in enumerate(self.templates):
             cases, terms = self.count_cases(template), self.count_terms(template)
-            blocks.append(CaseBlock(number, case, cases, instance, terms))
-            case, instance = case + cases, instance + cases * terms
+            blocks.append(CaseBlock(position, first_case, cases, first_instance, terms))
+            first_case += cases
+            first_instance += cases * terms
         return blocks
 
     @property
@@ -346,61 +373,71 @@ class CasePack:
         return prod(len(self.fillings[slot.token]) for slot in template.slots)
 
     def count_terms(self, template: CaseTemplate) -> int:
-        """Returns the number of identity terms, or of their combinations, that a template is asked
-        about.
+        """Returns the number of identity terms of a template, or of their combinations.
+
+        A template with several group tokens has each combination of a term for each of them.
         """
-        sizes = {
-            bias_type: sum(map(len, groups.values())) for bias_type, groups in self.biases.items()
-        }
-        return sum(
-            prod(sizes[kind] for kind in kinds) for kinds in self.bias_types(self.tokens(template))
-        )
+        terms = {}
+        for bias_type, groups in self.biases.items():
+            terms[bias_type] = sum(map(len, groups.values()))
+        count = 0
+        for bias_types in self.bias_types(self.tokens(template)):
+            count += prod(terms[bias_type] for bias_type in bias_types)
+        return count
 
     @cached_property
     def tokens_in_fillings(self) -> dict[str, list[str]]:
         """The group tokens in the fillings of each token."""
-        return {
-            token: [
-                group
-                for group in self.group_tokens
-                if any(group in filling for filling in fillings)
-            ]
-            for token, fillings in self.fillings.items()
-        }
+        tokens: dict[str, list[str]] = {}
+        for token, fillings in self.fillings.items():
+            tokens[token] = []
+            for group_token in self.group_tokens:
+                if any(group_token in filling for filling in fillings):
+                    tokens[token].append(group_token)
+        return tokens
 
     def tokens(self, template: CaseTemplate) -> tuple[str, ...]:
-        """Returns the group tokens that a template's inputs hold, those in its fillings
-        included.
-        """
-        held = group_tokens_of(template.inputs)
-        parts = [part for text in template.inputs for part in text if isinstance(part, Slot)]
-        held |= {group for slot in parts for group in self.tokens_in_fillings[slot.token]}
-        return tuple(token for token in self.group_tokens if token in held)
+        """Returns the group tokens in a template's inputs, including those of its fillings."""
+        tokens = group_tokens_of(template.inputs)
+        for slot in slots_of(template.inputs):
+            tokens.update(self.tokens_in_fillings[slot.token])
+        return tuple(token for token in self.group_tokens if token in tokens)
 
     def bias_types(self, tokens: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Returns what a template with some group tokens is about: a bias type for each of them,
-        per combination.
+        """Returns the combinations of bias types that a template is asked about.
+
+        Args:
+            tokens: the template's group tokens.
+
+        Returns:
+            Combinations with one bias type per token. A token without a bias type of its own has
+            each of them in turn.
         """
-        named = [self.group_tokens[token] for token in tokens]
-        return list(product(*([kind] if kind is not None else list(self.biases) for kind in named)))
+        choices = []
+        for token in tokens:
+            bias_type = self.group_tokens[token]
+            choices.append([*self.biases] if bias_type is None else [bias_type])
+        return list(product(*choices))
 
     def identities(self, tokens: tuple[str, ...]) -> Iterator[Identity]:
-        """Yields the terms for some group tokens, by bias type, group and term in the order of
-        their file.
-        """
+        """Yields the terms for group tokens by bias type, group and term, in file order."""
         for bias_types in self.bias_types(tokens):
-            parts = [self.biases[bias_type] for bias_type in bias_types]
-            for groups in product(*parts):
-                for terms in product(
-                    *(part[group] for part, group in zip(parts, groups, strict=True))
-                ):
+            groups_of_types = [self.biases[bias_type] for bias_type in bias_types]
+            for groups in product(*groups_of_types):
+                terms_of_groups = [
+                    terms[group] for terms, group in zip(groups_of_types, groups, strict=True)
+                ]
+                for terms in product(*terms_of_groups):
                     yield Identity(bias_types, groups, terms)
 
     def digest(self) -> str:
-        """A digest of what makes the instances: file names and unused fillings do not count."""
-        content = {name: value for name, value in asdict(self).items() if name != "sample"}
-        sample = {"sample": sample_content(self.sample)} if self.sample else {}
-        return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]
+        """Digests the content of the instances: file names and unused fillings do not count."""
+        content = asdict(self)
+        del content["sample"]
+        # A pack without a sample keeps the digest that it had before there were samples.
+        if self.sample:
+            content["sample"] = sample_content(self.sample)
+        return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def json_type(value: Any) -> str:
@@ -414,8 +451,12 @@ def as_json(value: Any) -> str:
 
 
 def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
-    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the
-    faults.
+    """Reads a JSON file that holds an object; None if it does not, with the reason in the faults.
+
+    Args:
+        path: the file.
+        expected: the expected content, for a fault.
+        faults: the list to which faults are added.
     """
     try:
         content = read_json(path, expected)

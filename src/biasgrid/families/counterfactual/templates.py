@@ -53,13 +53,13 @@ ALMOST_PLACEHOLDER = re.compile(r"<[\w .:-]+>")
 
 @dataclass(frozen=True)
 class TemplateHeader:
-    """What a template file says of all its templates.
+    """The keys of a template file that hold for all of its templates.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None means every bias type in
-            turn.
+        group_tokens: the tokens that identity terms replace, each with its bias type; None means
+            every bias type in turn.
         input_names: the names of a template's inputs.
-        label_name: the name of what is to be predicted.
+        label_name: the name of the label, which is to be predicted.
     """
 
     group_tokens: dict[str, str | None]
@@ -80,11 +80,13 @@ def template_files(path: Path) -> list[Path]:
     """Returns the template files of a path: itself, or all JSON files below it, in sorted order."""
     if not path.is_dir():
         return [path]
-    return [
-        file
-        for file in sorted(path.rglob("*.json"))
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    ]
+    files = []
+    for file in sorted(path.rglob("*.json")):
+        parts = file.relative_to(path).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        if file.is_file() and not is_hidden:
+            files.append(file)
+    return files
 
 
 def read_case_templates(
@@ -94,71 +96,61 @@ def read_case_templates(
 
     Args:
         path: a file or a folder.
-        bias_types: the known bias types; none where their file is faulty, and then none is looked
-            for.
+        bias_types: the known bias types; empty if their file is faulty, so that no bias type of a
+            template is reported as unknown.
         fillings: the fillings of all tokens.
-        faults: where to add what is wrong.
+        faults: the list to which faults are added.
 
     Returns:
-        What the files agree on, and the templates that have no faults.
+        The header of the first file that has one without faults (None if there is none), and the
+        templates that have no faults.
     """
     files = template_files(path)
     if not files:
-        faults.append(
-            Fault(
-                str(path),
-                "",
-                "this folder contains no template file",
-                "at least one file whose name ends in .json",
-            )
-        )
+        problem = "this folder contains no template file"
+        expected = "at least one file whose name ends in .json"
+        faults.append(Fault(str(path), "", problem, expected))
     first: tuple[str, TemplateHeader] | None = None
-    read: list[LocatedTemplate] = []
+    templates: list[LocatedTemplate] = []
     for file in files:
         content = read_object(file, TEMPLATE_EXPECTED, faults)
-        header = None if content is None else read_header(str(file), content, bias_types, faults)
-        if content is None or header is None:
+        if content is None:
+            continue
+        header = read_header(str(file), content, bias_types, faults)
+        if header is None:
             continue
         first = first or (str(file), header)
         check_agreement(str(file), header, *first, faults)
         reader = TemplateReader(str(file), header, fillings, faults)
-        read += reader.templates(content["templates"])
-    check_label_kinds(read, faults)
-    return first[1] if first else None, read
+        templates += reader.templates(content["templates"])
+    check_label_kinds(templates, faults)
+    return first[1] if first else None, templates
 
 
 def read_header(
     file: str, content: dict[str, Any], bias_types: Collection[str], faults: list[Fault]
 ) -> TemplateHeader | None:
-    """Reads what a file says of all its templates; returns None where that is faulty."""
+    """Reads the header of a template file; None if it is faulty.
+
+    Args:
+        file: the file.
+        content: its content, whose single templates are not looked at.
+        bias_types: the known bias types; empty if they are unknown.
+        faults: the list to which faults are added.
+    """
     before = len(faults)
-    faults += [
-        Fault(file, key, f"unknown key{nearest_name(key, TEMPLATE_KEYS)}", one_of(TEMPLATE_KEYS))
-        for key in content
-        if key not in TEMPLATE_KEYS
-    ]
-    faults += [
-        Fault(file, key, "missing key", meaning)
-        for key, meaning in TEMPLATE_KEYS.items()
-        if key not in content
-    ]
+    check_template_keys(file, content, faults)
     if len(faults) > before:
         return None
-    if not isinstance(content["templates"], list) or not content["templates"]:
-        problem = (
-            "no templates"
-            if content["templates"] == []
-            else f"is {json_type(content['templates'])}"
-        )
+    templates = content["templates"]
+    if not isinstance(templates, list) or not templates:
+        problem = "no templates" if templates == [] else f"is {json_type(templates)}"
         faults.append(Fault(file, "templates", problem, TEMPLATE_KEYS["templates"]))
     tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
     names = content["input_names"]
-    if not is_names(names) or len(set(names)) != len(names) or len(names) > 2:
-        faults.append(
-            Fault(
-                file, "input_names", f"is {as_json(names)}", "a list of one or two different names"
-            )
-        )
+    if not is_input_names(names):
+        expected = "a list of one or two different names"
+        faults.append(Fault(file, "input_names", f"is {as_json(names)}", expected))
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
@@ -166,85 +158,104 @@ def read_header(
     return TemplateHeader(tokens, tuple(names), label) if len(faults) == before else None
 
 
+def check_template_keys(file: str, content: dict[str, Any], faults: list[Fault]) -> None:
+    """Reports unknown and missing keys of a template file."""
+    for key in content:
+        if key not in TEMPLATE_KEYS:
+            problem = f"unknown key{nearest_name(key, TEMPLATE_KEYS)}"
+            faults.append(Fault(file, key, problem, one_of(TEMPLATE_KEYS)))
+    for key, meaning in TEMPLATE_KEYS.items():
+        if key not in content:
+            faults.append(Fault(file, key, "missing key", meaning))
+
+
+def is_input_names(value: Any) -> bool:
+    """Whether a value is a list of one or two different names."""
+    return is_names(value) and len(value) <= 2 and len(set(value)) == len(value)
+
+
 def is_names(value: Any) -> bool:
-    """Says whether a value is a list of strings, with at least one and none of them empty."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(name, str) and name for name in value)
-    )
+    """Whether a value is a list of strings, with at least one and none of them empty."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(name, str) and name for name in value)
 
 
 def read_group_tokens(
     file: str, content: Any, bias_types: Collection[str], faults: list[Fault]
 ) -> dict[str, str | None]:
-    """Reads the group tokens: one for every bias type, or one for each of several bias types."""
+    """Reads the group tokens: one for every bias type, or one for each of several bias types.
+
+    Args:
+        file: the file.
+        content: the value of the key `group_token`.
+        bias_types: the known bias types; empty if they are unknown.
+        faults: the list to which faults are added.
+
+    Returns:
+        The bias type of each token, None for a token of every bias type.
+    """
     if isinstance(content, str) and content.strip():
         return {content: None}
     if not isinstance(content, dict) or not content or not all(token.strip() for token in content):
         faults.append(Fault(file, "group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED))
         return {}
+    earlier_types: list[Any] = []
     for token, bias_type in content.items():
         where = f"group_token.{token}"
-        for longer in (other for other in content if token in other and token != other):
-            faults.append(
-                Fault(
-                    file,
-                    where,
-                    f"is part of {longer!r}",
-                    "group tokens none of which is part of another",
-                )
-            )
+        check_token_parts(file, token, content, faults)
         if not isinstance(bias_type, str):
-            faults.append(
-                Fault(file, where, f"is {json_type(bias_type)}", "the name of a bias type")
-            )
+            problem = f"is {json_type(bias_type)}"
+            faults.append(Fault(file, where, problem, "the name of a bias type"))
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
-        elif list(content.values()).index(bias_type) != list(content).index(token):
-            faults.append(
-                Fault(
-                    file,
-                    where,
-                    f"{bias_type!r} a second time",
-                    "a different bias type for each token",
-                )
-            )
+        elif bias_type in earlier_types:
+            problem = f"{bias_type!r} a second time"
+            expected = "a different bias type for each token"
+            faults.append(Fault(file, where, problem, expected))
+        earlier_types.append(bias_type)
     return content
+
+
+def check_token_parts(file: str, token: str, tokens: Iterable[str], faults: list[Fault]) -> None:
+    """Reports a group token that is part of another one."""
+    for longer in tokens:
+        if token in longer and token != longer:
+            problem = f"is part of {longer!r}"
+            expected = "group tokens none of which is part of another"
+            faults.append(Fault(file, f"group_token.{token}", problem, expected))
 
 
 def check_agreement(
     file: str, header: TemplateHeader, first_file: str, first: TemplateHeader, faults: list[Fault]
 ) -> None:
-    """Reports where a file says something else than the first one of its folder."""
-    for key, ours, theirs in (
-        ("group_token", header.group_tokens, first.group_tokens),
-        ("input_names", header.input_names, first.input_names),
-        ("label_name", header.label_name, first.label_name),
-    ):
-        if ours != theirs:
+    """Reports where the header of a file differs from that of the first file of its folder."""
+    values = {
+        "group_token": (header.group_tokens, first.group_tokens),
+        "input_names": (header.input_names, first.input_names),
+        "label_name": (header.label_name, first.label_name),
+    }
+    for key, (value, first_value) in values.items():
+        if value != first_value:
             problem = f"not what {first_file} has"
             faults.append(Fault(file, key, problem, f"the same {key} in all files of the folder"))
 
 
-def check_label_kinds(read: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
-    """Reports labels of another kind than that of the first template."""
-    first: LocatedTemplate | None = None
-    for located in read:
-        first = first or located
-        ours, theirs = label_type(located.template), label_type(first.template)
-        if ours != theirs:
-            problem = f"its label is {ours}, that of {first.where} in {first.file} is {theirs}"
-            faults.append(
-                Fault(
-                    located.file, located.where, problem, "the same kind of label in all templates"
-                )
-            )
+def check_label_kinds(templates: Sequence[LocatedTemplate], faults: list[Fault]) -> None:
+    """Reports labels of another kind than the label of the first template."""
+    for located in templates:
+        first = templates[0]
+        kind, first_kind = label_type(located.template), label_type(first.template)
+        if kind != first_kind:
+            there = f"that of {first.where} in {first.file} is {first_kind}"
+            problem = f"its label is {kind}, {there}"
+            expected = "the same kind of label in all templates"
+            faults.append(Fault(located.file, located.where, problem, expected))
 
 
 def label_type(template: CaseTemplate) -> str:
-    """Names what is to be predicted."""
+    """Describes the type of a template's label."""
     if template.label is not None:
         return "a class"
     return "a list of target words" if template.targets is not None else "an answer"
@@ -256,9 +267,9 @@ class TemplateReader:
 
     Attributes:
         file: the file.
-        header: what the file says of all its templates.
+        header: the keys of the file that hold for all of its templates.
         fillings: the fillings of all tokens.
-        faults: where to add what is wrong.
+        faults: the list to which faults are added.
     """
 
     file: str
@@ -268,34 +279,39 @@ class TemplateReader:
 
     def templates(self, contents: list[Any]) -> list[LocatedTemplate]:
         """Returns the templates that have no faults."""
-        read = []
-        for place, content in enumerate(contents):
-            where, before = f"templates[{place}]", len(self.faults)
+        templates = []
+        for position, content in enumerate(contents):
+            where = f"templates[{position}]"
+            before = len(self.faults)
             if not isinstance(content, dict):
                 self.fault(where, f"is {json_type(content)}", "an object")
                 continue
             template = self.template(where, content)
             if template is not None and len(self.faults) == before:
-                read.append(LocatedTemplate(self.file, where, template))
-        return read
+                templates.append(LocatedTemplate(self.file, where, template))
+        return templates
 
     def fault(self, where: str, problem: str, expected: str) -> None:
         """Adds a fault of this file."""
         self.faults.append(Fault(self.file, where, problem, expected))
 
     def template(self, where: str, content: dict[str, Any]) -> CaseTemplate | None:
-        """Reads a template; returns None where an input or the label is missing or of a wrong
-        type.
+        """Reads a template; None if an input or the label is missing or of a wrong type.
+
+        The faults of a template that is returned are in `faults`, too.
         """
         if not self.has_fields(where, content):
             return None
-        fields = {name: value for name, value in content.items() if isinstance(value, str)}
-        texts = dict(
-            zip(fields, split_texts(fields.values(), list(self.header.group_tokens)), strict=True)
-        )
+        # Fields that the header does not name are read too: placeholders are counted over all texts
+        # of a template.
+        strings = {name: value for name, value in content.items() if isinstance(value, str)}
+        split = split_texts(strings.values(), list(self.header.group_tokens))
+        texts = dict(zip(strings, split, strict=True))
         inputs = tuple(texts[name] for name in self.header.input_names)
-        filled = [self.check_placeholders(f"{where}.{name}", text) for name, text in texts.items()]
-        if all(filled):
+        are_filled = [
+            self.check_placeholders(f"{where}.{name}", text) for name, text in texts.items()
+        ]
+        if all(are_filled):
             self.check_groups(where, inputs, texts.get(self.header.label_name, ()))
         label = content[self.header.label_name]
         slots = slots_of(texts.values())
@@ -306,117 +322,127 @@ class TemplateReader:
         return CaseTemplate(inputs, slots, label=label)
 
     def has_fields(self, where: str, content: dict[str, Any]) -> bool:
-        """Reports inputs and labels that are missing or of a wrong type; says whether all are
-        right.
+        """Reports inputs and labels that are missing or of a wrong type.
+
+        Returns:
+            Whether there is none.
         """
         before = len(self.faults)
-        others = [
-            name
-            for name in content
-            if name not in (*self.header.input_names, self.header.label_name)
-        ]
-        for name in self.header.input_names:
+        inputs, label = self.header.input_names, self.header.label_name
+        unnamed = [name for name in content if name not in (*inputs, label)]
+        for name in inputs:
             if name not in content:
-                self.fault(
-                    where,
-                    f"no {name!r}{nearest_name(name, others)}",
-                    f"the input {name!r}, because input_names lists it",
-                )
+                problem = f"no {name!r}{nearest_name(name, unnamed)}"
+                self.fault(where, problem, f"the input {name!r}, because input_names lists it")
             elif not isinstance(content[name], str):
                 self.fault(f"{where}.{name}", f"is {json_type(content[name])}", "a string")
-        label = self.header.label_name
         if label not in content:
-            self.fault(
-                where,
-                f"no {label!r}{nearest_name(label, others)}",
-                f"the label {label!r}, because label_name names it",
-            )
+            problem = f"no {label!r}{nearest_name(label, unnamed)}"
+            self.fault(where, problem, f"the label {label!r}, because label_name names it")
         elif not is_label(content[label]):
             self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL_EXPECTED)
         return len(self.faults) == before
 
     def check_placeholders(self, where: str, text: TemplateText) -> bool:
-        """Reports what nothing fills, or what is no placeholder but looks like one; says whether
-        all is right.
+        """Reports placeholders without fillings and texts that are nearly placeholders.
+
+        Returns:
+            Whether there is none. If files of fillings could not be read, nothing is reported.
         """
         if not self.fillings.complete:
             return True
-        before, known = len(self.faults), self.fillings.of
-        allowed = [*self.header.group_tokens, *(f"<{token}>" for token in known)]
-        names = [token.strip("<>") for token in allowed]
-        for token in dict.fromkeys(part.token for part in text if isinstance(part, Slot)):
-            if token not in known:
-                self.fault(
-                    where, f"nothing fills <{token}>{self.hint(token, names)}", one_of(allowed)
-                )
-            elif not known[token]:
-                self.fault(
-                    where, f"no fillings for <{token}>: its files are empty", "one filling per line"
-                )
-        for found in ALMOST_PLACEHOLDER.findall(
-            "\n".join(part for part in text if isinstance(part, str))
-        ):
-            name = found[1:-1].split(":")[0]
-            hint = "" if name in known else nearest_name(name, names)
-            if name in known or hint:
-                self.fault(where, f"{found} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
+        before = len(self.faults)
+        fillings = self.fillings.of
+        placeholders = [*self.header.group_tokens, *(f"<{token}>" for token in fillings)]
+        names = [placeholder.strip("<>") for placeholder in placeholders]
+        for token in dict.fromkeys(slot.token for slot in slots_of([text])):
+            if token not in fillings:
+                problem = f"nothing fills <{token}>{self.hint(token, names)}"
+                self.fault(where, problem, one_of(placeholders))
+            elif not fillings[token]:
+                problem = f"no fillings for <{token}>: its files are empty"
+                self.fault(where, problem, "one filling per line")
+        self.check_near_placeholders(where, text, names)
         return len(self.faults) == before
 
+    def check_near_placeholders(
+        self, where: str, text: TemplateText, names: Collection[str]
+    ) -> None:
+        """Reports literal text such as `<naem>`, which looks like a placeholder but is none.
+
+        Args:
+            where: the place of the text.
+            text: the text.
+            names: the names of all placeholders. Text that is like none of them is no fault.
+        """
+        literals = "\n".join(part for part in text if isinstance(part, str))
+        for almost in ALMOST_PLACEHOLDER.findall(literals):
+            name = almost[1:-1].split(":")[0]
+            is_known = name in self.fillings.of
+            hint = "" if is_known else nearest_name(name, names)
+            if is_known or hint:
+                self.fault(where, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
+
     def hint(self, token: str, names: Collection[str]) -> str:
-        """Words why a placeholder may have no fillings."""
+        """Returns a likely reason why a placeholder has no fillings, empty if there is none."""
         if token == "mask":
             return f"; the mask is written {MASK_TOKEN}"
-        near = nearest_name(token, names)
-        return near if near or self.fillings.named else "; the dataset names no `fillings`"
+        nearest = nearest_name(token, names)
+        if nearest or self.fillings.named:
+            return nearest
+        return "; the dataset names no `fillings`"
 
     def check_groups(
         self, where: str, inputs: Iterable[TemplateText], answer: TemplateText
     ) -> None:
-        """Reports a template that does not tell social groups apart."""
-        held = self.group_tokens_in(inputs)
-        if not held:
+        """Reports a template whose inputs do not tell social groups apart."""
+        in_inputs = self.group_tokens_in(inputs)
+        only_in_answer = self.group_tokens_in([answer]) - in_inputs
+        if not in_inputs:
             self.fault(where, "no group token in its inputs", one_of(self.header.group_tokens))
-        elif missing := self.group_tokens_in([answer]) - held:
-            problem = (
-                f"no {sorted(missing)[0]} in its inputs, but one in {self.header.label_name!r}"
-            )
+        elif only_in_answer:
+            token = sorted(only_in_answer)[0]
+            problem = f"no {token} in its inputs, but one in {self.header.label_name!r}"
             self.fault(where, problem, "each group token of the label in an input as well")
 
     def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
-        """Returns the group tokens that texts hold, by themselves or in what fills them."""
+        """Returns the group tokens in texts and in the fillings of their slots."""
         texts = list(texts)
-        slots = {part.token for text in texts for part in text if isinstance(part, Slot)}
-        nested = [filling.text for token in slots for filling in self.fillings.of.get(token, [])]
-        return group_tokens_of([*texts, *split_texts(nested, list(self.header.group_tokens))])
+        fillings: list[str] = []
+        for token in {slot.token for slot in slots_of(texts)}:
+            fillings += [filling.text for filling in self.fillings.of.get(token, [])]
+        filled = split_texts(fillings, list(self.header.group_tokens))
+        return group_tokens_of([*texts, *filled])
 
 
 def is_label(value: Any) -> bool:
-    """Says whether a value is something to be predicted: a class, target words or an answer."""
+    """Whether a value is a label: a class, target words or an answer."""
+    # A truth value is an int, too.
     if isinstance(value, int):
         return not isinstance(value, bool) and 0 <= value <= LARGEST_CLASS
     return is_names(value) or (isinstance(value, str) and bool(value.strip()))
 
 
-def check_distinct_templates(located: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
-    """Reports templates that ask the same as one before them."""
-    first: dict[tuple[TemplateText, ...], LocatedTemplate] = {}
-    for one in located:
-        other = first.setdefault(one.template.inputs, one)
-        if other is not one:
-            problem = f"has the same inputs as {other.where} in {other.file}"
-            faults.append(Fault(one.file, one.where, problem, "each template once"))
+def check_distinct_templates(templates: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
+    """Reports templates that have the same inputs as an earlier one."""
+    first_with: dict[tuple[TemplateText, ...], LocatedTemplate] = {}
+    for located in templates:
+        first = first_with.setdefault(located.template.inputs, located)
+        if first is not located:
+            problem = f"has the same inputs as {first.where} in {first.file}"
+            faults.append(Fault(located.file, located.where, problem, "each template once"))
 
 
 @dataclass(frozen=True)
 class TaskChecks:
-    """Looks for what models of a task cannot be asked.
+    """Reports what models of a task cannot be asked.
 
     Attributes:
         task: their task.
-        header: what the files say of all templates.
+        header: the keys that hold for all templates.
         fillings: the fillings by token.
         biases: identity terms by bias type and group.
-        faults: where to add what is wrong.
+        faults: the list to which faults are added.
     """
 
     task: str
@@ -425,101 +451,103 @@ class TaskChecks:
     biases: dict[str, GroupTerms]
     faults: list[Fault]
 
-    def check(self, located: Iterable[LocatedTemplate]) -> None:
+    def check(self, templates: Iterable[LocatedTemplate]) -> None:
         """Checks the templates that are for the task."""
-        for one in located:
-            template = one.template
+        one_input = "one name, for the text with the mask"
+        two_inputs = "two names, for the question and the context"
+        for located in templates:
+            template = located.template
             if template.task != self.task:
                 continue
             if template.targets is not None:
-                self.check_targets(one, template.targets)
-                if self.has_inputs(one, 1, "one name, for the text with the mask"):
-                    self.check_masks(one, template.inputs[0])
-            if template.answer is not None and self.has_inputs(
-                one, 2, "two names, for the question and the context"
-            ):
-                self.check_answer(one, template.answer, template.inputs[1])
+                self.check_targets(located, template.targets)
+                if self.has_inputs(located, 1, one_input):
+                    self.check_masks(located, template.inputs[0])
+            if template.answer is not None and self.has_inputs(located, 2, two_inputs):
+                self.check_answer(located, template.answer, template.inputs[1])
 
     def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
-        """Reports another number of inputs than models read; says whether it is right."""
-        if len(located.template.inputs) != count:
-            names = as_json(self.header.input_names)
-            self.faults.append(
-                Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}")
-            )
-        return len(located.template.inputs) == count
+        """Whether a template has as many inputs as models read; reports another number."""
+        if len(located.template.inputs) == count:
+            return True
+        problem = f"is {as_json(self.header.input_names)}"
+        expected = f"{expected}, for {self.task}"
+        self.faults.append(Fault(located.file, "input_names", problem, expected))
+        return False
 
     def check_masks(self, located: LocatedTemplate, text: TemplateText) -> None:
-        """Reports a text that has not exactly one mask, whatever fills it."""
+        """Reports a text that has not exactly one mask with each of its fillings."""
         least = most = 0
         for part in text:
-            counts = (
-                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]]
-                if isinstance(part, Slot)
-                else []
-            )
-            counts += [part.count(MASK_TOKEN)] if isinstance(part, str) else []
-            least, most = least + min(counts, default=0), most + max(counts, default=0)
-        if (least, most) != (1, 1):
-            problem = (
-                f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
-            )
-            where = f"{located.where}.{self.header.input_names[0]}"
-            self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
+            if isinstance(part, GroupSlot):
+                # No identity term contains a mask.
+                continue
+            alternatives = [part] if isinstance(part, str) else self.fillings[part.token]
+            counts = [alternative.count(MASK_TOKEN) for alternative in alternatives]
+            least += min(counts, default=0)
+            most += max(counts, default=0)
+        if least == most == 1:
+            return
+        problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
+        where = f"{located.where}.{self.header.input_names[0]}"
+        self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
 
     def check_targets(self, located: LocatedTemplate, targets: Sequence[str]) -> None:
-        """Reports target words that are given twice, or that are no words."""
+        """Reports target words that are repeated, badly spaced, or hold a placeholder or mask."""
         where = f"{located.where}.{self.header.label_name}"
         for word, count in Counter(targets).items():
-            problem = spacing_problem(word)
+            target = f"the target word {as_json(word)}"
+            spacing = spacing_problem(word)
             (parts,) = split_texts([word], list(self.header.group_tokens))
+            is_literal = all(isinstance(part, str) for part in parts)
             if count > 1:
-                twice = f"the target word {as_json(word)} appears {count} times"
-                self.faults.append(Fault(located.file, where, twice, "each target word once"))
-            if problem:
-                self.faults.append(
-                    Fault(
-                        located.file, where, f"the target word {as_json(word)} {problem}", SPACING
-                    )
-                )
-            elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
-                held = f"the target word {as_json(word)} contains a placeholder"
-                self.faults.append(Fault(located.file, where, held, "only words"))
+                problem = f"{target} appears {count} times"
+                self.faults.append(Fault(located.file, where, problem, "each target word once"))
+            if spacing:
+                self.faults.append(Fault(located.file, where, f"{target} {spacing}", SPACING))
+            elif MASK_TOKEN in word or not is_literal:
+                problem = f"{target} contains a placeholder"
+                self.faults.append(Fault(located.file, where, problem, "only words"))
 
     def check_answer(
         self, located: LocatedTemplate, answer: TemplateText, context: TemplateText
     ) -> None:
-        """Reports an answer that is not in the context in every instance; capital letters are all
-        one.
-        """
-        # Once what has few fillings is filled, the answer is often in it whatever fills the rest.
+        """Reports an answer that is not in its context in every instance, whatever its case."""
+        # Once the slots with few fillings are filled, the answer is often in the context whatever
+        # fills the others, so those are filled first.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
-        parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
-        marks: dict[Slot | GroupSlot, str] = {
-            part: chr(FIRST_MARK + place) for place, part in enumerate(parts)
-        }
+        group_slots = [GroupSlot(token) for token in self.header.group_tokens]
+        parts: list[Slot | GroupSlot] = [*slots, *group_slots]
+        marks = {part: chr(FIRST_MARK + position) for position, part in enumerate(parts)}
         holes = [(marks[part], self.values(part, marks)) for part in parts]
-        found = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
-        if found:
+        outside = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
+        if outside:
+            filled_answer, filled_context = outside
+            problem = f"the answer {filled_answer!r} is not in the context {filled_context!r}"
             where = f"{located.where}.{self.header.label_name}"
-            problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
-            self.faults.append(
-                Fault(located.file, where, problem, "an answer that appears in the context")
-            )
+            expected = "an answer that appears in the context"
+            self.faults.append(Fault(located.file, where, problem, expected))
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
-        """Returns what fills a hole, with marks for the group tokens in it."""
+        """Returns the texts that fill a hole, with marks for the group tokens in fillings."""
         if isinstance(part, GroupSlot):
-            named = self.header.group_tokens[part.token]
-            chosen = [
-                groups for bias_type, groups in self.biases.items() if named in (None, bias_type)
-            ]
-            return [term for groups in chosen for terms in groups.values() for term in terms]
-        texts = [
-            split_texts([filling], list(self.header.group_tokens))[0]
-            for filling in self.fillings[part.token]
-        ]
-        return [mark_holes(text, marks) for text in texts]
+            return self.terms_of(part)
+        group_tokens = list(self.header.group_tokens)
+        texts = []
+        for filling in self.fillings[part.token]:
+            (text,) = split_texts([filling], group_tokens)
+            texts.append(mark_holes(text, marks))
+        return texts
+
+    def terms_of(self, slot: GroupSlot) -> list[str]:
+        """Returns the identity terms that replace a group token."""
+        own_type = self.header.group_tokens[slot.token]
+        terms: list[str] = []
+        for bias_type, groups in self.biases.items():
+            if own_type in (None, bias_type):
+                for terms_of_group in groups.values():
+                    terms += terms_of_group
+        return terms
 
 
 def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
@@ -530,19 +558,26 @@ def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
 def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
     """Looks for an instance whose answer is not in its context.
 
-    Where the answer is in the context before all holes are filled, it does so whatever fills them.
-    Fillings may hold the marks of holes that follow.
+    If the answer is in the context before all holes are filled, it is there whatever fills them, so
+    that most combinations of fillings need not be tried.
+
+    Args:
+        answer: the answer, with the marks of its holes.
+        context: the context, with the marks of its holes.
+        holes: the holes that are not filled. The values of one may contain marks of later ones.
 
     Returns:
-        The answer and the context, None where there is no such instance.
+        The answer and the context, None if there is no such instance.
     """
     if answer.casefold() in context.casefold():
         return None
     if not holes:
         return answer, context
-    (mark, values), *rest = holes
-    for value in values if mark in answer or mark in context else [mark]:
-        found = answer_outside(answer.replace(mark, value), context.replace(mark, value), rest)
-        if found:
-            return found
+    (mark, values), *later = holes
+    # Values of a hole that neither text has would all make the same texts.
+    alternatives = values if mark in answer or mark in context else [mark]
+    for value in alternatives:
+        outside = answer_outside(answer.replace(mark, value), context.replace(mark, value), later)
+        if outside:
+            return outside
     return None
