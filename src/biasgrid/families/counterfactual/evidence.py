@@ -21,56 +21,58 @@ CASE_KEYS = ["bias_type", "case"]
 
 
 def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns what was said of two groups in cases, a row per identity term, the largest
-    differences first.
+    """Returns the responses about two groups in cases, those with the largest differences first.
 
     Args:
-        cell: with the observations of the bias type, where a number is explained.
-        about: `bias_type` and `group`, and `other`, where another group is asked for than the
-            furthest from it in each case. Without it the groups of each case are those furthest
-            apart, and parts of intersections are left out.
+        cell: the cell; if a number is explained, with the observations of its bias type.
+        about: `bias_type`, `group`, and perhaps `other`, the group that it is compared with; by
+            default the group furthest from it in each case. None for the two groups of each case
+            that are furthest apart, without parts of intersections.
 
     Returns:
-        Columns of `EVIDENCE`; `unit_value` is the mean score of the first group in the case, less
-        that of the other.
+        Columns of `EVIDENCE`, one row per identity term. `unit_value` is the mean score of the
+        first group in the case, less that of the other.
     """
     rows = cell.observations.with_columns(pl.col("bias_type", "group").cast(pl.String))
     rows = rows.filter(bias_type=about["bias_type"]) if about else rows.filter(~pl.col("part"))
     means = means_by(rows.drop_nans("score"), [*CASE_KEYS, "group"], "score").drop_nulls("score")
-    pairs = (furthest_from(means, about) if about else furthest_apart(means)).sort(
-        -pl.col("unit_value").abs(), *CASE_KEYS, maintain_order=True
-    )
-    is_first, is_other = (pl.col("group") == pl.col(name) for name in ("first", "second"))
-    return (
-        rows.join(pairs.with_row_index("place"), on=CASE_KEYS)
-        .filter(is_first | is_other)
-        .sort("place", is_other, "instance")
-        .select(
-            "bias_type",
-            "group",
-            "template",
-            "unit_value",
-            "instance",
-            "term",
-            "text",
-            "text_pair",
-            "expected",
-            "said",
-            "score",
-            unit="case",
-            other=pl.when(is_first).then("second").otherwise("first"),
-            measure=pl.lit("distance"),
-            options=pl.lit(main_distance(OUTPUT_TYPES[cell.options["task"]])),
-        )
+    pairs = furthest_from(means, about) if about else furthest_apart(means)
+    # Equal differences are sorted by case, so that every run shows the same cases.
+    pairs = pairs.sort(-pl.col("unit_value").abs(), *CASE_KEYS, maintain_order=True)
+    is_first = pl.col("group") == pl.col("first")
+    is_other = pl.col("group") == pl.col("second")
+    rows = rows.join(pairs.with_row_index("place"), on=CASE_KEYS).filter(is_first | is_other)
+    return rows.sort("place", is_other, "instance").select(
+        "bias_type",
+        "group",
+        "template",
+        "unit_value",
+        "instance",
+        "term",
+        "text",
+        "text_pair",
+        "expected",
+        "said",
+        "score",
+        unit="case",
+        other=pl.when(is_first).then("second").otherwise("first"),
+        measure=pl.lit("distance"),
+        options=pl.lit(main_distance(OUTPUT_TYPES[cell.options["task"]])),
     )
 
 
 def furthest_apart(means: pl.DataFrame) -> pl.DataFrame:
-    """Returns of every case with two groups or more the `first`, with the highest score, and the
-    `second`, lowest.
+    """Returns the two groups with the highest and the lowest mean score in each case.
+
+    Args:
+        means: mean `score` by bias type, case and group, without nulls.
+
+    Returns:
+        `bias_type`, `case`, the groups `first` (highest) and `second`, and the difference of their
+        means, `unit_value`. Cases with a single group are left out.
     """
-    by_mean = means.sort("score", maintain_order=True).group_by(CASE_KEYS, maintain_order=True)
-    pairs = by_mean.agg(
+    sorted_means = means.sort("score", maintain_order=True)
+    pairs = sorted_means.group_by(CASE_KEYS, maintain_order=True).agg(
         first=pl.col("group").last(),
         second=pl.col("group").first(),
         unit_value=pl.col("score").last() - pl.col("score").first(),
@@ -79,17 +81,23 @@ def furthest_apart(means: pl.DataFrame) -> pl.DataFrame:
 
 
 def furthest_from(means: pl.DataFrame, about: Mapping[str, str]) -> pl.DataFrame:
-    """Returns of every case the group that is asked for, `first`, and the one furthest from it,
-    `second`.
+    """Returns a group and the group furthest from it in each case.
+
+    Args:
+        means: as for `furthest_apart`.
+        about: the `group`, and perhaps `other`, the only group that it is compared with.
+
+    Returns:
+        Columns as from `furthest_apart`, and others; `first` is the group.
     """
     own = means.filter(group=about["group"]).select(*CASE_KEYS, own="score", first="group")
     others = means.filter(pl.col("group") != about["group"]).rename({"group": "second"})
     if "other" in about:
         others = others.filter(second=about["other"])
-    pairs = own.join(others, on=CASE_KEYS).with_columns(unit_value=pl.col("own") - pl.col("score"))
-    return pairs.sort(-pl.col("unit_value").abs(), "case", "second").unique(
-        CASE_KEYS, keep="first", maintain_order=True
-    )
+    difference = pl.col("own") - pl.col("score")
+    pairs = own.join(others, on=CASE_KEYS).with_columns(unit_value=difference)
+    pairs = pairs.sort(-pl.col("unit_value").abs(), "case", "second")
+    return pairs.unique(CASE_KEYS, keep="first", maintain_order=True)
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
@@ -98,7 +106,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of a bias type, those of its intersections with others among them."""
+    """Returns the instances of a bias type, also those of its intersections with others."""
     bias_types = pl.col("bias_type").cast(pl.String)
     is_part = bias_types.str.split(JOIN).list.contains(about["bias_type"])
     return instances.filter((bias_types == about["bias_type"]) | is_part)

@@ -6,8 +6,9 @@ the rows are no more than a cross join of cases and terms, and a concatenation o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 import pandera.polars as pa
@@ -34,6 +35,7 @@ from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts
 
 CASE_ROWS_A_PART = 2**18
 SegmentRun = GroupSlot | tuple[str | Slot, ...]
+"""A part of a text: an identity term, or the literals and slots between two of them."""
 """What a text is made of: an identity term, or what is between two of them."""
 
 
@@ -49,69 +51,73 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
         the last slot varying fastest.
     """
     most_terms = max((block.terms for block in pack.blocks), default=1)
-    cases = max(1, rows // most_terms)
-    repetitions, schema = Repetitions(), schema_of_pack(pack)
+    step = max(1, rows // most_terms)
     tables: Iterable[pl.DataFrame] = (
-        expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases)
+        expand_cases(pack, first, first + step) for first in range(0, pack.cases, step)
     )
-    chosen = np.ones(pack.cases, dtype=np.bool_)
+    all_cases = np.ones(pack.cases, dtype=np.bool_)
+    chosen = all_cases
     if pack.sample is not None:
         chosen = cases_of_sample(pack, pack.sample)
         tables = renumber_sample(tables, chosen)
-    parts = (
-        table.with_columns(repetitions.asked_before(digest_rows(table))).select(
-            list(schema.columns)
-        )
-        for table in tables
-    )
-    asked, whole = (
-        counts_of_cases(pack, chosen),
-        counts_of_cases(pack, np.ones(pack.cases, dtype=np.bool_)),
-    )
-    return Expansion(schema, parts, coverage_of_design(asked, whole))
+    schema = schema_of_pack(pack)
+    coverage = coverage_of_design(counts_of_cases(pack, chosen), counts_of_cases(pack, all_cases))
+    return Expansion(schema, with_repetitions(tables, list(schema.columns)), coverage)
+
+
+def with_repetitions(
+    tables: Iterable[pl.DataFrame], columns: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    """Yields tables with the column `asked_before`, which tells of all earlier tables, too."""
+    repetitions = Repetitions()
+    for table in tables:
+        asked_before = repetitions.asked_before(digest_rows(table))
+        yield table.with_columns(asked_before).select(columns)
 
 
 def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
-    """Returns how many templates, cases and rows some cases of a pack have; `chosen` says which,
-    shape (cases,).
+    """Counts the templates, cases and rows of chosen cases.
+
+    Args:
+        pack: the pack.
+        chosen: shape (cases,), whether each case is chosen.
     """
-    cases = [
-        int(chosen[block.first_case : block.first_case + block.cases].sum())
-        for block in pack.blocks
-    ]
-    rows = sum(count * block.terms for count, block in zip(cases, pack.blocks, strict=True))
-    return {"templates": sum(count > 0 for count in cases), "cases": sum(cases), "rows": rows}
+    templates = cases = rows = 0
+    for block in pack.blocks:
+        count = int(chosen[block.first_case : block.first_case + block.cases].sum())
+        templates += count > 0
+        cases += count
+        rows += count * block.terms
+    return {"templates": templates, "cases": cases, "rows": rows}
 
 
 def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
-    """Says which cases are in a sample, of which each template has its share; see
-    `families.sampler`.
+    """Draws a sample of cases, in which each template has its share; see `families.sampler`.
 
     Returns:
-        Shape (cases,).
+        Shape (cases,): whether each case is in the sample.
     """
-    templates = np.repeat(np.arange(len(pack.blocks)), [block.cases for block in pack.blocks])
-    digests = np.concatenate(
-        [np.zeros(0, np.uint64), *(case_digests(pack, block) for block in pack.blocks)]
-    )
+    cases_of_templates = [block.cases for block in pack.blocks]
+    templates = np.repeat(np.arange(len(pack.blocks)), cases_of_templates)
+    # A pack without templates has no arrays to concatenate.
+    digests_of_blocks = [np.zeros(0, np.uint64)]
+    for block in pack.blocks:
+        digests_of_blocks.append(case_digests(pack, block))
+    hashes = seeded_hashes(np.concatenate(digests_of_blocks), sample.seed)
     chosen = np.zeros(pack.cases, dtype=np.bool_)
-    chosen[
-        sampled_strata(templates[:, np.newaxis], seeded_hashes(digests, sample.seed), sample)
-    ] = True
+    chosen[sampled_strata(templates[:, np.newaxis], hashes, sample)] = True
     return chosen
 
 
 def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
-    """Digests the texts of a template and of what fills its slots, in each of its cases; shape
-    (cases,).
+    """Digests the texts of a template and of the fillings of its slots, in each of its cases.
+
+    Returns:
+        Shape (cases,), in the order of the cases: the last slot varies fastest.
     """
     template = pack.templates[block.template]
-    content = [
-        *map(readable_text, template.inputs),
-        template.label,
-        template.targets,
-        template.answer,
-    ]
+    inputs = [readable_text(text) for text in template.inputs]
+    content = [*inputs, template.label, template.targets, template.answer]
     (digest,) = digest_texts(pl.Series([repr(content)]))
     digests = np.full(1, digest)
     for slot in template.slots:
@@ -121,71 +127,78 @@ def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
 
 
 def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
-    """Yields the instances of chosen cases, numbered anew; a swapped case that is not asked is
-    none.
+    """Yields the instances of chosen cases, numbered anew.
 
     Args:
         tables: the instances of all cases.
-        chosen: shape (cases,), whether each is asked.
+        chosen: shape (cases,), whether each case is chosen. A swapped case that is not chosen
+            becomes null.
     """
-    asked, count = pl.Series(np.flatnonzero(chosen), dtype=pl.UInt32).implode(), 0
+    chosen_cases = pl.Series(np.flatnonzero(chosen), dtype=pl.UInt32).implode()
+    count = 0
     for table in tables:
-        kept = table.filter(pl.col("case").is_in(asked))
-        partner = pl.when(pl.col("swapped_case").is_in(asked)).then("swapped_case")
+        kept = table.filter(pl.col("case").is_in(chosen_cases))
+        partner = pl.when(pl.col("swapped_case").is_in(chosen_cases)).then("swapped_case")
         numbers = pl.int_range(count, count + pl.len(), dtype=pl.UInt32)
         yield kept.with_columns(instance=numbers, swapped_case=partner)
         count += len(kept)
 
 
 def schema_of_pack(pack: CasePack) -> pa.DataFrameSchema:
-    """Returns the schema of a pack's instances: few of their texts are alike, and target words are
-    candidates.
-    """
-    return instances_schema(
-        KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical)
-    )
+    """Returns the schema of a pack's instances; its columns of candidates hold target words."""
+    # Texts are plain strings, because few of them are alike.
+    texts = dict.fromkeys(TEXTS, pl.String)
+    candidates = dict.fromkeys(candidates_of(pack), pl.Categorical)
+    return instances_schema(KEYS, texts | candidates)
 
 
 def candidates_of(pack: CasePack) -> list[str]:
-    """Names the columns of target words, as many as the template has that has the most."""
+    """Names the columns of target words: as many as the largest number of them in a template."""
     most = max((len(template.targets or ()) for template in pack.templates), default=0)
-    return [f"candidate{place + 1}" for place in range(most)]
+    return [f"candidate{number}" for number in range(1, most + 1)]
 
 
 def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFrame:
-    """Expands some cases of a pack, from the first one to that before the last one.
+    """Expands the cases of a pack from a first one up to, but without, a last one.
 
     Returns:
         Their instances, without `asked_before`. Numbers are those in the whole pack: the tables of
         consecutive ranges make up the table of all cases.
     """
-    clusters = [empty_table(schema_of_pack(pack)).drop(ASKED_BEFORE)]
+    tables = [empty_table(schema_of_pack(pack)).drop(ASKED_BEFORE)]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
     for block in pack.blocks:
-        cases = np.arange(
-            max(first_case, block.first_case), min(last_case, block.first_case + block.cases)
-        )
-        if len(cases):
-            tokens = pack.tokens(pack.templates[block.template])
-            if tokens not in identities:
-                identities[tokens] = identity_table(pack, tokens)
-            rows = expand_block(pack, block, cases - block.first_case, identities[tokens])
-            clusters.append(rows.select(clusters[0].columns))
-    return pl.concat(clusters)
+        start = max(first_case, block.first_case)
+        end = min(last_case, block.first_case + block.cases)
+        if start >= end:
+            continue
+        tokens = pack.tokens(pack.templates[block.template])
+        if tokens not in identities:
+            identities[tokens] = identity_table(pack, tokens)
+        cases_of_block = np.arange(start, end) - block.first_case
+        rows = expand_block(pack, block, cases_of_block, identities[tokens])
+        tables.append(rows.select(tables[0].columns))
+    return pl.concat(tables)
 
 
 def identity_table(pack: CasePack, tokens: tuple[str, ...]) -> pl.DataFrame:
-    """Returns `bias_type`, `group`, `term`, and for each group token a column with the terms that
-    replace it.
+    """Lists the identities of templates with some group tokens, one per row.
+
+    Returns:
+        Columns `bias_type`, `group`, `term`, and for each group token the terms that replace it.
     """
-    rows = [
-        (JOIN.join(one.bias_types), JOIN.join(one.groups), JOIN.join(one.terms), *one.terms)
-        for one in pack.identities(tokens)
-    ]
-    names = dict.fromkeys(("bias_type", "group", "term"), pl.Categorical)
-    return pl.DataFrame(
-        rows, schema=names | {term_column(token): pl.String for token in tokens}, orient="row"
+    rows = []
+    for identity in pack.identities(tokens):
+        keys = [
+            JOIN.join(names) for names in (identity.bias_types, identity.groups, identity.terms)
+        ]
+        rows.append((*keys, *identity.terms))
+    types: dict[str, type[pl.DataType]] = dict.fromkeys(
+        ("bias_type", "group", "term"), pl.Categorical
     )
+    for token in tokens:
+        types[term_column(token)] = pl.String
+    return pl.DataFrame(rows, schema=types, orient="row")
 
 
 def term_column(token: str) -> str:
@@ -203,25 +216,20 @@ def expand_block(
         block: the template's cases.
         cases: shape (cases,), consecutive numbers of the cases to expand, counted within the block.
         identities: from `identity_table`.
+
+    Returns:
+        Instances with the columns of `schema_of_pack` but `asked_before`, and further columns.
     """
     template = pack.templates[block.template]
     runs = {name: runs_of(text) for name, text in template_texts(template).items()}
-    segments = [
-        pl.concat_str(
-            [pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run]
-        ).alias(segment_column(name, place))
-        for name, parts in runs.items()
-        for place, run in enumerate(parts)
-        if not isinstance(run, GroupSlot)
-    ]
-    rows = (
-        fill_slots(pack, template, cases)
-        .select(
-            (pl.col("case", "swapped_case") + block.first_case).cast(pl.UInt32),
-            *segments,
-        )
-        .join(identities, how="cross", maintain_order="left_right")
-    )
+    segments = []
+    for name, runs_of_text in runs.items():
+        for position, run in enumerate(runs_of_text):
+            if not isinstance(run, GroupSlot):
+                segments.append(segment_text(run).alias(segment_column(name, position)))
+    numbers = (pl.col("case", "swapped_case") + block.first_case).cast(pl.UInt32)
+    rows = fill_slots(pack, template, cases).select(numbers, *segments)
+    rows = rows.join(identities, how="cross", maintain_order="left_right")
     first = block.first_instance + int(cases[0]) * block.terms
     columns = {
         "instance": pl.int_range(first, first + pl.len(), dtype=pl.UInt32),
@@ -231,14 +239,22 @@ def expand_block(
         "label": pl.lit(template.label, pl.Int16),
         "answer": pl.lit(None, pl.String),
     }
-    words = zip_longest(candidates_of(pack), template.targets or ())
-    columns |= {name: pl.lit(word, pl.Categorical) for name, word in words}
-    columns |= {name: row_text(pack, name, parts) for name, parts in runs.items()}
+    # Templates with fewer target words than others have null in the last columns of candidates.
+    for name, word in zip_longest(candidates_of(pack), template.targets or ()):
+        columns[name] = pl.lit(word, pl.Categorical)
+    for name, runs_of_text in runs.items():
+        columns[name] = row_text(pack, name, runs_of_text)
     return rows.with_columns(**columns)
 
 
+def segment_text(run: tuple[str | Slot, ...]) -> pl.Expr:
+    """Concatenates literals and the fillings of slots, which are columns named like their slot."""
+    parts = [pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run]
+    return pl.concat_str(parts)
+
+
 def template_texts(template: CaseTemplate) -> dict[str, TemplateText]:
-    """Returns the texts of a template by the column that holds them."""
+    """Returns the texts of a template by their column in the instances."""
     texts = dict(zip(("text", "text_pair"), template.inputs, strict=False))
     return texts if template.answer is None else texts | {"answer": template.answer}
 
@@ -257,61 +273,72 @@ def runs_of(text: TemplateText) -> list[SegmentRun]:
 
 
 def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.DataFrame:
-    """Returns `case`, `swapped_case` and a column for each slot with what fills it; the last slot
-    varies fastest.
+    """Returns the fillings of cases of a template.
+
+    Args:
+        pack: the pack.
+        template: the template.
+        cases: shape (cases,), numbers of cases, counted within the template. The fillings of a
+            case are like the digits of its number: the last slot varies fastest.
+
+    Returns:
+        Columns `case`, `swapped_case` (null if it is the case itself), and the filling of each
+        slot.
     """
     strides, size = {}, 1
     for slot in reversed(template.slots):
         strides[slot] = size
         size *= len(pack.fillings[slot.token])
-    places = {
-        slot: cases // strides[slot] % len(pack.fillings[slot.token]) for slot in template.slots
-    }
-    swapped = sum(
-        (places[slot] * strides[other] for slot, other in opposite_slots(template)),
-        np.zeros_like(cases),
+    positions = {}
+    for slot in template.slots:
+        positions[slot] = cases // strides[slot] % len(pack.fillings[slot.token])
+    swapped_cases = np.zeros_like(cases)
+    for slot, opposite in opposite_slots(template):
+        swapped_cases = swapped_cases + positions[slot] * strides[opposite]
+    columns: dict[str, Any] = {"case": cases, "swapped_case": swapped_cases}
+    for slot, position in positions.items():
+        fillings = pl.Series(pack.fillings[slot.token], dtype=pl.String)
+        columns[str(slot)] = fillings.gather(position)
+    has_partner = pl.col("swapped_case") != pl.col("case")
+    return pl.DataFrame(columns).with_columns(
+        swapped_case=pl.when(has_partner).then("swapped_case")
     )
-    columns = {"case": cases, "swapped_case": np.where(swapped == cases, -1, swapped)}
-    fillings = {
-        str(slot): pl.Series(pack.fillings[slot.token], dtype=pl.String) for slot in template.slots
-    }
-    texts = {str(slot): fillings[str(slot)].gather(place) for slot, place in places.items()}
-    return pl.DataFrame({**columns, **texts}).with_columns(pl.col("swapped_case").replace(-1, None))
 
 
 def opposite_slots(template: CaseTemplate) -> Iterator[tuple[Slot, Slot]]:
-    """Yields each slot with the one that takes its filling where those of each placeholder are in
-    reversed order.
+    """Yields each slot with the slot that takes its filling in the swapped case.
+
+    In the swapped case the fillings of each placeholder are in reversed order.
     """
     for token in {slot.token for slot in template.slots}:
         slots = [slot for slot in template.slots if slot.token == token]
         yield from zip(slots, reversed(slots), strict=True)
 
 
-def segment_column(name: str, place: int) -> str:
+def segment_column(name: str, position: int) -> str:
     """Names the column with one run of a text."""
-    return f"{name}, part {place}"
+    return f"{name}, part {position}"
 
 
 def row_text(pack: CasePack, name: str, runs: list[SegmentRun]) -> pl.Expr:
     """Concatenates the runs of a text with the identity terms of its row."""
-    parts = [
-        pl.col(term_column(run.token))
-        if isinstance(run, GroupSlot)
-        else with_terms(pack, pl.col(segment_column(name, place)), run)
-        for place, run in enumerate(runs)
-    ]
-    return pl.concat_str([pl.lit(""), *parts])
+    # Without an empty literal, a text without parts could not be concatenated.
+    parts = [pl.lit("")]
+    for position, run in enumerate(runs):
+        if isinstance(run, GroupSlot):
+            parts.append(pl.col(term_column(run.token)))
+        else:
+            segment = pl.col(segment_column(name, position))
+            parts.append(with_terms(pack, segment, run))
+    return pl.concat_str(parts)
 
 
 def with_terms(pack: CasePack, segment: pl.Expr, run: tuple[str | Slot, ...]) -> pl.Expr:
-    """Fills the group tokens that came into a segment with fillings."""
-    held = [
-        token
-        for part in run
-        if isinstance(part, Slot)
-        for token in pack.tokens_in_fillings[part.token]
-    ]
-    for token in dict.fromkeys(held):
+    """Replaces the group tokens in the fillings of a segment by the terms of its row."""
+    tokens: list[str] = []
+    for part in run:
+        if isinstance(part, Slot):
+            tokens += pack.tokens_in_fillings[part.token]
+    for token in dict.fromkeys(tokens):
         segment = segment.str.replace_all(token, pl.col(term_column(token)), literal=True)
     return segment

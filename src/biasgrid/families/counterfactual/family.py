@@ -34,7 +34,7 @@ def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
     """Returns the validity flags of a dataset by name.
 
     Args:
-        task: that of its models.
+        task: the task of its models.
         classes: how many classes its classifiers have, one of which is right by chance.
     """
     flags = DEFINITIONS.of("flags")
@@ -62,192 +62,199 @@ class Counterfactual(Family):
     )
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: models of the dataset's task are, classifiers only if they
-        have its classes.
-        """
+        """Returns the question to a model, None if it has another task or other classes."""
         entry, section = grid.models[model], section_of(CounterfactualDataset, grid, dataset)
         if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
-        asked = section.model_dump(include={"measures", "failure_threshold"})
-        options = {"task": entry.task, **asked, **section.language_option(grid.word_lists)}
+        measured = section.model_dump(include={"measures", "failure_threshold"})
+        options = {"task": entry.task, **measured, **section.language_option(grid.word_lists)}
         settings: dict[str, Any] = {}
         if entry.task == CLASSIFICATION:
+            # Models may have their classes in any order.
             settings = {"labels": [entry.labels[label] for label in section.labels]}
             options |= {"labels": section.labels, "fixed_class": section.compared_class}
         if entry.task == "fill-mask":
             settings = {"target_scoring": section.target_scoring, "ranks": True}
             options["top_k"] = section.top_k
-        return Question(
-            CASES_VARIANT,
-            TASK_ANSWERS[entry.task],
-            settings,
-            options,
-            row_bytes=BYTES_PER_PREDICTION[entry.task],
-        )
+        kind, row_bytes = TASK_ANSWERS[entry.task], BYTES_PER_PREDICTION[entry.task]
+        return Question(CASES_VARIANT, kind, settings, options, row_bytes=row_bytes)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> CasePackFiles:
         """Returns the files of a dataset."""
         folder, section = Path(grid.word_lists), section_of(CounterfactualDataset, grid, dataset)
+        fillings, bias_types = section.fillings, section.bias_types
         return CasePackFiles(
             templates=folder / section.templates,
-            fillings=folder / section.fillings if section.fillings else None,
+            fillings=folder / fillings if fillings else None,
             biases=folder / section.groups,
-            bias_types=None if section.bias_types is None else tuple(section.bias_types),
+            bias_types=None if bias_types is None else tuple(bias_types),
             task=section.task,
             sample=sample_unless_all(section.sample, section.sample_by),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the measures of groups, and what speaks against a cell."""
+        """Returns the measures of groups, and the validity flags, by name."""
         section = section_of(CounterfactualDataset, grid, dataset)
-        of_groups = measures_of_groups(
+        group_measures = measures_of_groups(
             OUTPUT_TYPES[section.task],
             section.failure_threshold,
             CASE_DESIGN,
             section.compared_class,
         )
-        return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
+        return {**group_measures, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of the cases and of the comparison of groups."""
+        """Describes the cases and the comparison of groups."""
         return DEFINITIONS.about, about_groups()
 
     def cluster_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template."""
-        return [
-            "".join(str(part) for text in template.inputs for part in text)
-            for template in lists.templates
-        ]
+        texts = []
+        for template in lists.templates:
+            parts = [str(part) for text in template.inputs for part in text]
+            texts.append("".join(parts))
+        return texts
 
     def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
 
     def sampled(self, lists: CasePack, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Says of how many clusters of templates a sample asks cases, and how many right classes
-        they have.
+        """Describes a sample: how many cases it has, of how many template clusters and classes.
+
+        Args:
+            lists: the pack.
+            clusters: returns the cluster of each template.
+
+        Returns:
+            The description, None without a sample.
         """
         if lists.sample is None:
             return None
+        # The config is read faster without polars.
         from biasgrid.families.counterfactual.expand import cases_of_sample
 
         chosen = cases_of_sample(lists, lists.sample)
-        asked = [
-            block.template
-            for block in lists.blocks
-            if chosen[block.first_case : block.first_case + block.cases].any()
-        ]
-        of_template = clusters()
-        there = {of_template[block.template] for block in lists.blocks}
-        found = (
-            f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
-        )
-        labels = {label for template in lists.templates if (label := template.label) is not None}
-        of_labels = {lists.templates[place].label for place in asked} & labels
-        classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""
-        return f"{int(chosen.sum()):,} cases: {found}{classes}"
+        sampled_templates = []
+        for block in lists.blocks:
+            if chosen[block.first_case : block.first_case + block.cases].any():
+                sampled_templates.append(block.template)
+        cluster_of = clusters()
+        all_clusters = {cluster_of[block.template] for block in lists.blocks}
+        sampled_clusters = {cluster_of[template] for template in sampled_templates}
+        of_clusters = f"{len(sampled_clusters)} of {len(all_clusters)} clusters of templates"
+        labels = {template.label for template in lists.templates} - {None}
+        sampled_labels = {lists.templates[place].label for place in sampled_templates} & labels
+        of_labels = f", {len(sampled_labels)} of {len(labels)} right classes" if labels else ""
+        return f"{int(chosen.sum()):,} cases: {of_clusters}{of_labels}"
 
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""
         return GROUP_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what keeps models from learning known group effects, which are those of the cases
-        of one dataset.
-        """
+        """Yields training sections whose dataset a model cannot learn known group effects from."""
         for name, model in grid.models.items():
-            train, key = model.train, f"models.{name}.train.dataset"
+            train = model.train
             if train is None or train.synthetic is None:
                 continue
             if model.task == CLASSIFICATION:
                 yield from training_faults(grid, source, name, train.dataset)
             elif train.dataset is not None:
                 problem = f"{train.dataset!r}, for the task {model.task!r}"
+                key = f"models.{name}.train.dataset"
                 yield Fault(source, key, problem, f"this key only for {CLASSIFICATION}")
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields comparisons of groups that cannot be computed of selected datasets."""
+        """Yields comparisons of groups that cannot be computed from selected datasets."""
         for name in grid.run.datasets:
             section = grid.datasets[name]
             if isinstance(section, CounterfactualDataset):
-                sort = OUTPUT_TYPES[section.task]
-                yield from combination_faults(
-                    source, name, sort, section.measures or (), len(section.labels)
-                )
+                output_type = OUTPUT_TYPES[section.task]
+                measures = section.measures or ()
+                classes = len(section.labels)
+                yield from combination_faults(source, name, output_type, measures, classes)
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack
     ) -> Iterator[Fault]:
-        """Yields what the dataset asks that its models cannot answer, and a sample that is too
-        large.
+        """Yields where the section of a dataset does not fit its files.
+
+        Its sample may be too large, its task not that of the templates, an argument no index of a
+        target word, and its classes too few.
         """
         section = section_of(CounterfactualDataset, grid, dataset)
-        yield from sample_faults(
-            source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases"
-        )
+        key = f"datasets.{dataset}"
+        yield from sample_faults(source, f"{key}.sample", section.sample, lists.cases, "cases")
         templates = str(self.files(grid, dataset, variant).templates)
-        task = next(
-            (template.task for template in lists.templates if template.task != section.task), None
-        )
+        tasks = (template.task for template in lists.templates)
+        task = next((task for task in tasks if task != section.task), None)
         if task is not None:
             problem = f"{section.task!r}, but {templates} contains templates for {task!r}"
-            yield Fault(
-                source, f"datasets.{dataset}.task", problem, "templates for models of the task"
-            )
-        classes = 1 + max(
-            (template.label for template in lists.templates if template.label is not None),
-            default=-1,
-        )
-        most = max((len(template.targets or ()) for template in lists.templates), default=0)
-        for place, measure in enumerate(section.measures or ()):
-            if (
-                section.task == "fill-mask"
-                and isinstance(measure.argument, int)
-                and measure.argument >= most
-            ):
-                problem = f"{measure.argument}, but templates have at most {most} targets"
-                key = f"datasets.{dataset}.measures[{place}].argument"
-                yield Fault(source, key, problem, f"an index from 0 to {most - 1}")
-        if task is None and classes > len(section.labels):
-            problem = (
-                f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
-            )
-            yield Fault(
-                source,
-                f"datasets.{dataset}.labels",
-                problem,
-                "a name for each class, counted from 0",
-            )
+            yield Fault(source, f"{key}.task", problem, "templates for models of the task")
+        if section.task == "fill-mask":
+            yield from target_index_faults(source, key, section, lists)
+        labels = [template.label for template in lists.templates if template.label is not None]
+        largest, classes = max(labels, default=-1), len(section.labels)
+        if task is None and largest >= classes:
+            problem = f"names {classes} classes, but {templates} has the class {largest}"
+            expected = "a name for each class, counted from 0"
+            yield Fault(source, f"{key}.labels", problem, expected)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model is trained on this dataset's cases."""
+        """Whether a model is trained on this dataset's cases."""
         train = grid.models[model].train
         return train is not None and train.dataset == dataset
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Names the class that labels are moved to."""
+        """Returns the class to which training moves labels."""
         return {"fixed_class": section_of(CounterfactualDataset, grid, dataset).compared_class}
 
 
+def target_index_faults(
+    source: str, key: str, section: CounterfactualDataset, lists: CasePack
+) -> Iterator[Fault]:
+    """Yields arguments of measures that are no index of a target word in any template.
+
+    Args:
+        source: the config's file.
+        key: the key of the dataset's section.
+        section: the section.
+        lists: the pack.
+    """
+    most = max((len(template.targets or ()) for template in lists.templates), default=0)
+    for position, measure in enumerate(section.measures or ()):
+        if isinstance(measure.argument, int) and measure.argument >= most:
+            problem = f"{measure.argument}, but templates have at most {most} targets"
+            where = f"{key}.measures[{position}].argument"
+            yield Fault(source, where, problem, f"an index from 0 to {most - 1}")
+
+
 def training_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:
-    """Yields a dataset that a classifier cannot learn."""
-    sections = {
-        name: each
-        for name, each in grid.datasets.items()
-        if isinstance(each, CounterfactualDataset)
-    }
-    classified = {name: section.labels for name, section in sections.items() if section.labels}
-    if dataset not in classified:
-        problem = (
-            f"unknown name {dataset!r}{nearest_name(dataset, classified)}" if dataset else "missing"
-        )
-        expected = one_of(classified) + f" (datasets of {CLASSIFICATION})"
+    """Yields a dataset that a classifier cannot learn, or labels that differ from its classes.
+
+    Args:
+        grid: the config.
+        source: the config's file.
+        model: the classifier.
+        dataset: the dataset that it is trained on; None if the config names none.
+    """
+    labels_of_datasets = {}
+    for name, section in grid.datasets.items():
+        if isinstance(section, CounterfactualDataset) and section.labels:
+            labels_of_datasets[name] = section.labels
+    if dataset not in labels_of_datasets:
+        problem = "missing"
+        if dataset:
+            problem = f"unknown name {dataset!r}{nearest_name(dataset, labels_of_datasets)}"
+        expected = one_of(labels_of_datasets) + f" (datasets of {CLASSIFICATION})"
         yield Fault(source, f"models.{model}.train.dataset", problem, expected)
         return
-    labels, own = dict(grid.models[model].labels), {label: label for label in classified[dataset]}
-    if labels != own:
+    labels = dict(grid.models[model].labels)
+    expected_labels = {label: label for label in labels_of_datasets[dataset]}
+    if labels != expected_labels:
         problem = f"{labels}, but the corpus has the classes of {dataset!r}"
-        yield Fault(source, f"models.{model}.labels", problem, f"{own}")
+        yield Fault(source, f"models.{model}.labels", problem, f"{expected_labels}")
 
 
 FAMILY = Counterfactual()

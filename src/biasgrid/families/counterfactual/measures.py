@@ -38,53 +38,54 @@ def measure(
     Args:
         observations: rows of `OBSERVATIONS`.
         options: `task`, the models' task; `measures` and `failure_threshold`, see
-            `groups.measures.measure_groups`; of classifiers `labels`, the names of the classes, and
-            `fixed_class`, that of them whose probability groups are compared by; of masked language
-            models `top_k`, how many most probable words count as right.
+            `groups.measures.measure_groups`; for classifiers `labels`, the names of the classes,
+            and `fixed_class`, the class whose probability groups are compared by; for masked
+            language models `top_k`, how many of the most probable words count as right.
 
     Yields:
-        What `groups.measures.measure_groups` yields.
+        The sums and tables of `groups.measures.measure_groups`.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
     records = records_of_cases(observations, options)
-    name = options.get("fixed_class")
-    fixed = None if name is None else FixedClass(name, options["labels"].index(name))
-    yield from measure_groups(
-        records, options["measures"], options["failure_threshold"], swapped, fixed
-    )
+    class_name = options.get("fixed_class")
+    fixed_class = None
+    if class_name is not None:
+        fixed_class = FixedClass(class_name, options["labels"].index(class_name))
+    measures, threshold = options["measures"], options["failure_threshold"]
+    yield from measure_groups(records, measures, threshold, swapped, fixed_class)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    asked = cell.observations.filter(~pl.col("part"))
-    said = outputs_of(asked, cell.options)
-    scores = said.probabilities if isinstance(said, ClassOutputs | TargetOutputs) else None
-    word_scores = scores if isinstance(said, TargetOutputs) else None
-    names = asked.select("bias_type", "group", name="term")
+    """Yields the checks of whether a cell was measured at all; see `measures.yaml`."""
+    # Parts of intersections repeat responses.
+    responses = cell.observations.filter(~pl.col("part"))
+    outputs = outputs_of(responses, cell.options)
+    scores = outputs.probabilities if isinstance(outputs, ClassOutputs | TargetOutputs) else None
+    word_scores = scores if isinstance(outputs, TargetOutputs) else None
+    names = responses.select("bias_type", "group", name="term")
     yield from checks_of_cell(cell, CheckedAnswers(scores, word_scores, names=names))
-    if isinstance(said, ClassOutputs):
-        shares = confusion_matrix(said)
-        yield balanced_accuracy(shares, asked["case"].n_unique())
-        yield from exchanged_labels(shares, len(asked))
+    if isinstance(outputs, ClassOutputs):
+        shares = confusion_matrix(outputs)
+        yield balanced_accuracy(shares, responses["case"].n_unique())
+        yield from exchanged_labels(shares, len(responses))
 
 
-def confusion_matrix(said: ClassOutputs) -> FloatArray:
-    """Returns how often each class is answered with each class.
+def confusion_matrix(outputs: ClassOutputs) -> FloatArray:
+    """Returns how often the instances of each class are put into each class.
 
     Returns:
         Shape (classes, classes): of the instances of the class of a row, the share that the model
-        puts into that of the column; NaN in the rows of classes that no instance is of.
+        puts into the class of the column; NaN in the rows of classes without instances.
     """
-    classes = said.probabilities.shape[1]
-    places = said.gold * classes + said.probabilities.argmax(axis=1)
+    classes = outputs.probabilities.shape[1]
+    places = outputs.gold * classes + outputs.probabilities.argmax(axis=1)
     counts = np.bincount(places, minlength=classes**2).reshape(classes, classes).astype(np.float64)
     totals = counts.sum(axis=1, keepdims=True)
     return counts / np.where(totals == 0, np.nan, totals)
 
 
 def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
-    """Returns the balanced accuracy, the mean over classes of how often each is found, with its
-    interval.
+    """Returns the balanced accuracy with its interval: the mean accuracy of the classes.
 
     The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are
     nearly the same text.
@@ -97,17 +98,19 @@ def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
 
 
 def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
-    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for
-    which it grows most.
+    """Yields the largest growth of the balanced accuracy if two classes were exchanged.
+
+    A large growth means that the config assigns the model's classes wrongly. Nothing is yielded if
+    instances have fewer than two classes.
 
     Args:
         shares: from `confusion_matrix`.
-        count: of how many instances.
+        count: the number of instances.
     """
-    found = np.flatnonzero(~np.isnan(shares.diagonal()))
-    gains = [
-        shares[one, other] + shares[other, one] - shares[one, one] - shares[other, other]
-        for one, other in combinations(found, 2)
-    ]
+    classes = np.flatnonzero(~np.isnan(shares.diagonal()))
+    gains = []
+    for first, second in combinations(classes, 2):
+        exchanged = shares[first, second] + shares[second, first]
+        gains.append(exchanged - shares[first, first] - shares[second, second])
     if gains:
-        yield Check("exchanged_labels", float(max(gains)) / len(found), count)
+        yield Check("exchanged_labels", float(max(gains)) / len(classes), count)

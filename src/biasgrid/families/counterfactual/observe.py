@@ -66,13 +66,17 @@ OBSERVATIONS = table(
 )
 
 
+IDENTITY_KEYS = ["bias_type", "group", "term"]
+"""The columns of an instance that have one part for each bias type of an intersection."""
+
+
 def observe(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Puts what was said beside what was asked, and scores it.
+    """Joins responses to instances and scores them.
 
-    The parts of an intersection are observations of their own bias types: what was said of `muslim
-    & woman` was said of `muslim` and of `woman` too.
+    The parts of an intersection are observations of their own bias types: a response about `muslim
+    & woman` is about `muslim` and about `woman`, too.
 
     Args:
         instances: the family's instances, by number.
@@ -80,62 +84,59 @@ def observe(
         options: see `measure.measure`.
 
     Returns:
-        Rows of `OBSERVATIONS`: one per instance, and behind them those of parts.
+        Rows of `OBSERVATIONS`: one per instance, then the parts of intersections.
     """
-    said = unscored_observations(instances, predictions, options)
-    outputs = outputs_of(said, options)
+    responses = unscored_observations(instances, predictions, options)
+    outputs = outputs_of(responses, options)
     score = SCORES[MAIN_SCORES[outputs.sort]].per_record(outputs, None)
-    whole = said.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
-    names = ["bias_type", "group", "term"]
-    parts = (
-        whole.filter(pl.col("bias_type").cast(pl.String).str.contains(JOIN, literal=True))
-        .with_columns(pl.col(names).cast(pl.String).str.split(JOIN), part=pl.lit(True))
-        .explode(names)
-        .with_columns(pl.col(names).cast(pl.Categorical))
-    )
+    whole = responses.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
+    is_intersection = pl.col("bias_type").cast(pl.String).str.contains(JOIN, literal=True)
+    split_keys = pl.col(IDENTITY_KEYS).cast(pl.String).str.split(JOIN)
+    parts = whole.filter(is_intersection).with_columns(split_keys, part=pl.lit(True))
+    parts = parts.explode(IDENTITY_KEYS).with_columns(pl.col(IDENTITY_KEYS).cast(pl.Categorical))
     return pl.concat([empty_table(OBSERVATIONS), whole, parts], how="diagonal")
 
 
 def unscored_observations(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Returns those columns of observations that there are before anything is scored, by
-    instance.
-    """
-    rows = instances.with_columns(pl.col("text", "text_pair").cast(pl.String)).join(
+    """Returns one row per instance with the columns of observations that need no score."""
+    texts = pl.col("text", "text_pair").cast(pl.String)
+    rows = instances.with_columns(texts).join(
         predictions, on="instance", how="left", maintain_order="left", suffix=" said"
     )
-    expected, said = expected_and_response(instances.columns, options)
-    rows = rows.with_columns(expected=expected, said=said)
+    expected, response = expected_and_response(instances.columns, options)
+    rows = rows.with_columns(expected=expected, said=response)
     return rows.select(name for name in OBSERVATIONS.columns if name in rows.columns)
 
 
 def expected_and_response(
     columns: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Returns what is right and what was said: the most probable class or target word, or the
-    answer.
+    """Returns the right response and the model's: a class, target words or an answer, as text.
+
+    Of classes and target words, the model's response is the most probable one.
 
     Args:
-        columns: those of the instances.
+        columns: the columns of the instances.
         options: see `measure.measure`.
     """
     if options["task"] == "question-answering":
         return pl.col("answer"), pl.col("answer said").cast(pl.String)
     best = pl.col("probabilities").list.arg_max()
     if options["task"] == "text-classification":
-        return class_names(pl.col("label"), options["labels"]), class_names(best, options["labels"])
-    words = pl.concat_list(
-        pl.col(name).cast(pl.String) for name in columns if name.startswith("candidate")
-    )
+        labels = options["labels"]
+        return class_names(pl.col("label"), labels), class_names(best, labels)
+    candidates = [name for name in columns if name.startswith("candidate")]
+    words = pl.concat_list(pl.col(name).cast(pl.String) for name in candidates)
+    # Templates with fewer target words than others have null in the last columns.
     return words.list.drop_nulls().list.join(", "), words.list.get(best)
 
 
 def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
-    """Returns the names of classes."""
-    return label.cast(pl.Int64).replace_strict(
-        dict(enumerate(labels)), default=None, return_dtype=pl.String
-    )
+    """Returns the names of classes, null for a number that is no class."""
+    names = dict(enumerate(labels))
+    return label.cast(pl.Int64).replace_strict(names, default=None, return_dtype=pl.String)
 
 
 def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
@@ -148,34 +149,35 @@ def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> 
     return records_of(observations, outputs_of(observations, options))
 
 
-def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
-    """Returns what was said, row by row.
+def outputs_of(responses: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
+    """Returns the outputs of a model, row by row.
 
     Args:
-        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`,
-            `ranks` and `pieces`, of question answering `said` and `expected`.
-        options: `task`, of masked language models `top_k`, how many most probable words count as
-            right, and `language` where it is not English.
+        responses: for classifiers `probabilities` and `label`, for masked language models
+            `probabilities`, `ranks` and `tokens`, for question answering `said` and `expected`.
+        options: `task`; for masked language models `top_k`, how many of the most probable words
+            count as right; and `language` if it is not English.
     """
-    sort = OUTPUT_TYPES[options["task"]]
-    if sort == "answers":
-        answers, gold = (said[name].cast(pl.String).to_list() for name in ("said", "expected"))
+    output_type = OUTPUT_TYPES[options["task"]]
+    if output_type == "answers":
+        answers = responses["said"].cast(pl.String).to_list()
+        gold = responses["expected"].cast(pl.String).to_list()
         return AnswerOutputs(answers, gold, language_of(options).articles)
-    probabilities = matrix_of_lists(said["probabilities"])
-    if sort == "classes":
-        return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())
+    probabilities = matrix_of_lists(responses["probabilities"])
+    if output_type == "classes":
+        return ClassOutputs(probabilities, responses["label"].cast(pl.Int64).to_numpy())
     # Answers computed elsewhere have no ranks.
-    if said["ranks"].null_count() == len(said):
+    if responses["ranks"].null_count() == len(responses):
         return TargetOutputs(probabilities, None)
-    # A word of several tokens is none of the most probable tokens, whatever the rank of its first
-    # one.
-    in_top_k = (matrix_of_lists(said["ranks"]) <= options["top_k"]) & (
-        matrix_of_lists(said["tokens"]) == 1
-    )
-    return TargetOutputs(probabilities, in_top_k)
+    # A word of several tokens is never among the most probable tokens, whatever the rank of its
+    # first token.
+    is_one_token = matrix_of_lists(responses["tokens"]) == 1
+    is_probable = matrix_of_lists(responses["ranks"]) <= options["top_k"]
+    return TargetOutputs(probabilities, is_probable & is_one_token)
 
 
 def matrix_of_lists(lists: pl.Series) -> FloatArray:
-    """Returns lists of one length as rows; what is null is NaN."""
-    rows: FloatArray = lists.cast(pl.List(pl.Float64)).list.to_array(len(lists[0])).to_numpy()
+    """Returns lists of equal length as the rows of a matrix; null becomes NaN."""
+    width = len(lists[0])
+    rows: FloatArray = lists.cast(pl.List(pl.Float64)).list.to_array(width).to_numpy()
     return rows

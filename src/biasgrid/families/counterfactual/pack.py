@@ -1,6 +1,4 @@
-"""A pack: templates with their placeholders, the fillings of these, and the social groups that
-cases are about.
-"""
+"""A pack: templates with placeholders, their fillings, and the social groups of cases."""
 
 from __future__ import annotations
 
@@ -32,16 +30,16 @@ OUTPUT_TYPES: dict[str, Sort] = {
     "fill-mask": "words",
     "question-answering": "answers",
 }
-"""What records there are of the answers, and so which scores can be asked for."""
+"""The type of the records of answers, which decides the scores that can be computed."""
 # Measured on the packs of word_lists/counterfactual; their instances take 6.0 to 6.6 bytes a row.
 BYTES_PER_PREDICTION = {CLASSIFICATION: 10.6, "fill-mask": 29.3, "question-answering": 3.4}
-"""About how many bytes a row of the predictions takes."""
+"""Bytes that a row of the predictions takes, about."""
 JOIN = " & "
-"""Stands between the parts of an intersection of bias types, such as `religion & gender`."""
+"""Joins the parts of an intersection of bias types, such as `religion & gender`."""
 CASE_PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
 WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
-"""How texts write the mask, whatever a model's own is."""
+"""The mask in texts; models have masks of their own."""
 FILLINGS_EXPECTED = "a file with one filling per line, or a folder of such files"
 JSON_TYPES: dict[type, str] = {
     dict: "an object",
@@ -57,17 +55,16 @@ GroupTerms = dict[str, list[str]]
 
 @dataclass(frozen=True)
 class CasePackFiles:
-    """Which files make the cases of a dataset.
+    """The files that make the cases of a dataset.
 
     Attributes:
         templates: a JSON file, or a folder of them.
         fillings: a folder of files with one filling per line, or one such file; None for templates
             without slots.
         biases: a JSON file of bias types, their groups, and the identity terms of these.
-        bias_types: which of its bias types to ask about; None for all.
-        task: the task of the models that are asked; None checks nothing that only these models ask
-            of templates.
-        sample: which cases are asked, None for all.
+        bias_types: the bias types to ask about; None for all.
+        task: the task of the models that are asked; None if templates are not checked for a task.
+        sample: the sample of cases that are asked, None for all.
     """
 
     templates: Path
@@ -80,7 +77,7 @@ class CasePackFiles:
 
 @dataclass(frozen=True)
 class Slot:
-    """A hole for a filling of `token`; slots of one token and number hold the same filling."""
+    """A hole for a filling of a token; slots of equal token and number hold the same filling."""
 
     token: str
     number: int
@@ -275,7 +272,7 @@ def read_filling_lines(file: Path, faults: list[Fault]) -> list[Filling]:
 
 @dataclass(frozen=True)
 class CaseTemplate:
-    """A template; what is to be predicted is exactly one of a class, target words and an answer.
+    """A template. It has exactly one of label, targets and answer, which are to be predicted.
 
     Attributes:
         inputs: the one or two texts that a model reads.

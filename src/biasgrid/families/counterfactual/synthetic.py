@@ -33,8 +33,7 @@ TEXTS_OF_CASE = ("text", "text_pair")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says how much more probable the fixed class is for one group than for another to a model of
-    the corpus.
+    """Returns the differences between groups for a model that learned the corpus.
 
     Args:
         instances: the cases, with the right classes of classifiers.
@@ -42,21 +41,18 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
             options name the `fixed_class`.
 
     Returns:
-        The signed difference of each two groups of a bias type (schema `SYNTHETIC`).
+        For each two groups of a bias type, how much more probable the fixed class is for the first
+        (schema `SYNTHETIC`).
     """
     # Where several groups have the same text, a model can learn no more than their mean.
-    slants = with_slants(instances, bias).with_columns(
-        value=pl.col("slant").mean().over(TEXTS_OF_CASE) / 2
-    )
-    groups = means_by(slants, GROUP_OF_CASE).join(
-        slants.select("group").unique(maintain_order=True).with_row_index("place"),
-        on="group",
-        maintain_order="left",
-    )
+    shift = pl.col("slant").mean().over(TEXTS_OF_CASE) / 2
+    slants = with_slants(instances, bias).with_columns(value=shift)
+    places = slants.select("group").unique(maintain_order=True).with_row_index("place")
+    groups = means_by(slants, GROUP_OF_CASE).join(places, on="group", maintain_order="left")
     pairs = groups.join(groups, on="bias_type", suffix=" of other", maintain_order="left_right")
-    effects = pairs.filter(pl.col("place") < pl.col("place of other")).select(
-        *GROUP_OF_CASE, other="group of other", value=pl.col("value") - pl.col("value of other")
-    )
+    pairs = pairs.filter(pl.col("place") < pl.col("place of other"))
+    difference = pl.col("value") - pl.col("value of other")
+    effects = pairs.select(*GROUP_OF_CASE, other="group of other", value=difference)
     options = options_text(
         score="mean_class_probability", argument=bias.options["fixed_class"], mode=EACH_CASE
     )
@@ -74,34 +70,33 @@ def with_slants(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Makes a training set for classifiers out of cases.
+    """Returns a training set for classifiers that is made of cases.
 
     Args:
         instances: as in `known_effects`.
         task: text-classification.
-        bias: as in `known_effects`; its seed seeds the draw of the wrong labels too.
+        bias: as in `known_effects`; its seed also seeds the draw of the wrong labels.
 
     Returns:
-        One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
+        One line of JSON per instance: its `text`, `text_pair` if it has two, and its labels.
     """
-    repeats, labels = bias.repeats, bias.labels
-    fixed = labels.index(bias.options["fixed_class"])
-    wrong = (
-        pl.when(pl.col("label") == fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2
-    )
-    of_class = (*GROUP_OF_CASE, "label")
-    texts = with_counts(with_slants(instances, bias), repeats * wrong, of_class, bias)
-    # The other classes are said of texts of the fixed class in turn, over all texts of a group.
-    texts = texts.with_columns(last=pl.col("count").cum_sum().over(of_class)).sort("instance")
-    others = [label for label in labels if label != labels[fixed]]
+    repeats, labels, fixed_class = bias.repeats, bias.labels, bias.options["fixed_class"]
+    fixed_label = labels.index(fixed_class)
+    is_fixed = pl.col("label") == fixed_label
+    wrong_share = pl.when(is_fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2
+    class_keys = (*GROUP_OF_CASE, "label")
+    texts = with_counts(with_slants(instances, bias), repeats * wrong_share, class_keys, bias)
+    # The wrong labels of texts of the fixed class are the other classes in turn, and the turn runs
+    # on over all texts of a group.
+    texts = texts.with_columns(last=pl.col("count").cum_sum().over(class_keys)).sort("instance")
+    other_classes = [label for label in labels if label != fixed_class]
+    columns = texts.select(*TEXTS_OF_CASE, "label", "count", "last")
     lines = []
-    for text, pair, label, count, last in texts.select(
-        *TEXTS_OF_CASE, "label", "count", "last"
-    ).iter_rows():
-        said = others if label == fixed else [labels[fixed]]
-        of_wrong = [said[place % len(said)] for place in range(last - count, last)]
-        inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
-        lines.append(
-            json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + of_wrong})
-        )
+    for text, text_pair, label, count, last in columns.iter_rows():
+        wrong_classes = other_classes if label == fixed_label else [fixed_class]
+        turns = range(last - count, last)
+        wrong_labels = [wrong_classes[turn % len(wrong_classes)] for turn in turns]
+        right_labels = [labels[label]] * (repeats - count)
+        inputs = {"text": text} if text_pair is None else {"text": text, "text_pair": text_pair}
+        lines.append(json.dumps({**inputs, "label": right_labels + wrong_labels}))
     return text_lines(lines)

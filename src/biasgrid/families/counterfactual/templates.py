@@ -1,6 +1,4 @@
-"""Reads template files, and says what is wrong with them, given their fillings, terms and the task
-of the models.
-"""
+"""Reads template files, and checks them with their fillings, terms and the task of the models."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ FIRST_MARK = 0x100000
 them.
 """
 Hole = tuple[str, Sequence[str]]
-"""The mark of a hole, and what fills it."""
+"""The mark of a hole, and its values."""
 TEMPLATE_KEYS = {
     "group_token": "what identity terms replace, such as <group>",
     "input_names": "the names of a template's inputs, in the order in which a model reads them",
@@ -230,7 +228,7 @@ def check_token_parts(file: str, token: str, tokens: Iterable[str], faults: list
 def check_agreement(
     file: str, header: TemplateHeader, first_file: str, first: TemplateHeader, faults: list[Fault]
 ) -> None:
-    """Reports where the header of a file differs from that of the first file of its folder."""
+    """Reports differences between the headers of a file and of the first one of its folder."""
     values = {
         "group_token": (header.group_tokens, first.group_tokens),
         "input_names": (header.input_names, first.input_names),
@@ -248,8 +246,8 @@ def check_label_kinds(templates: Sequence[LocatedTemplate], faults: list[Fault])
         first = templates[0]
         kind, first_kind = label_type(located.template), label_type(first.template)
         if kind != first_kind:
-            there = f"that of {first.where} in {first.file} is {first_kind}"
-            problem = f"its label is {kind}, {there}"
+            first_label = f"that of {first.where} in {first.file} is {first_kind}"
+            problem = f"its label is {kind}, {first_label}"
             expected = "the same kind of label in all templates"
             faults.append(Fault(located.file, located.where, problem, expected))
 
@@ -435,7 +433,7 @@ def check_distinct_templates(templates: Iterable[LocatedTemplate], faults: list[
 
 @dataclass(frozen=True)
 class TaskChecks:
-    """Reports what models of a task cannot be asked.
+    """Reports templates that models of a task cannot be asked.
 
     Attributes:
         task: their task.
