@@ -25,7 +25,7 @@ FEWEST_AT_START = 4
 
 
 class Member(NamedTuple):
-    """A subject or an attribute: its name, and its group where it has one."""
+    """A subject or an attribute: its name, and its group, None if it has none."""
 
     name: str
     group: str | None
@@ -64,69 +64,89 @@ class AskedBlocks(NamedTuple):
 
     @property
     def units(self) -> int:
-        """How many units, pairs with an item, they have."""
-        return int(np.bincount(self.of_items)[self.attributes].sum()) if len(self.attributes) else 0
+        """The number of units, pairs with an item, in these blocks."""
+        if not len(self.attributes):
+            return 0
+        items_of_attributes = np.bincount(self.of_items)
+        return int(items_of_attributes[self.attributes].sum())
 
     def chosen(self, pairs: int) -> BoolArray:
-        """Says which units, of so many pairs, they have; shape (units,), by pair and item."""
+        """Returns whether each unit is in these blocks, by pair and item.
+
+        Args:
+            pairs: the number of all pairs.
+
+        Returns:
+            Shape (units,).
+        """
         chosen = np.zeros((pairs, len(self.of_items)), dtype=np.bool_)
         for attribute in np.unique(self.attributes):
             items = np.flatnonzero(self.of_items == attribute)
-            chosen[np.ix_(self.pairs[self.attributes == attribute], items)] = True
+            pairs_of_attribute = self.pairs[self.attributes == attribute]
+            chosen[np.ix_(pairs_of_attribute, items)] = True
         return chosen.ravel()
 
 
 def blocks_of_sample(crossing: CrossedLists, sample: Sample) -> AskedBlocks:
-    """Returns the blocks of a sample: they have no more units than it asks for, but there is one at
-    least.
-    """
+    """Returns the blocks of a sample: as many as have no more units than it, but at least one."""
     of_items = np.array(crossing.of_items, dtype=np.int64)
     if not len(of_items) or not crossing.pairs:
         nothing = np.zeros(0, dtype=np.int64)
         return AskedBlocks(nothing, nothing, of_items)
     templates = np.bincount(of_items)
     pairs, attributes = order_of_blocks(crossing, templates, sample)
-    ends = np.cumsum(templates[attributes])
+    units_up_to = np.cumsum(templates[attributes])
     count = sample.count(len(crossing.pairs) * len(of_items))
-    taken = max(1, int(np.searchsorted(ends, count, side="right")))
-    return AskedBlocks(pairs[:taken], attributes[:taken], of_items)
+    blocks = max(1, int(np.searchsorted(units_up_to, count, side="right")))
+    return AskedBlocks(pairs[:blocks], attributes[:blocks], of_items)
 
 
 def order_of_blocks(
     crossing: CrossedLists, templates: IntArray, sample: Sample
 ) -> tuple[IntArray, IntArray]:
-    """Returns pairs and attributes of blocks in the order in which they are taken, of more than
-    are.
+    """Returns the blocks that a sample may take, in the order in which it takes them.
 
     Args:
-        crossing: what is crossed.
+        crossing: the lists that are crossed.
         templates: shape (attributes,), how many templates ask for each.
         sample: the sample.
+
+    Returns:
+        The pair and the attribute of each block, shape (blocks,): at least as many blocks as the
+        sample takes.
     """
-    ranks = [rank_members(subjects, sample.seed) for subjects in crossing.subjects]
-    rank = rank_members(crossing.attributes, sample.seed)
-    levels = [when_taken(of_subjects, FEWEST_AT_START) for of_subjects in ranks]
-    of_attributes = when_taken(rank, 1)
+    subject_ranks = [rank_members(subjects, sample.seed) for subjects in crossing.subjects]
+    attribute_ranks = rank_members(crossing.attributes, sample.seed)
+    subject_levels = [when_taken(ranks, FEWEST_AT_START) for ranks in subject_ranks]
+    attribute_levels = when_taken(attribute_ranks, 1)
     first, second = np.array(crossing.pairs, dtype=np.int64).T
-    of_pairs = np.maximum(levels[0][first], levels[-1][second])
-    last = level_of_sample(of_pairs, of_attributes, templates, sample)
-    pairs, attributes = np.flatnonzero(of_pairs <= last), np.flatnonzero(of_attributes <= last)
+    pair_levels = np.maximum(subject_levels[0][first], subject_levels[-1][second])
+    # Only blocks up to this level can be in the sample; a cross of all would take much memory.
+    last_level = level_of_sample(pair_levels, attribute_levels, templates, sample)
+    pairs = np.flatnonzero(pair_levels <= last_level)
+    attributes = np.flatnonzero(attribute_levels <= last_level)
     pair, attribute = np.repeat(pairs, len(attributes)), np.tile(attributes, len(pairs))
-    ranks_of_pair = np.stack([ranks[0][first[pair]], ranks[-1][second[pair]]])
-    taken = np.lexsort(
-        (
-            ranks_of_pair.min(axis=0),
-            ranks_of_pair.max(axis=0),
-            rank[attribute],
-            np.maximum(of_pairs[pair], of_attributes[attribute]),
-        )
+    ranks_of_pair = np.stack([subject_ranks[0][first[pair]], subject_ranks[-1][second[pair]]])
+    levels = np.maximum(pair_levels[pair], attribute_levels[attribute])
+    # The last key is the first to decide.
+    keys = (
+        ranks_of_pair.min(axis=0),
+        ranks_of_pair.max(axis=0),
+        attribute_ranks[attribute],
+        levels,
     )
-    return pair[taken], attribute[taken]
+    order = np.lexsort(keys)
+    return pair[order], attribute[order]
 
 
 def rank_members(members: Sequence[Member], seed: int) -> IntArray:
-    """Returns the rank of each subject or attribute in the order of a seed, in which groups have
-    their shares.
+    """Returns the rank of each subject or attribute in a random order, from 0.
+
+    The groups of members take turns, so that each has its share of the first ranks.
+
+    Args:
+        members: the subjects of a list, or the attributes.
+        seed: the seed of the order.
     """
     digests = digest_texts(pl.Series([member.name for member in members], dtype=pl.String))
     groups = numbered_strata([(member.group,) for member in members])
@@ -137,56 +157,71 @@ def rank_members(members: Sequence[Member], seed: int) -> IntArray:
 
 
 def when_taken(rank: IntArray, fewest: int) -> FloatArray:
-    """Returns how far a sample has grown when each is taken: 0 for the first ones, then in even
-    steps up to 1.
+    """Returns how far a sample has grown when it takes each member, from 0 to 1.
+
+    Args:
+        rank: shape (members,), from `rank_members`.
+        fewest: how many members are there from the start, at 0. The others follow in even steps.
     """
     return np.maximum(rank + 1 - fewest, 0) / max(1, len(rank) - fewest)
 
 
 def level_of_sample(
-    of_pairs: FloatArray, of_attributes: FloatArray, templates: IntArray, sample: Sample
+    pair_levels: FloatArray, attribute_levels: FloatArray, templates: IntArray, sample: Sample
 ) -> float:
-    """Returns how far a sample has grown that has its number of units, at least."""
-    levels = np.unique(np.concatenate([of_pairs, of_attributes]))
-    pairs = np.searchsorted(np.sort(of_pairs), levels, side="right")
-    order = np.argsort(of_attributes, kind="stable")
-    items = np.cumsum(templates[order])[
-        np.searchsorted(of_attributes[order], levels, side="right") - 1
-    ]
-    wanted = sample.count(len(of_pairs) * int(templates.sum()))
-    first = int(np.searchsorted(pairs * items, wanted))
-    return float(levels[min(first, len(levels) - 1)])
+    """Returns how far a sample has grown when it has at least its number of units.
+
+    Args:
+        pair_levels: shape (pairs,), how far it has grown when it takes each pair.
+        attribute_levels: shape (attributes,), the same of attributes.
+        templates: shape (attributes,), how many templates ask for each.
+        sample: the sample.
+    """
+    levels = np.unique(np.concatenate([pair_levels, attribute_levels]))
+    pairs = np.searchsorted(np.sort(pair_levels), levels, side="right")
+    order = np.argsort(attribute_levels, kind="stable")
+    attributes = np.searchsorted(attribute_levels[order], levels, side="right")
+    items_up_to = np.cumsum(templates[order])
+    # The first attribute is there from level 0, so there is always one.
+    items = items_up_to[attributes - 1]
+    units = sample.count(len(pair_levels) * int(templates.sum()))
+    first_level = int(np.searchsorted(pairs * items, units))
+    return float(levels[min(first_level, len(levels) - 1)])
 
 
 def clusters_of_associations(
     crossing: CrossedLists, chosen: BoolArray, clusters: Sequence[int]
 ) -> tuple[IntArray, IntArray]:
-    """Returns in how many clusters of templates each association of a sample is asked.
+    """Returns in how many template clusters each association of a sample is asked.
 
     Args:
-        crossing: what is crossed.
-        chosen: shape (units,), which of them are asked, by pair and item.
+        crossing: the lists that are crossed.
+        chosen: shape (units,), whether each unit is asked, by pair and item.
         clusters: the cluster of each template, by number.
 
     Returns:
-        Of the associations of which anything is asked: shape (associations,), in how many clusters
-        each is asked, and how many ask for its attribute.
+        Two arrays of shape (associations,), by attribute and subject, of the associations that the
+        sample asks about: the number of clusters in which each is asked, and the number of clusters
+        that ask for its attribute.
     """
-    of_items, asked = (
-        np.array(crossing.of_items, dtype=np.int64),
-        chosen.reshape(len(crossing.pairs), -1),
-    )
-    of_cluster = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
+    of_items = np.array(crossing.of_items, dtype=np.int64)
+    is_asked = chosen.reshape(len(crossing.pairs), -1)
+    cluster_of = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
     first, second = np.array(crossing.pairs, dtype=np.int64).T
-    second = second + (len(crossing.subjects[0]) if len(crossing.subjects) > 1 else 0)
-    found: list[tuple[IntArray, IntArray]] = []
+    if len(crossing.subjects) > 1:
+        # The subjects of both lists are numbered through.
+        second = second + len(crossing.subjects[0])
+    subjects = sum(map(len, crossing.subjects))
+    counts, all_counts = [], []
     for attribute in range(of_items.max(initial=-1) + 1):
-        own = np.unique(of_cluster[of_items == attribute])
-        met = np.zeros(sum(map(len, crossing.subjects)), dtype=np.int64)
-        for cluster in own:
-            pairs = asked[:, (of_items == attribute) & (of_cluster == cluster)].any(axis=1)
-            met[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
-        met = met[met > 0]
-        found.append((met, np.full_like(met, len(own))))
-    counts, all_counts = (np.concatenate(side) for side in zip(*found, strict=True))
-    return counts, all_counts
+        has_attribute = of_items == attribute
+        own_clusters = np.unique(cluster_of[has_attribute])
+        count = np.zeros(subjects, dtype=np.int64)
+        for cluster in own_clusters:
+            items = has_attribute & (cluster_of == cluster)
+            pairs = is_asked[:, items].any(axis=1)
+            count[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
+        count = count[count > 0]
+        counts.append(count)
+        all_counts.append(np.full_like(count, len(own_clusters)))
+    return np.concatenate(counts), np.concatenate(all_counts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -38,8 +38,13 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True)
 class QuestionTemplate:
-    """One line of a template file; `question` is a statement with `[mask]` for masked language
-    models.
+    """One line of a template file.
+
+    Attributes:
+        line: its number, from 1.
+        context: the text that does not answer the question.
+        question: the question; for masked language models a statement with `[mask]`.
+        negated_question: the same with the negated attribute.
     """
 
     line: int
@@ -53,11 +58,10 @@ class QuestionTemplate:
         return "\t".join((self.context, self.question, self.negated_question))
 
     def subject_form(self, which: int) -> str:
-        """Returns the head of the form in which subject `which` (1 or 2) appears, such as
-        `[subj:dem]`.
-        """
-        slots = [slot for slot in SUBJECT_SLOT.finditer(self.context) if int(slot[1]) == which]
-        return f"[subj{slots[0][2] or ''}]"
+        """Returns the form in which subject 1 or 2 appears in the context, such as `[subj:dem]`."""
+        slots = SUBJECT_SLOT.finditer(self.context)
+        slot = next(slot for slot in slots if int(slot[1]) == which)
+        return f"[subj{slot[2] or ''}]"
 
     @property
     def order(self) -> tuple[int, int]:
@@ -67,32 +71,36 @@ class QuestionTemplate:
 
 
 class QuestionPrompt(Prompt):
-    """What is put around a question, behind the context: placeholders are the question and both
-    options.
-    """
+    """The text around a question, behind the context: it has slots for the question and options."""
 
     def letters(self, template: QuestionTemplate) -> tuple[str, str]:
-        """Returns the letters of subject 1 and 2: whom the template's context names first has the
-        first option.
+        """Returns the letters of the options that name subject 1 and subject 2.
+
+        The first option is the subject that the template's context names first.
         """
-        of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
-        options = [1 + template.order.index(which) for which in (1, 2)]
-        return of_option[options[0]], of_option[options[1]]
+        letter_of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
+        letter_of_subject = {}
+        for option, which in enumerate(template.order, start=1):
+            letter_of_subject[which] = letter_of_option[option]
+        return letter_of_subject[1], letter_of_subject[2]
 
     def ask(self, question: str, template: QuestionTemplate) -> str:
         """Puts a question in, and slots for the subjects in the forms that a template has."""
         text = self.text.replace(QUESTION, question)
         for option, which in zip(OPTION_SLOTS, template.order, strict=True):
-            text = text.replace(
-                option, template.subject_form(which).replace("subj", f"subj{which}")
-            )
+            slot = template.subject_form(which).replace("subj", f"subj{which}")
+            text = text.replace(option, slot)
         return text
 
 
 @dataclass(frozen=True)
 class AttributeRow:
-    """One row of an attribute type; `name` is the wording of the base type, which identifies the
-    attribute.
+    """One attribute of an attribute type.
+
+    Attributes:
+        texts: its wording by head, such as `[p_act-single]` and `[p_act-single:neg]`.
+        name: its wording in the base type, which identifies the attribute.
+        group: its group, None if it has none.
     """
 
     texts: dict[str, str]
@@ -121,16 +129,24 @@ def antonym_head(kind: str) -> str:
 
 
 def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow]]) -> list[str]:
-    """Returns the attribute types whose placeholders stand in a template."""
-    return [
-        kind for kind in attributes if kind in template.text or f"{kind[:-1]}:" in template.text
-    ]
+    """Returns the attribute types whose placeholders are in a template."""
+    types = []
+    for kind in attributes:
+        with_form = f"{kind[:-1]}:"
+        if kind in template.text or with_form in template.text:
+            types.append(kind)
+    return types
 
 
 @dataclass(frozen=True)
 class DesignItem:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated,
-    in a prompt.
+    """A question that every pair is asked: an attribute in a template, plain or negated.
+
+    Attributes:
+        template: the position of the template.
+        attribute: the attribute, of the template's type.
+        negated: whether the question is the negated one.
+        prompt: the text around the question, None if there is none.
     """
 
     template: int
@@ -178,13 +194,8 @@ class WordListFiles:
 
     def paths(self) -> list[Path]:
         """All files that are read."""
-        return [
-            self.templates,
-            *self.subjects,
-            self.attributes,
-            *filter(None, [self.filler]),
-            *self.prompts,
-        ]
+        filler = [] if self.filler is None else [self.filler]
+        return [self.templates, *self.subjects, self.attributes, *filler, *self.prompts]
 
 
 @dataclass(frozen=True)
@@ -205,31 +216,38 @@ class WordLists:
     balance: Balance | None = None
 
     def digest(self) -> str:
-        """A digest of the content alone: comments, blank lines and file names do not count."""
+        """Digests the content alone: comments, blank lines and file names do not count.
+
+        Results are found again by this digest. Lists that use no newer feature therefore have
+        nothing of it in their content.
+        """
         content: dict[str, Any] = {
             "templates": [template.text for template in self.templates],
-            "subjects": [
-                {"forms": subjects.forms, "groups": subjects.groups} for subjects in self.subjects
-            ],
-            "attributes": {
-                kind: [{"texts": row.texts, "name": row.name, "group": row.group} for row in rows]
-                for kind, rows in self.attributes.items()
-            },
+            "subjects": [],
+            "attributes": {},
             "filler": self.filler,
             "mask": self.mask,
             "limit": self.limit,
             "pronouns": self.pronouns,
-            **({"sample": sample_content(self.sample)} if self.sample else {}),
-            **({} if self.is_english else {"articles": "as they are"}),
         }
-        # One format has the digest that it had before there were several.
-        if any(subjects.frequencies for subjects in self.subjects):
-            content["frequencies"] = [subjects.frequencies for subjects in self.subjects]
+        for subjects in self.subjects:
+            content["subjects"].append({"forms": subjects.forms, "groups": subjects.groups})
+        for kind, rows in self.attributes.items():
+            content["attributes"][kind] = list(map(asdict, rows))
+        if self.sample:
+            content["sample"] = sample_content(self.sample)
+        if not self.is_english:
+            content["articles"] = "as they are"
+        frequencies = [subjects.frequencies for subjects in self.subjects]
+        if any(frequencies):
+            content["frequencies"] = frequencies
         if self.balance:
             content["balance"] = {**self.balance.model_dump(), "one_token": self.one_token}
-        prompts = [asdict(prompt) for prompt in self.prompts]
-        if prompts:
-            content |= {"prompts": prompts} if len(prompts) > 1 else {"prompt": prompts[0]}
+        prompts = list(map(asdict, self.prompts))
+        if len(prompts) == 1:
+            content["prompt"] = prompts[0]
+        elif prompts:
+            content["prompts"] = prompts
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
@@ -240,15 +258,15 @@ class Design:
     Attributes:
         templates: the templates that are kept.
         subjects: one list of subjects (all pairs within it) or two (all pairs across them).
-        items: what every pair is asked; the two questions of an example stand next to each other,
-            plain first.
+        items: the questions that every pair is asked; the two questions of an example stand next to
+            each other, plain first.
         filler: the text before every context, or an empty one.
         mask: the mask token of masked language models, None for question answering.
-        pronouns: of masked language models that are asked for pronouns too, the pronoun of each
+        pronouns: for masked language models that are asked for pronouns too, the pronoun of each
             cluster.
         dropped: names of the subjects that are not a single token, or that balance leaves out.
         asked: which of the swap groups are asked, None for all.
-        prompts: of generative models, what is put around a question, one for each prompt format.
+        prompts: for generative models, the text around a question, one for each prompt format.
         is_english, balance: see `WordListFiles`.
     """
 
@@ -266,36 +284,27 @@ class Design:
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """What is wrong with balanced groups that are too small, and what was expected; None where
-        nothing is.
-        """
+        """The problem of balanced groups that are too small, and the expectation; else None."""
         if self.balance is None:
             return None
-        fewest = min(
-            Counter(group for side in self.subjects for group in side.groups).values(), default=0
-        )
-        if fewest >= self.balance.least:
+        groups = Counter(group for side in self.subjects for group in side.groups)
+        fewest = min(groups.values(), default=0)
+        least = self.balance.least
+        if fewest >= least:
             return None
-        problem = (
-            f"{fewest} subjects are left in each group after "
-            f"balancing by {' and '.join(self.balance.by)}"
-        )
-        return (
-            problem,
-            (
-                f"at least {self.balance.least} (`balance.least`): use lists with more subjects "
-                "of each group"
-            ),
-        )
+        facts = " and ".join(self.balance.by)
+        problem = f"{fewest} subjects are left in each group after balancing by {facts}"
+        remedy = "use lists with more subjects of each group"
+        return problem, f"at least {least} (`balance.least`): {remedy}"
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of subjects in one order, as rows of the first and of the last list."""
-        first_rows, second_rows = (range(len(side.groups)) for side in self.sides)
-        within = len(self.subjects) == 1
-        return (
-            list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
-        )
+        first_side, second_side = self.sides
+        first_rows = range(len(first_side.groups))
+        if len(self.subjects) == 1:
+            return list(combinations(first_rows, 2))
+        return list(product(first_rows, range(len(second_side.groups))))
 
     @property
     def swap_groups(self) -> int:
@@ -305,14 +314,19 @@ class Design:
     @property
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
-        if isinstance(self.asked, BlockSample):
-            return 4 * self.blocks.units
-        return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
+        if self.asked is None:
+            swap_groups = self.swap_groups
+        elif isinstance(self.asked, BlockSample):
+            swap_groups = self.blocks.units
+        else:
+            swap_groups = self.asked.count(self.swap_groups)
+        # Each has two questions and two orders.
+        return 4 * swap_groups
 
     @cached_property
     def blocks(self) -> AskedBlocks:
-        """The blocks that are asked, of a sample of them."""
-        # What finds them imports numpy and polars, which plans without such samples do without.
+        """The blocks that a sample of them asks."""
+        # The module imports numpy and polars, which plans without such samples do without.
         from biasgrid.families.underspecified.blocks import blocks_of_sample
 
         return blocks_of_sample(self.crossing, self.asked or ALL)
@@ -322,27 +336,31 @@ class Design:
         """The lists that are crossed."""
         from biasgrid.families.underspecified.blocks import CrossedLists, Member
 
-        asked = self.items[::2]
-        group = {item.attribute.name: item.attribute.group for item in asked}
-        place = {name: number for number, name in enumerate(group)}
+        # Both questions of an example are one item of a block.
+        plain_items = self.items[::2]
+        group_of = {item.attribute.name: item.attribute.group for item in plain_items}
+        number_of = {name: number for number, name in enumerate(group_of)}
+        subjects = []
+        for side in self.subjects:
+            subjects.append([*map(Member, side.forms["[subj]"], side.groups)])
         return CrossedLists(
-            [[*map(Member, side.forms["[subj]"], side.groups)] for side in self.subjects],
-            [*map(Member, group, group.values())],
+            subjects,
+            [*map(Member, group_of, group_of.values())],
             self.pairs,
-            [place[item.attribute.name] for item in asked],
-            [item.template for item in asked],
+            [number_of[item.attribute.name] for item in plain_items],
+            [item.template for item in plain_items],
         )
 
     @property
     def lead(self) -> str:
-        """What stands before every context."""
+        """The text before every context."""
         return f"{self.filler}  " if self.filler else ""
 
     def question(self, item: DesignItem) -> str:
-        """Returns what a template asks, with its slots.
+        """Returns the question of a template, with its slots.
 
-        For masked language models their mask token stands in it, for generative models their prompt
-        around it.
+        For masked language models it contains their mask token; for generative models their prompt
+        is around it.
         """
         template = self.templates[item.template]
         text = template.negated_question if item.negated else template.question
@@ -356,45 +374,45 @@ class Design:
         A system text stands before the context. Articles stay as the templates have them; orders
         are not swapped. A design of fewer pairs with items is returned whole.
         """
-        size = len(self.pairs) * len(self.items)
-        if size <= count:
+        if len(self.pairs) * len(self.items) <= count:
             return [self.texts(item, pair) for pair in self.pairs for item in self.items]
-        # The pairs in even steps, the items in steps of the golden ratio, which fall in with no
-        # period of theirs.
-        places = [((step + 0.5) / count, (step + 0.5) * GOLDEN_RATIO % 1) for step in range(count)]
-        return [
-            self.texts(
-                self.items[int(len(self.items) * second)], self.pairs[int(len(self.pairs) * first)]
-            )
-            for first, second in places
-        ]
+        instances = []
+        for step in range(count):
+            pair = self.pairs[int(len(self.pairs) * ((step + 0.5) / count))]
+            # Steps of the golden ratio fall in with no period of the items, so that all kinds of
+            # them are met, though pairs go in even steps.
+            item_share = (step + 0.5) * GOLDEN_RATIO % 1
+            item = self.items[int(len(self.items) * item_share)]
+            instances.append(self.texts(item, pair))
+        return instances
 
     def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
-        """Returns context, question and both candidates of one instance, without smoothing its
-        articles.
+        """Returns context, question and both candidates of one instance; articles stay as they are.
+
+        Args:
+            item: the question.
+            pair: the subjects, as rows of the first and of the last list.
         """
-        sides = [
-            {head: terms[row] for head, terms in subjects.forms.items()}
-            for subjects, row in zip(self.sides, pair, strict=True)
-        ]
+        first_side, second_side = self.sides
+        first_row, second_row = pair
+
+        def term_of_slot(slot: re.Match[str]) -> str:
+            side, row = (first_side, first_row) if slot[1] == "1" else (second_side, second_row)
+            return side.forms[f"[subj{slot[2] or ''}]"][row]
 
         def fill(text: str) -> str:
-            text = fill_attribute(text, item.attribute)
-            return SUBJECT_SLOT.sub(
-                lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text
-            )
+            return SUBJECT_SLOT.sub(term_of_slot, fill_attribute(text, item.attribute))
 
         template = self.templates[item.template]
-        named = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
-        candidates = item.prompt.letters(template) if item.prompt else named
+        first_name = first_side.forms[template.subject_form(1)][first_row]
+        second_name = second_side.forms[template.subject_form(2)][second_row]
+        candidates = item.prompt.letters(template) if item.prompt else (first_name, second_name)
         system = f"{item.prompt.system}\n\n" if item.prompt and item.prompt.system else ""
         return system + self.lead + fill(template.context), fill(self.question(item)), candidates
 
     @property
     def sides(self) -> tuple[Subjects, Subjects]:
-        """The lists that the first and the second subject of a pair come from, which may be the
-        same.
-        """
+        """The lists of the first and of the second subject of a pair, which may be the same."""
         return self.subjects[0], self.subjects[-1]
 
 
@@ -403,42 +421,57 @@ def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Desi
 
     Args:
         lists: the word lists.
-        token_counts: says of texts how many tokens each is. Subjects of which a needed form is not
-            one token are dropped, unless the lists keep them; balanced groups are made alike in it.
-            None keeps all subjects.
+        token_counts: returns how many tokens each of some texts is. Subjects of which a needed form
+            is not one token are dropped, unless the lists keep them; balanced groups are made alike
+            in their tokens. None keeps all subjects.
     """
     templates = lists.templates[: lists.limit.get("templates")]
-    attributes = {
-        kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()
-    }
-    used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
+    used_forms: set[str] = set()
+    for template in templates:
+        used_forms |= {template.subject_form(1), template.subject_form(2)}
     counts = [tokens_of_subjects(subjects, used_forms, token_counts) for subjects in lists.subjects]
     sides = kept_subjects(lists.subjects, counts, lists.one_token, lists.balance)
-    items = [
-        DesignItem(number, attribute, negated, prompt)
-        for number, template in enumerate(templates)
-        for kind in types_of(template, attributes)
-        for attribute in attributes[kind]
-        for prompt in lists.prompts or (None,)
-        for negated in (False, True)
-    ]
+    names = subject_names(sides)
+    kept_names = set(names)
+    # Subjects beyond the limit are kept subjects, too.
     most = lists.limit.get("subjects")
-    subjects = [
-        side.keep([most is None or place < most for place in range(len(side.groups))])
-        for side in sides
-    ]
-    names = {name for side in sides for name in side.forms["[subj]"]}
-    dropped = [
-        name for side in lists.subjects for name in side.forms["[subj]"] if name not in names
-    ]
-    given = lists.sample, lists.prompts, lists.is_english, lists.balance
     return Design(
-        templates, subjects, items, lists.filler, lists.mask, lists.pronouns, dropped, *given
+        templates,
+        [side.keep_first(most) for side in sides],
+        list_items(lists, templates),
+        lists.filler,
+        lists.mask,
+        lists.pronouns,
+        [name for name in subject_names(lists.subjects) if name not in kept_names],
+        lists.sample,
+        lists.prompts,
+        lists.is_english,
+        lists.balance,
     )
 
 
+def subject_names(sides: Sequence[Subjects]) -> list[str]:
+    """Returns the names of the subjects of one or two lists."""
+    return [name for side in sides for name in side.forms["[subj]"]]
+
+
+def list_items(lists: WordLists, templates: Sequence[QuestionTemplate]) -> list[DesignItem]:
+    """Lists the questions that every pair is asked, by template, attribute and prompt.
+
+    The two questions of an example stand next to each other, plain first.
+    """
+    items = []
+    for position, template in enumerate(templates):
+        for kind in types_of(template, lists.attributes):
+            for attribute in lists.attributes[kind][: lists.limit.get("attributes")]:
+                for prompt in lists.prompts or (None,):
+                    items.append(DesignItem(position, attribute, negated=False, prompt=prompt))
+                    items.append(DesignItem(position, attribute, negated=True, prompt=prompt))
+    return items
+
+
 def fill_attribute(text: str, attribute: AttributeRow) -> str:
-    """Fills an attribute in."""
+    """Replaces the placeholders of an attribute in a text by its wording."""
     for head, term in attribute.texts.items():
         text = text.replace(head, term)
     return text

@@ -1,8 +1,7 @@
-"""Reads UnQover's word lists, templates and prompts, and says what is wrong with them.
+"""Reads UnQover's word lists, templates and prompts, and reports their faults.
 
 All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin
-with `#` are dropped. Readers append what is wrong to a list of faults and go on, so that one look
-finds everything.
+with `#` are dropped. Readers append faults to a list and go on, so that one run finds all of them.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import prompt_of_lines, read_prompts
 from biasgrid.families.underspecified.lists.entries import (
     LIST_PLACEHOLDER,
+    SUBJECT,
     ListEntry,
     check_aligned,
     check_distinct_terms,
@@ -47,12 +47,12 @@ from biasgrid.families.underspecified.pack import (
 )
 
 TemplateProblem = tuple[str, str]
-"""What is wrong, and what was expected."""
+"""A problem and the expected content."""
 
 
 @dataclass(frozen=True)
 class Slots:
-    """What may be filled in, for checks.
+    """The forms, names and attributes that fill templates, for checks.
 
     Attributes:
         forms: the forms that all subject lists have, such as `[subj]`.
@@ -70,57 +70,67 @@ class Slots:
     def of(
         cls, subjects: Sequence[Subjects], attributes: dict[str, list[AttributeRow]], masked: bool
     ) -> Slots:
-        """Takes together what the subject lists have."""
-        forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
-        columns = [terms for subject_list in subjects for terms in subject_list.forms.values()]
-        names = list(dict.fromkeys(name for terms in columns for name in terms))
+        """Joins one or two subject lists."""
+        forms = set.intersection(*(set(side.forms) for side in subjects))
+        columns = [terms for side in subjects for terms in side.forms.values()]
+        names = list(dict.fromkeys(chain.from_iterable(columns)))
         return cls(forms, names, attributes, masked)
 
     def placeholders(self) -> set[str]:
         """Returns the placeholders that templates may have."""
-        heads = {head for rows in self.attributes.values() for row in rows for head in row.texts}
-        heads |= {head for kind in self.attributes for head in (kind, negated_head(kind))}
-        slots = {head.replace("subj", f"subj{which}") for head in self.forms for which in (1, 2)}
-        return heads | slots | {MASK}
+        placeholders = {MASK}
+        for kind, rows in self.attributes.items():
+            placeholders |= {kind, negated_head(kind)}
+            placeholders.update(*(row.texts for row in rows))
+        for form in self.forms:
+            placeholders |= {form.replace("subj", "subj1"), form.replace("subj", "subj2")}
+        return placeholders
 
 
 def check_templates(
     path: Path, templates: Sequence[QuestionTemplate], slots: Slots, faults: list[Fault]
 ) -> None:
-    """Reports what keeps templates from being expanded, or would make their numbers wrong."""
-    first: dict[str, int] = {}
+    """Reports templates that cannot be expanded, or would make wrong numbers.
+
+    Args:
+        path: the template file.
+        templates: its templates. Of equal ones only the first is checked.
+        slots: the forms, names and attributes that fill them.
+        faults: the list to which faults are added.
+    """
+    first_line: dict[str, int] = {}
     for template in templates:
-        line = first.setdefault(template.text, template.line)
-        twice = [(f"the template is already in line {line}", "each template once")]
-        problems = template_problems(template, slots) if line == template.line else twice
-        faults += [Fault(str(path), f"line {template.line}", *problem) for problem in problems]
+        line = first_line.setdefault(template.text, template.line)
+        problems = [(f"the template is already in line {line}", "each template once")]
+        if line == template.line:
+            problems = list(template_problems(template, slots))
+        for problem, expected in problems:
+            faults.append(Fault(str(path), f"line {template.line}", problem, expected))
 
 
 def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[TemplateProblem]:
-    """Yields what is wrong with one template."""
+    """Yields the problems of one template."""
     for name, text in texts_of_template(template).items():
-        if found := wide_space(text):
-            yield f"white space in {found!r} in the {name}", "a single space between words"
-    known = slots.placeholders()
-    unknown = [
-        one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known
-    ]
+        spaced = wide_space(text)
+        if spaced:
+            yield f"white space in {spaced!r} in the {name}", "a single space between words"
+    allowed = slots.placeholders()
+    placeholders = dict.fromkeys(LIST_PLACEHOLDER.findall(template.text))
+    unknown = [placeholder for placeholder in placeholders if placeholder not in allowed]
     for placeholder in unknown:
-        yield f"nothing fills {placeholder}{nearest_name(placeholder, known)}", one_of(known)
+        yield f"nothing fills {placeholder}{nearest_name(placeholder, allowed)}", one_of(allowed)
     yield from subject_problems(template, slots.names)
     types = types_of(template, slots.attributes)
     if len(types) != 1:
-        yield (
-            f"{len(types)} attribute types ({', '.join(types) or 'none'})",
-            "exactly one attribute type per template",
-        )
+        listed = ", ".join(types) or "none"
+        yield f"{len(types)} attribute types ({listed})", "exactly one attribute type per template"
     elif not unknown:
         yield from attribute_problems(template, types[0])
     yield from mask_problems(template, slots.masked)
 
 
 def texts_of_template(template: QuestionTemplate) -> dict[str, str]:
-    """Returns the three texts of a template by what messages call them."""
+    """Returns the three texts of a template by their names in messages."""
     return {
         "context": template.context,
         "question": template.question,
@@ -131,55 +141,60 @@ def texts_of_template(template: QuestionTemplate) -> dict[str, str]:
 def subject_problems(
     template: QuestionTemplate, names: Collection[str]
 ) -> Iterator[TemplateProblem]:
-    """Yields subjects that do not stand once in the context, in one form, or that stand beside
-    their slots.
+    """Yields problems of the subjects in a template.
+
+    Each subject must be in the context once, have one form everywhere, and no subject may be named
+    outside the slots.
     """
     for which in (1, 2):
-        in_context = [
-            slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which
-        ]
-        everywhere = {
-            slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which
-        }
-        if len(in_context) != 1:
-            yield (
-                f"[subj{which}] appears {len(in_context)} times in the context",
-                "each subject once in the context",
-            )
-        if len(everywhere) > 1:
-            forms = ", ".join(sorted(everywhere))
-            yield (
-                f"subject {which} has several forms: {forms}",
-                "the same form of a subject throughout a template",
-            )
+        count = len(subject_slots(template.context, which))
+        if count != 1:
+            problem = f"[subj{which}] appears {count} times in the context"
+            yield problem, "each subject once in the context"
+        forms = set(subject_slots(template.text, which))
+        if len(forms) > 1:
+            problem = f"subject {which} has several forms: {', '.join(sorted(forms))}"
+            yield problem, "the same form of a subject throughout a template"
     # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a
     # third person.
     literals = LIST_PLACEHOLDER.split(template.context)
-    named = [repr(name) for name in names if any(name in literal for literal in literals)]
-    if named:
-        problem = f"the context has {', '.join(named)} outside the slots"
+    outside = []
+    for name in names:
+        if any(name in literal for literal in literals):
+            outside.append(repr(name))
+    if outside:
+        problem = f"the context has {', '.join(outside)} outside the slots"
         yield problem, "no subject of the lists outside the slots, not even inside a longer word"
 
 
+def subject_slots(text: str, which: int) -> list[str]:
+    """Returns the slots of subject 1 or 2 in a text, such as `[subj1:dem]`."""
+    return [slot[0] for slot in SUBJECT_SLOT.finditer(text) if int(slot[1]) == which]
+
+
 def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[TemplateProblem]:
-    """Yields questions that do not ask for the attribute, or negated ones that do not ask for its
-    negation.
+    """Yields questions without the attribute, or with it in place of its negation.
+
+    Args:
+        template: the template.
+        kind: its attribute type.
     """
+    texts = texts_of_template(template)
     for name, head in (("question", kind), ("negated question", negated_head(kind))):
-        placeholders = LIST_PLACEHOLDER.findall(texts_of_template(template)[name])
-        asked = dict.fromkeys(one for one in placeholders if attribute_type(one) == kind)
-        if [*asked] != [head]:
-            yield f"the {name} has {', '.join(asked) or 'no attribute'}", f"{head} there"
+        heads = []
+        for placeholder in dict.fromkeys(LIST_PLACEHOLDER.findall(texts[name])):
+            if attribute_type(placeholder) == kind:
+                heads.append(placeholder)
+        if heads != [head]:
+            yield f"the {name} has {', '.join(heads) or 'no attribute'}", f"{head} there"
 
 
 def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[TemplateProblem]:
     """Yields `[mask]` where it should not be, or missing where it should."""
     masks = [text.count(MASK) for text in texts_of_template(template).values()]
     if masked and masks != [0, 1, 1]:
-        yield (
-            "[mask] does not appear exactly once in both statements",
-            "one [mask] in each statement, and none in the context",
-        )
+        expected = "one [mask] in each statement, and none in the context"
+        yield "[mask] does not appear exactly once in both statements", expected
     if not masked and any(masks):
         yield "[mask] in a template for question answering", "a template without [mask]"
 
@@ -187,12 +202,12 @@ def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[Template
 def prompt_of(
     path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]
 ) -> QuestionPrompt | None:
-    """Makes a prompt of a file's lines, None where they are none.
+    """Returns the prompt in a file, None if it is faulty.
 
     Args:
         path: the file.
         lines: its lines with their numbers, without comments.
-        faults: where to add what is wrong.
+        faults: the list to which faults are added.
     """
     prompt = prompt_of_lines(path, lines, (QUESTION, *OPTION_SLOTS), faults)
     if prompt is None:
@@ -200,14 +215,8 @@ def prompt_of(
     letters = {letter for letter, _ in LETTERED.findall(prompt.text)}
     if len(letters) != 2:
         problem = f"the options have {' and '.join(sorted(letters)) or 'no letter'}"
-        faults.append(
-            Fault(
-                str(path),
-                "",
-                problem,
-                "each option on its own line after its letter: `A. [option1]`",
-            )
-        )
+        expected = "each option on its own line after its letter: `A. [option1]`"
+        faults.append(Fault(str(path), "", problem, expected))
         return None
     return QuestionPrompt(prompt.text, prompt.system)
 
@@ -237,31 +246,36 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
     for entry in chain.from_iterable(columns.values()):
         if entry.term.endswith("."):
             problem = f"{entry.term!r} ends with a full stop"
-            faults.append(
-                Fault(
-                    str(path),
-                    f"line {entry.line}",
-                    problem,
-                    "a phrase without it, because the templates end the sentence",
-                )
-            )
+            expected = "a phrase without it, because the templates end the sentence"
+            faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
     types: dict[str, dict[str, list[ListEntry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
     attributes: dict[str, list[AttributeRow]] = {}
     for kind, heads in types.items():
-        check_attribute_type(path, kind, heads, columns.get(base_head(kind)), faults)
-        last = list(heads.values())[-1]
-        names = columns.get(base_head(kind), last)
-        attributes[kind] = [
-            AttributeRow(
-                {head: entries[row].term for head, entries in heads.items()},
-                name.term,
-                last[row].group,
-            )
-            for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
-        ]
+        names = columns.get(base_head(kind))
+        check_attribute_type(path, kind, heads, names, faults)
+        attributes[kind] = attribute_rows(heads, names)
     return attributes
+
+
+def attribute_rows(
+    heads: dict[str, list[ListEntry]], names: list[ListEntry] | None
+) -> list[AttributeRow]:
+    """Returns the attributes of a type, one per row of its columns.
+
+    Args:
+        heads: its columns. Rows that not all of them have, which are reported as faults, are left
+            out.
+        names: the column of its base type, None if there is none: then the last column stands in.
+    """
+    last = list(heads.values())[-1]
+    shortest = min(len(entries) for entries in heads.values())
+    rows = []
+    for position, name in enumerate((names or last)[:shortest]):
+        texts = {head: entries[position].term for head, entries in heads.items()}
+        rows.append(AttributeRow(texts, name.term, last[position].group))
+    return rows
 
 
 def check_attribute_type(
@@ -271,71 +285,81 @@ def check_attribute_type(
     names: list[ListEntry] | None,
     faults: list[Fault],
 ) -> None:
-    """Reports what is wrong with an attribute type.
+    """Reports the faults of an attribute type.
 
     Args:
         path: the attribute file.
         kind: the type.
         heads: its columns.
-        names: the column of its base type, None where there is none.
-        faults: where to add what is wrong.
+        names: the column of its base type, None if there is none.
+        faults: the list to which faults are added.
     """
-
-    def fault(line: int, problem: str, expected: str) -> None:
-        faults.append(Fault(str(path), f"line {line}", problem, expected))
-
-    if kind not in heads or negated_head(kind) not in heads:
-        missing = negated_head(kind) if kind in heads else kind
-        line = next(iter(heads.values()))[0].line
-        fault(line, f"{kind} has no {missing} lines", "each attribute with its negation")
+    negations = negated_head(kind)
+    if kind not in heads or negations not in heads:
+        missing = negations if kind in heads else kind
+        first_column = next(iter(heads.values()))
+        where, problem = f"line {first_column[0].line}", f"{kind} has no {missing} lines"
+        faults.append(Fault(str(path), where, problem, "each attribute with its negation"))
     elif names is None:
-        problem = f"{kind} has no base type"
-        fault(heads[kind][0].line, problem, f"{base_head(kind)} lines that name the attributes")
+        where, problem = f"line {heads[kind][0].line}", f"{kind} has no base type"
+        expected = f"{base_head(kind)} lines that name the attributes"
+        faults.append(Fault(str(path), where, problem, expected))
     elif check_aligned(path, {base_head(kind): names, **heads}, faults):
-        for plain, negated in zip(heads[kind], heads[negated_head(kind)], strict=True):
-            if plain.term == negated.term:
-                problem = f"{negated.term!r} is also the {kind} of line {plain.line}"
-                fault(
-                    negated.line,
-                    problem,
-                    "its negation, because otherwise both questions would be the same",
-                )
-        for plain, antonym in zip(heads[kind], heads.get(antonym_head(kind), ()), strict=False):
-            if plain.term == antonym.term:
-                problem = f"{antonym.term!r} is also the {kind} of line {plain.line}"
-                fault(
-                    antonym.line,
-                    problem,
-                    "its antonym, because otherwise both questions would be the same",
-                )
+        antonyms = heads.get(antonym_head(kind), [])
+        check_opposites(path, kind, heads[kind], heads[negations], "negation", faults)
+        check_opposites(path, kind, heads[kind], antonyms, "antonym", faults)
         if kind == base_head(kind):
             check_distinct_terms(path, names, "attribute", faults)
+
+
+def check_opposites(
+    path: Path,
+    kind: str,
+    plain_column: Sequence[ListEntry],
+    opposite_column: Sequence[ListEntry],
+    noun: str,
+    faults: list[Fault],
+) -> None:
+    """Reports negations or antonyms that are the attribute itself.
+
+    Args:
+        path: the attribute file.
+        kind: the attribute type.
+        plain_column: its attributes.
+        opposite_column: their negations or antonyms; empty if there are none.
+        noun: `negation` or `antonym`.
+        faults: the list to which faults are added.
+    """
+    expected = f"its {noun}, because otherwise both questions would be the same"
+    for plain, opposite in zip(plain_column, opposite_column, strict=False):
+        if plain.term == opposite.term:
+            problem = f"{opposite.term!r} is also the {kind} of line {plain.line}"
+            faults.append(Fault(str(path), f"line {opposite.line}", problem, expected))
 
 
 def choose_negations(
     files: WordListFiles, attributes: dict[str, list[AttributeRow]], faults: list[Fault]
 ) -> dict[str, list[AttributeRow]]:
-    """Puts antonyms in place of negations where they are asked, and drops them otherwise; reports
-    types without any.
+    """Puts antonyms in place of negations if the dataset asks for them, else drops them.
+
+    Args:
+        files: the files of the dataset.
+        attributes: the attributes by type.
+        faults: the list to which types without antonyms are added, if the dataset asks for them.
     """
     chosen: dict[str, list[AttributeRow]] = {}
     for kind, rows in attributes.items():
         head = antonym_head(kind)
         if files.antonyms and rows and head not in rows[0].texts:
             problem = f"{kind} has no {head} lines, but the dataset asks for `antonyms`"
-            faults.append(
-                Fault(
-                    str(files.attributes),
-                    "",
-                    problem,
-                    "an antonym of each attribute, or `antonyms: false`",
-                )
-            )
+            expected = "an antonym of each attribute, or `antonyms: false`"
+            faults.append(Fault(str(files.attributes), "", problem, expected))
         chosen[kind] = []
         for row in rows:
-            texts = {key: text for key, text in row.texts.items() if key != head}
-            if files.antonyms and head in row.texts:
-                texts[negated_head(kind)] = row.texts[head]
+            texts = dict(row.texts)
+            antonym = texts.pop(head, None)
+            if files.antonyms and antonym is not None:
+                texts[negated_head(kind)] = antonym
             chosen[kind].append(replace(row, texts=texts))
     return chosen
 
@@ -349,7 +373,7 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
 
 
 def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
-    """Reads all word lists of a variant and returns them with every fault that is in them."""
+    """Reads all word lists of a variant and returns them with all of their faults."""
     faults: list[Fault] = []
     templates = read_question_templates(files.templates, faults)
     # Subjects of one list are compared with each other, those of two lists across them.
@@ -358,28 +382,41 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     attributes = choose_negations(files, read_attributes(files.attributes, faults), faults)
     filler = read_filler(files.filler, faults) if files.filler else ""
     slots = Slots.of(subjects, attributes, files.mask is not None)
+    # Without forms or attributes, because of faults, all placeholders would seem unknown.
     if slots.forms and attributes:
         check_templates(files.templates, templates, slots, faults)
     if len(subjects) == 2:
-        others = {fold_name(name) for name in subjects[0].forms.get("[subj]", [])}
-        for name in sorted(
-            name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others
-        ):
-            problem = f"subject {name!r} is already in {files.subjects[0]}"
-            faults.append(Fault(str(files.subjects[1]), "", problem, "each subject once"))
-    prompts = read_prompts(files.prompts, prompt_of, faults)
-    given = (
+        check_shared_subjects(files, subjects, faults)
+    lists = WordLists(
+        templates,
+        subjects,
+        attributes,
+        filler,
         files.mask,
         files.limit,
         files.pronouns,
         files.sample,
-        prompts,
+        read_prompts(files.prompts, prompt_of, faults),
         files.is_english,
         files.one_token,
+        files.balance,
     )
-    return WordLists(templates, subjects, attributes, filler, *given, files.balance), faults
+    return lists, faults
+
+
+def check_shared_subjects(
+    files: WordListFiles, subjects: Sequence[Subjects], faults: list[Fault]
+) -> None:
+    """Reports subjects of the second list that are in the first one, too."""
+    first_names, second_names = (side.forms.get(SUBJECT, []) for side in subjects)
+    folded = {fold_name(name) for name in first_names}
+    first_file, second_file = files.subjects
+    for name in sorted(second_names):
+        if fold_name(name) in folded:
+            problem = f"subject {name!r} is already in {first_file}"
+            faults.append(Fault(str(second_file), "", problem, "each subject once"))
 
 
 def planned_instances(lists: WordLists, token_counts: TokenCounts | None = None) -> Design:
-    """Returns what word lists ask; see `pack.design_of`."""
+    """Returns the design of word lists; see `pack.design_of`."""
     return design_of(lists, token_counts)

@@ -1,1 +1,1 @@
-"""The lines of word lists, what subjects they hold, and files of stereotypes."""
+"""The lines of word lists, the subjects in them, and files of stereotypes."""
