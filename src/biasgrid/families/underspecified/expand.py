@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from math import gcd
 from typing import Any
 
@@ -59,67 +58,87 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
     for position, side in enumerate(design.sides):
         rows = [pair[position] for pair in design.pairs]
         columns: dict[str, list[str | None]] = {"subject_group": [side.groups[row] for row in rows]}
-        columns |= {head: [terms[row] for row in rows] for head, terms in side.forms.items()}
+        for head, terms in side.forms.items():
+            columns[head] = [terms[row] for row in rows]
         sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
-
-    def beside(one: pl.DataFrame, two: pl.DataFrame, swapped: bool) -> pl.DataFrame:
-        return pl.concat(
-            [columns_by_slot(one, 1), columns_by_slot(two, 2)], how="horizontal"
-        ).with_columns(swapped=pl.lit(swapped), pair=pl.int_range(pl.len()))
-
+    # Templates use only forms that both lists have.
     shared = [column for column in sides[0].columns if column in sides[1].columns]
-    one, two = sides[0].select(shared), sides[1].select(shared)
-    return pl.concat([beside(one, two, False), beside(two, one, True)], rechunk=True)
+    first, last = sides[0].select(shared), sides[1].select(shared)
+    tables = [
+        join_sides(first, last).with_columns(swapped=pl.lit(value=False)),
+        join_sides(last, first).with_columns(swapped=pl.lit(value=True)),
+    ]
+    return pl.concat(tables, rechunk=True)
+
+
+def join_sides(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """Puts both sides of pairs next to each other and numbers the pairs.
+
+    Args:
+        first: the subjects that are named first, one row per pair.
+        second: the subjects that are named second, in the same order.
+    """
+    sides = [columns_by_slot(first, 1), columns_by_slot(second, 2)]
+    return pl.concat(sides, how="horizontal").with_columns(pair=pl.int_range(pl.len()))
 
 
 def columns_by_slot(side: pl.DataFrame, which: int) -> pl.DataFrame:
-    """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` ->
-    `[subj1:dem]`.
-    """
-    return side.rename(
-        lambda name: (
-            f"group{which}" if name == "subject_group" else name.replace("subj", f"subj{which}")
-        )
-    )
+    """Names the columns of a side after the slots that they fill: `[subj:dem]` -> `[subj1:dem]`."""
+    names = {name: name.replace("subj", f"subj{which}") for name in side.columns}
+    names["subject_group"] = f"group{which}"
+    return side.rename(names)
 
 
 def split_slots(text: str, attribute: AttributeRow, article: str | None) -> list[str]:
-    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ...,
-    literal.
+    """Fills in the attribute and splits a text at its slots: literal, slot, ..., literal.
 
-    `article` is the pattern of an article that follows its noun's first letter, None where there is
-    none.
+    Args:
+        text: the text.
+        attribute: its attribute.
+        article: the pattern of an article that follows its noun's first letter, None if there is
+            none.
     """
     for head, term in attribute.texts.items():
         if article and term[:1] in VOWELS:
             text = re.sub(rf"({article[:-1]})(?= {re.escape(head)})", r"\1n", text)
     text = fill_attribute(text, attribute)
     literals, slots = SUBJECT_FORM.split(text), SUBJECT_FORM.findall(text)
-    return [part for pair in zip_longest(literals, slots) for part in pair if part is not None]
+    parts = [literals[0]]
+    for slot, literal in zip(slots, literals[1:], strict=True):
+        parts += [slot, literal]
+    return parts
 
 
 def join_parts(parts: list[str], article: str | None) -> pl.Expr:
-    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs;
-    see `split_slots`.
+    """Concatenates the parts of a text, with `an` in place of an article before a vowel.
+
+    Args:
+        parts: literals (even places) and slots (odd places), which are columns of the pairs; see
+            `split_slots`.
+        article: as in `split_slots`.
     """
-    pieces = [pl.col(part) if place % 2 else pl.lit(part) for place, part in enumerate(parts)]
-    for place in range(0, len(parts) - 1, 2):
-        before = parts[place] if place == 0 else f"]{parts[place]}"
-        if article and re.search(f"{article}$", before):
+    texts = []
+    for place, part in enumerate(parts):
+        if place % 2:
+            texts.append(pl.col(part))
+            continue
+        literal = pl.lit(part)
+        # The bracket keeps a literal behind a slot from being taken for the start of the text.
+        context = part if place == 0 else f"]{part}"
+        is_last = place + 1 == len(parts)
+        if article and not is_last and re.search(f"{article}$", context):
             is_vowel = pl.col(parts[place + 1]).str.slice(0, 1).is_in([*VOWELS])
-            pieces[place] = (
-                pl.when(is_vowel).then(pl.lit(f"{parts[place][:-1]}n ")).otherwise(pieces[place])
-            )
-    return pl.concat_str(pieces)
+            literal = pl.when(is_vowel).then(pl.lit(f"{part[:-1]}n ")).otherwise(literal)
+        texts.append(literal)
+    return pl.concat_str(texts)
 
 
 VOWELS = "aeiouAEIOU"
 ARTICLE, ARTICLE_AT_START = " [aA] ", "(?:^| )[aA] "
-"""The article of a template that becomes `an` where what fills the slot behind it begins with a
-vowel letter.
+"""The article of a template that becomes `an` if the slot behind it is filled with a vowel first.
 
-As in UnQover by letter, and never back. At the very beginning of a question UnQover does not see
-it, behind a tab.
+As in UnQover it follows the letter, and `an` never becomes `a`. At the very beginning of a question
+UnQover does not see it, behind a tab.
 """
 
 
@@ -129,7 +148,7 @@ class TextSegments:
 
     Attributes:
         rows: the texts, one row per pair for each text with a subject in it, and a single row for
-            the others.
+            each of the others.
         digests: shape (rows,), what each row adds to the digests of instances.
         start: shape (items,), the first row of each item's text.
         stride: shape (items,), 1 where the text has a row per pair, else 0.
@@ -141,12 +160,14 @@ class TextSegments:
     stride: IntArray
 
     def places(self, pairs: IntArray) -> IntArray:
-        """Returns the rows of the texts of all items for the given pairs, an array that fits
-        (pairs, items).
+        """Returns the rows of the texts of all items for some pairs.
+
+        Returns:
+            An array that broadcasts to (pairs, items).
         """
-        # Where no text depends on the pair, one row says it of all.
-        pairs = pairs if self.stride.any() else pairs[:1]
-        return np.asarray(self.start + self.stride * pairs[:, np.newaxis])
+        # If no text depends on the pair, the places of all pairs are equal.
+        distinct_pairs = pairs if self.stride.any() else pairs[:1]
+        return np.asarray(self.start + self.stride * distinct_pairs[:, np.newaxis])
 
 
 def build_segments(
@@ -155,60 +176,65 @@ def build_segments(
     build: Callable[[DesignItem, str], pl.DataFrame],
     *finish: pl.Expr,
 ) -> TextSegments:
-    """Builds each distinct text once; texts are distinct by template, prompt, content and the
-    attribute in them.
+    """Builds each distinct text once.
+
+    Texts are distinct by template, prompt, content and the attribute in them.
 
     Args:
-        items: what every pair is asked.
+        items: the questions that every pair is asked.
         texts: the text of each item, with its slots.
-        build: makes the rows of one of them.
-        finish: makes the columns of all rows, where `build` leaves them unfinished.
+        build: returns the rows of one of them.
+        finish: the columns of all rows, if `build` leaves them unfinished.
     """
-    blocks: dict[tuple[int, QuestionPrompt | None, str, str], int] = {}
-    clusters: list[pl.DataFrame] = []
-    block_of: list[int] = []
+    block_of_key: dict[tuple[int, QuestionPrompt | None, str, str], int] = {}
+    tables: list[pl.DataFrame] = []
+    blocks: list[int] = []
     for item, text in zip(items, texts, strict=True):
         has_attribute = any(head in text for head in item.attribute.texts)
         key = (item.template, item.prompt, text, item.attribute.name if has_attribute else "")
-        if key not in blocks:
-            blocks[key] = len(clusters)
-            clusters.append(build(item, text))
-        block_of.append(blocks[key])
-    heights = np.array([cluster.height for cluster in clusters])
+        if key not in block_of_key:
+            block_of_key[key] = len(tables)
+            tables.append(build(item, text))
+        blocks.append(block_of_key[key])
+    heights = np.array([table.height for table in tables])
     starts = np.concatenate([[0], np.cumsum(heights)[:-1]])
+    strides = (heights > 1).astype(np.int64)
     # Gathering from one chunk takes a third of the time of gathering from a chunk for each text.
-    rows = pl.concat(clusters, rechunk=True).select(finish or pl.all())
-    return TextSegments(
-        rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of]
-    )
+    rows = pl.concat(tables, rechunk=True).select(finish or pl.all())
+    return TextSegments(rows, digest_rows(rows), starts[blocks], strides[blocks])
 
 
 def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
-    """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters)
-    of both subjects.
+    """Builds contexts (`text_pair`), with candidate and position of both subjects.
 
-    Where masked language models are asked for pronouns, those of both subjects are candidates too.
-    The candidates of generative models are letters, which have no place there.
+    A candidate is written as in the context, and its position counts characters. If masked language
+    models are asked for pronouns, those of both subjects are candidates, too. The candidates of
+    generative models are letters, which have no position.
+
+    Args:
+        design: the design.
+        pairs: the ordered pairs.
     """
-    templates, lead = design.templates, design.lead
     article = ARTICLE_AT_START if design.is_english else None
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
+        template, prompt = design.templates[item.template], item.prompt
         parts = split_slots(text, item.attribute, article)
-        context = pl.lit(lead) + join_parts(parts, article)
-        letters = item.prompt.letters(templates[item.template]) if item.prompt else None
+        context = pl.lit(design.lead) + join_parts(parts, article)
+        letters = prompt.letters(template) if prompt else None
         columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
-            slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
-            until = join_parts(parts[: parts.index(slot) + 1], article).str.len_chars()
-            position = until.cast(pl.Int64) - pl.col(slot).str.len_chars() + len(lead)
-            letter = pl.lit(letters[which - 1]) if letters else None
-            columns[f"position{which}"] = (
-                pl.lit(None, pl.UInt16) if item.prompt else position.cast(pl.UInt16)
-            )
-            columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(
-                pl.Categorical
-            )
+            slot = template.subject_form(which).replace("subj", f"subj{which}")
+            candidate, position = pl.col(slot), pl.lit(None, pl.UInt16)
+            if letters:
+                candidate = pl.lit(letters[which - 1])
+            else:
+                up_to_subject = join_parts(parts[: parts.index(slot) + 1], article)
+                end = up_to_subject.str.len_chars().cast(pl.Int64)
+                start = end - pl.col(slot).str.len_chars() + len(design.lead)
+                position = start.cast(pl.UInt16)
+            columns[f"position{which}"] = position
+            columns[f"candidate{which}"] = candidate.cast(pl.Categorical)
             if design.pronouns:
                 pronoun = pl.col(f"group{which}").replace_strict(
                     design.pronouns, default=None, return_dtype=pl.String
@@ -216,71 +242,66 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
                 columns[f"candidate{which + 2}"] = pronoun.cast(pl.Categorical)
         return pairs.select(**columns)
 
-    return build_segments(
-        design.items, [templates[item.template].context for item in design.items], build
-    )
+    contexts = [design.templates[item.template].context for item in design.items]
+    return build_segments(design.items, contexts, build)
 
 
 def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
-    """Builds `text`: the question or, for masked language models, the statement with their mask
-    token.
+    """Builds `text`: the question or, for masked language models, the statement with their mask.
 
-    Generative models have a prompt there, and before it the text of `system`.
+    For generative models the prompt is around it, and the text of `system` stands before it.
+
+    Args:
+        design: the design.
+        pairs: the ordered pairs.
     """
     article = ARTICLE if design.is_english else None
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute, article)
-        rows = (
-            pairs.select(text=join_parts(parts, article))
-            if len(parts) > 1
-            else pl.DataFrame({"text": parts})
-        )
-        return rows.with_columns(
-            system=pl.lit(item.prompt.system if item.prompt else None, pl.String)
-        )
+        system = pl.lit(item.prompt.system if item.prompt else None, pl.String)
+        if len(parts) == 1:
+            return pl.DataFrame({"text": parts}).with_columns(system=system)
+        return pairs.select(text=join_parts(parts, article)).with_columns(system=system)
 
-    finish = (pl.col(name).cast(pl.Categorical) for name in ("text", "system"))
-    return build_segments(
-        design.items, [design.question(item) for item in design.items], build, *finish
-    )
+    questions = [design.question(item) for item in design.items]
+    categorical = [pl.col(name).cast(pl.Categorical) for name in ("text", "system")]
+    return build_segments(design.items, questions, build, *categorical)
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample: whole blocks, or of rows each template and attribute
-    has its share.
+    """Returns which swap groups are in a sample: whole blocks, or a share of each item's pairs.
 
-    Of rows, an item with all of its pairs is a stratum. All of these have one size, so each has as
-    many swap groups as the others, and the rest is shared out among items whose templates take
-    turns. Its pairs come in the rounds of `order_of_pairs`.
+    In a sample of rows, an item with all of its pairs is a stratum. All strata have one size, so
+    each has as many swap groups as the others, and the rest is shared out among items whose
+    templates take turns. The pairs of an item come in the rounds of `order_of_pairs`.
 
     Returns:
         Shape (swap groups,), by pair and item.
     """
     if isinstance(sample, BlockSample):
         return design.blocks.chosen(len(design.pairs))
-    items, count = design.items[::2], sample.count(design.swap_groups)
-    chosen = np.zeros((len(design.pairs), len(items)), dtype=np.bool_)
+    # Both questions of an example are in the same swap group.
+    items = design.items[::2]
+    count = sample.count(design.swap_groups)
     templates = numbered_strata([(item.template, item.prompt) for item in items])
-    digests, pairs = (
-        item_digests(design, items),
-        np.array(design.pairs, dtype=np.int64).reshape(-1, 2),
-    )
-    names = [
-        digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides
-    ]
-    for rank, item in enumerate(
-        first_units(templates, seeded_hashes(digests, sample.seed), len(items))
-    ):
-        asked = (count + len(items) - 1 - rank) // len(items)
-        hashes = [seeded_hashes(side + digests[item], sample.seed) for side in names]
-        chosen[order_of_pairs(pairs, *hashes)[:asked], item] = True
+    digests = item_digests(design, items)
+    item_order = first_units(templates, seeded_hashes(digests, sample.seed), len(items))
+    name_digests = []
+    for side in design.sides:
+        name_digests.append(digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)))
+    pairs = np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
+    chosen = np.zeros((len(pairs), len(items)), dtype=np.bool_)
+    for rank, item in enumerate(item_order):
+        # The first items of the order have one pair more than the last ones.
+        pairs_asked = (count + len(items) - 1 - rank) // len(items)
+        first, last = (seeded_hashes(names + digests[item], sample.seed) for names in name_digests)
+        chosen[order_of_pairs(pairs, first, last)[:pairs_asked], item] = True
     return chosen.ravel()
 
 
 def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray:
-    """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is
-    once at most.
+    """Returns the order in which an item is asked of pairs: in rounds without repeated subjects.
 
     A round has the pairs of which the ranks add up to one number, modulo the number of subjects of
     the longer list. Of this list it has as many neighbours as the other one has subjects; the next
@@ -289,27 +310,29 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
     Args:
         pairs: shape (pairs, 2), the subjects of each, as rows of the first and of the last list.
         first: shape (subjects,), a hash of each subject of the first list.
-        second: of the last list, which may be the first one again.
+        second: the same of the last list, which may be the first one again.
     """
-    ranks = [
+    first_rank, second_rank = (
         np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)
-    ]
-    shorter, longer = sorted((len(first), len(second)))
-    turns = np.arange(longer)
-    # After one lap, or several, a round would begin where the first one did.
-    laps = turns * gcd(shorter, longer) // max(longer, 1)
-    turn_of_sum = np.argsort((turns * shorter + laps) % max(longer, 1))
-    sums = (ranks[0][pairs[:, 0]] + ranks[1][pairs[:, 1]]) % max(longer, 1)
-    within = mix_bits(first)[pairs[:, 0]] + mix_bits(second)[pairs[:, 1]]
-    # One number holds both, as sorting by two takes three times as long: the turn, and 40 bits of
-    # the hash.
-    return np.argsort(
-        (turn_of_sum[sums].astype(np.uint64) << np.uint64(40)) | (within >> np.uint64(24))
     )
+    first_row, second_row = pairs[:, 0], pairs[:, 1]
+    shorter, longer = sorted((len(first), len(second)))
+    # Lists may be empty, but nothing is divided by 0.
+    modulus = max(longer, 1)
+    rounds = np.arange(longer)
+    # After one lap, or several, a round would begin where the first one did.
+    laps = rounds * gcd(shorter, longer) // modulus
+    round_of_sum = np.argsort((rounds * shorter + laps) % modulus)
+    sums = (first_rank[first_row] + second_rank[second_row]) % modulus
+    within = mix_bits(first)[first_row] + mix_bits(second)[second_row]
+    # One number holds both, as sorting by two takes three times as long: the round, and 40 bits of
+    # the hash.
+    high_bits = round_of_sum[sums].astype(np.uint64) << np.uint64(40)
+    return np.argsort(high_bits | (within >> np.uint64(24)))
 
 
 def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
-    """Digests what items ask: template, prompt format and attribute; shape (items,)."""
+    """Digests the template, prompt format and attribute of items; shape (items,)."""
     parts = [
         [design.templates[item.template].text for item in items],
         [item.prompt.text if item.prompt else "" for item in items],
@@ -326,25 +349,30 @@ def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansi
 
     Args:
         lists: the word lists.
-        token_counts: says of texts how many tokens each is, which may decide what is asked; see
-            `pack.design_of`.
+        token_counts: returns how many tokens each of some texts is, which may decide which subjects
+            are asked about; see `pack.design_of`.
 
     Returns:
         The instances (the questions of an example stand next to each other, plain first), in
         `dropped_subjects` the names of the dropped subjects, and how much of the lists is asked.
+
+    Raises:
+        UserError: balance leaves too few subjects in a group.
     """
-    rows = InstanceRows(design_of(lists, token_counts))
-    if rows.design.refusal is not None:
-        raise UserError("; expected ".join(rows.design.refusal))
+    design = design_of(lists, token_counts)
+    if design.refusal is not None:
+        problem, expected = design.refusal
+        raise UserError(f"{problem}; expected {expected}")
+    rows = InstanceRows(design)
     schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
-    whole = design_of(replace(lists, limit={}, sample=None, balance=None))
-    coverage = coverage_of_design(
-        counts_of_design(rows.design, rows.asked), counts_of_design(whole, None)
-    )
-    facts = {"dropped_subjects": rows.design.dropped, **coverage}
-    if names := facts_of_names(
-        asked_subjects(rows.design, rows.asked), None if lists.one_token else token_counts
-    ):
+    all_lists = replace(lists, limit={}, sample=None, balance=None)
+    available = counts_of_design(design_of(all_lists), None)
+    coverage = coverage_of_design(counts_of_design(design, rows.asked), available)
+    facts = {"dropped_subjects": design.dropped, **coverage}
+    # If all subjects are one token, their groups do not differ in it.
+    counted = None if lists.one_token else token_counts
+    names = facts_of_names(asked_subjects(design, rows.asked), counted)
+    if names:
         facts[NAME_FACTS] = names
     return Expansion(schema, rows.tables([*schema.columns]), facts, rows.requests_at)
 
@@ -358,8 +386,9 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
     """
     items = design.items
     if asked is not None:
-        of_items = asked.reshape(len(design.pairs), len(items) // 2).any(axis=0)
-        items = [items[2 * place] for place in np.flatnonzero(of_items)]
+        is_asked = asked.reshape(len(design.pairs), len(items) // 2).any(axis=0)
+        # Of both questions of an example, the plain one.
+        items = [items[2 * place] for place in np.flatnonzero(is_asked)]
     return {
         "subjects": sum(len(side.groups) for side in asked_subjects(design, asked)),
         "attributes": len({item.attribute.name for item in items}),
@@ -371,7 +400,7 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
 
 
 def asked_subjects(design: Design, asked: BoolArray | None) -> list[Subjects]:
-    """Returns the subjects of each list that are asked.
+    """Returns the subjects of each list that are asked about.
 
     Args:
         design: the design.
@@ -380,16 +409,16 @@ def asked_subjects(design: Design, asked: BoolArray | None) -> list[Subjects]:
     pairs = np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
     if asked is not None:
         pairs = pairs[asked.reshape(len(pairs), len(design.items) // 2).any(axis=1)]
-    rows = [pairs] if len(design.subjects) == 1 else [pairs[:, 0], pairs[:, 1]]
-    found = [
-        np.isin(np.arange(len(side.groups)), of_side)
-        for side, of_side in zip(design.subjects, rows, strict=True)
-    ]
-    return [side.keep(each.tolist()) for side, each in zip(design.subjects, found, strict=True)]
+    rows_of_sides = [pairs] if len(design.subjects) == 1 else [pairs[:, 0], pairs[:, 1]]
+    subjects = []
+    for side, rows in zip(design.subjects, rows_of_sides, strict=True):
+        is_asked = np.isin(np.arange(len(side.groups)), rows)
+        subjects.append(side.keep(is_asked.tolist()))
+    return subjects
 
 
 class InstanceRows:
-    """What the instances of a design are gathered from: pairs outside, items inside.
+    """The columns from which the instances of a design are gathered: pairs outside, items inside.
 
     Attributes:
         design: the design.
@@ -402,29 +431,21 @@ class InstanceRows:
     """
 
     def __init__(self, design: Design):
-        """Builds all of it."""
+        """Builds all texts of a design."""
         pairs = ordered_pairs(design)
+        subjects = [pl.col(f"[subj{which}]").alias(f"subject{which}") for which in (1, 2)]
+        groups = [pl.col("group1"), pl.col("group2")]
+        categorical = [column.cast(pl.Categorical) for column in (*subjects, *groups)]
         self.design = design
-        self.pairs = pairs.select(
-            "swapped",
-            *(
-                pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}")
-                for which in (1, 2)
-            ),
-            *(pl.col(f"group{which}").cast(pl.Categorical) for which in (1, 2)),
-        )
+        self.pairs = pairs.select("swapped", *categorical)
         self.pair_numbers = pairs["pair"].to_numpy()
         self.items = item_columns(design)
-        self.contexts, self.questions = (
-            build_contexts(design, pairs),
-            build_questions(design, pairs),
-        )
+        self.contexts = build_contexts(design, pairs)
+        self.questions = build_questions(design, pairs)
         self.asked = None if design.asked is None else asked_groups(design, design.asked)
 
     def parts(self) -> Iterator[IntArray]:
-        """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without
-        rows.
-        """
+        """Yields the numbers of the ordered pairs of each part; without pairs, one empty part."""
         step = max(1, INSTANCES_AT_ONCE // max(1, self.items.height))
         for start in range(0, max(1, self.pairs.height), step):
             yield np.arange(start, min(start + step, self.pairs.height))
@@ -432,72 +453,76 @@ class InstanceRows:
     def swap_groups(self, pairs: IntArray) -> IntArray:
         """Returns the swap groups that all items have with some pairs, shape (pairs, items)."""
         items = self.items.height
-        return np.asarray(
-            self.pair_numbers[pairs, np.newaxis] * (items // 2) + np.arange(items) // 2
-        )
+        # Both questions of an example, which are neighbours, are in one swap group.
+        first_of_pairs = self.pair_numbers[pairs, np.newaxis] * (items // 2)
+        return np.asarray(first_of_pairs + np.arange(items) // 2)
 
-    def chosen(self, pairs: IntArray, of_items: IntArray | Digests) -> Any:
-        """Returns what is said of the items with some pairs for those alone that are asked.
+    def chosen(self, pairs: IntArray, values: IntArray | Digests) -> Any:
+        """Returns the values of the items and pairs that are asked.
 
         Args:
             pairs: the pairs.
-            of_items: an array that fits the shape (pairs, items).
+            values: an array that broadcasts to (pairs, items).
 
         Returns:
             Shape (rows,).
         """
-        each = np.broadcast_to(of_items, (len(pairs), self.items.height))
-        return each.reshape(-1) if self.asked is None else each[self.asked[self.swap_groups(pairs)]]
+        table = np.broadcast_to(values, (len(pairs), self.items.height))
+        if self.asked is None:
+            return table.reshape(-1)
+        return table[self.asked[self.swap_groups(pairs)]]
 
     @property
     def asks_each_once(self) -> bool:
-        """Whether it shows in the texts that no two rows ask the same: in each context each
-        question is another one.
+        """Whether the texts show that no two rows ask the same.
+
+        They do if contexts depend on the pair, questions do not, and no context is asked the same
+        question twice. Otherwise all rows must be compared.
         """
         contexts, questions = self.contexts, self.questions
         if not contexts.stride.all() or questions.stride.any():
             return False
-        of_items = contexts.digests[contexts.start] + questions.digests[questions.start]
-        return not any(
-            len(repeated_digests([each], len(each))) for each in (contexts.digests, of_items)
-        )
+        items = contexts.digests[contexts.start] + questions.digests[questions.start]
+        return not has_repeated(contexts.digests) and not has_repeated(items)
 
     def digests_of(self, pairs: IntArray) -> Digests:
         """Returns the digests of the rows of some pairs, shape (rows,)."""
-        context, question = (
-            each.digests[each.places(pairs)] for each in (self.contexts, self.questions)
-        )
-        digests: Digests = self.chosen(pairs, context + question)
+        contexts = self.contexts.digests[self.contexts.places(pairs)]
+        questions = self.questions.digests[self.questions.places(pairs)]
+        digests: Digests = self.chosen(pairs, contexts + questions)
         return digests
 
     def texts(self, pairs: IntArray) -> pl.DataFrame:
-        """Returns what models read of the rows of some pairs."""
-        segments = (self.contexts, self.questions)
-        rows = (each.rows[self.chosen(pairs, each.places(pairs))] for each in segments)
-        texts: pl.DataFrame = pl.concat(rows, how="horizontal")
+        """Returns the texts of the rows of some pairs."""
+        tables = []
+        for segments in (self.contexts, self.questions):
+            places = self.chosen(pairs, segments.places(pairs))
+            tables.append(segments.rows[places])
+        texts: pl.DataFrame = pl.concat(tables, how="horizontal")
         return texts
 
     def requests_at(self, numbers: IntArray) -> pl.DataFrame:
-        """Returns `instance` and the texts of some rows by their numbers, for which only their
-        pairs are built.
+        """Returns `instance` and the texts of some rows, of which only the pairs are built.
+
+        Args:
+            numbers: the numbers of the rows; those beyond the last row are left out.
         """
         all_pairs = np.arange(self.pairs.height)
-        whole = np.full(self.pairs.height, self.items.height)
-        heights = (
-            whole if self.asked is None else self.asked[self.swap_groups(all_pairs)].sum(axis=1)
-        )
+        if self.asked is None:
+            heights = np.full(self.pairs.height, self.items.height)
+        else:
+            heights = self.asked[self.swap_groups(all_pairs)].sum(axis=1)
         ends = np.cumsum(heights)
-        there = numbers[numbers < ends[-1:].sum()]
-        pairs = np.searchsorted(ends, there, side="right")
-        tables: list[pl.DataFrame] = []
+        # Without pairs there are no ends, and their sum is 0.
+        instances = numbers[numbers < ends[-1:].sum()]
+        pairs = np.searchsorted(ends, instances, side="right")
+        tables = [with_instances(self.texts(all_pairs[:0]), instances[:0])]
         for pair in np.unique(pairs):
-            of_pair = there[pairs == pair]
-            texts = self.texts(all_pairs[pair : pair + 1])[of_pair - (ends[pair] - heights[pair])]
-            tables.append(texts.select(pl.Series("instance", of_pair, dtype=pl.UInt32), pl.all()))
-        none = self.texts(all_pairs[:0]).select(
-            pl.Series("instance", [], dtype=pl.UInt32), pl.all()
-        )
-        return pl.concat([none, *tables])
+            instances_of_pair = instances[pairs == pair]
+            first = ends[pair] - heights[pair]
+            texts = self.texts(all_pairs[pair : pair + 1])[instances_of_pair - first]
+            tables.append(with_instances(texts, instances_of_pair))
+        return pl.concat(tables)
 
     def tables(self, columns: list[str]) -> Iterator[pl.DataFrame]:
         """Yields the instances, part by part.
@@ -506,45 +531,52 @@ class InstanceRows:
             columns: their columns, in this order.
         """
         digests = [] if self.asks_each_once else map(self.digests_of, self.parts())
-        repetitions, first = Repetitions(repeated_digests(digests, self.design.instances)), 0
+        repetitions = Repetitions(repeated_digests(digests, self.design.instances))
         items = np.arange(self.items.height)
+        first = 0
         for pairs in self.parts():
-            gathered = (
-                self.pairs[self.chosen(pairs, pairs[:, np.newaxis])],
-                self.items[self.chosen(pairs, items)],
-                self.texts(pairs),
-            )
+            pair_columns = self.pairs[self.chosen(pairs, pairs[:, np.newaxis])]
+            columns_of_items = self.items[self.chosen(pairs, items)]
+            texts = self.texts(pairs)
             asked_before = repetitions.asked_before(self.digests_of(pairs))
-            numbers = pl.DataFrame(
-                {
-                    "instance": np.arange(first, first + len(asked_before), dtype=np.uint32),
-                    "swap_group": self.chosen(pairs, self.swap_groups(pairs)).astype(np.uint32),
-                }
-            )
-            table = pl.concat([numbers, *gathered], how="horizontal")
+            swap_groups = self.chosen(pairs, self.swap_groups(pairs)).astype(np.uint32)
+            last = first + len(asked_before)
+            instances = np.arange(first, last, dtype=np.uint32)
+            numbers = pl.DataFrame({"instance": instances, "swap_group": swap_groups})
+            tables = [numbers, pair_columns, columns_of_items, texts]
+            table = pl.concat(tables, how="horizontal")
             yield table.with_columns(asked_before).select(columns)
-            first += len(asked_before)
+            first = last
+
+
+def has_repeated(digests: Digests) -> bool:
+    """Whether a digest occurs more than once."""
+    return len(repeated_digests([digests], len(digests))) > 0
+
+
+def with_instances(texts: pl.DataFrame, instances: IntArray) -> pl.DataFrame:
+    """Puts the number of the instance of each row before its texts."""
+    return texts.select(pl.Series("instance", instances, dtype=pl.UInt32), pl.all())
 
 
 def item_columns(design: Design) -> pl.DataFrame:
-    """Returns the columns of what every pair is asked, a row per item."""
-    items, several = design.items, len(design.prompts) > 1
-    of_format = (
-        {PROMPT_FORMAT: [design.prompts.index(item.prompt) for item in items]} if several else {}
-    )
-    return pl.DataFrame(
-        {
-            "negated": [item.negated for item in items],
-            "template": [item.template for item in items],
-            "attribute": [item.attribute.name for item in items],
-            "attribute_group": [item.attribute.group for item in items],
-            **of_format,
-        },
-        schema={
-            "negated": pl.Boolean,
-            "template": pl.UInt16,
-            "attribute": pl.Categorical,
-            "attribute_group": pl.Categorical,
-            **dict.fromkeys(of_format, pl.UInt8),
-        },
-    )
+    """Returns the columns of the items, one row per item."""
+    items = design.items
+    columns: dict[str, list[Any]] = {
+        "negated": [item.negated for item in items],
+        "template": [item.template for item in items],
+        "attribute": [item.attribute.name for item in items],
+        "attribute_group": [item.attribute.group for item in items],
+    }
+    types: dict[str, Any] = {
+        "negated": pl.Boolean,
+        "template": pl.UInt16,
+        "attribute": pl.Categorical,
+        "attribute_group": pl.Categorical,
+    }
+    # Tables of a single prompt format have no column of formats.
+    if len(design.prompts) > 1:
+        prompts: Sequence[QuestionPrompt | None] = design.prompts
+        columns[PROMPT_FORMAT] = [prompts.index(item.prompt) for item in items]
+        types[PROMPT_FORMAT] = pl.UInt8
+    return pl.DataFrame(columns, schema=types)

@@ -1,13 +1,13 @@
 """The measures of the underspecified family (Li et al., Findings of EMNLP 2020).
 
-A cell is measured in three passes through its swap groups, part by part: what it is about; sums
-over what each swap group says by itself; and sums over what is left of log odds without what they
-owe to names.
+A cell is measured in three passes through its swap groups, part by part. The first finds its
+subjects, attributes and templates. The second adds up numbers that each swap group has by itself.
+The third adds up log odds without the part that names have over all attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -87,35 +87,37 @@ __all__ = [
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
-    """Returns what makes numbers beside means, see `families.family.Stages`."""
+    """Returns the functions of sums that are no means; see `families.family.Stages`."""
     return {**finishes_of_groups(options), CORRELATION.name: CORRELATION}
 
 
 @dataclass(frozen=True)
 class CellSums:
-    """What the measures of a cell are made of.
+    """The sums from which the measures of a cell are made.
 
     Attributes:
-        first: the sums of what swap groups say by themselves.
-        centred: those of what is left of log odds.
+        first: the sums of numbers that each swap group has by itself.
+        centred: the sums of log odds without the part that names have.
     """
 
     first: CellTally
     centred: CentredTally
 
     @classmethod
-    def of(cls, known: AnsweredGroups, precision: str | None) -> CellSums:
+    def of(cls, answered: AnsweredGroups, precision: str | None) -> CellSums:
         """Adds up the swap groups of a cell.
 
         Args:
-            known: the swap groups.
-            precision: the arithmetic of the model, where it is coarse; see `observe.least_mass`.
+            answered: the swap groups.
+            precision: the arithmetic of the model if it is coarse; see `observe.least_mass`.
         """
-        first = CellTally(known.axes, least_mass(map(scores_in_groups, known), precision))
-        for part in known:
+        least = least_mass(map(scores_in_groups, answered), precision)
+        first = CellTally(answered.axes, least)
+        for part in answered:
             first.add(part)
+        # The utilities of names are known only after all swap groups were seen.
         centred = CentredTally(first)
-        for part in known:
+        for part in answered:
             centred.add(part)
         return cls(first, centred)
 
@@ -126,26 +128,26 @@ class CellSums:
 
     @property
     def n(self) -> int:
-        """How many swap groups there are."""
+        """The number of swap groups."""
         return self.first.means[delta.__name__].n
 
     @cached_property
     def counts(self) -> CountsOfParts:
-        """How many swap groups there are."""
+        """The numbers of swap groups."""
         return counts_of_parts(self.axes, self.first.all_groups.sums)
 
     @cached_property
     def with_share(self) -> CountsOfParts:
-        """How many of them have a share."""
+        """The numbers of swap groups that have a share."""
         return self.counts_without(self.first.has_share)
 
     @cached_property
     def with_odds(self) -> CountsOfParts:
-        """How many of them have log odds."""
+        """The numbers of swap groups that have log odds."""
         return self.counts_without(self.first.has_odds)
 
     def counts_without(self, some: SomeGroups) -> CountsOfParts:
-        """Returns how many swap groups have something."""
+        """Returns the numbers of swap groups that do not lack something."""
         if not some.left_out:
             return self.counts
         return counts_of_parts(self.axes, self.first.all_groups.sums.without(some.lacking.sums))
@@ -154,8 +156,8 @@ class CellSums:
         """Yields means of the parts of the cell; see `swap_groups.sums_of_parts`.
 
         Args:
-            tally: what is summed.
-            counts: of how many swap groups, where these are not all.
+            tally: the sums.
+            counts: the numbers of swap groups in them, None if they have all.
         """
         yield from sums_of_parts(self.axes, tally.sums, counts or self.counts, self.counts)
 
@@ -165,36 +167,35 @@ def measure(
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
-    What a number is about shows in the keys that are not null. Parts of the cell (a subject or a
+    The keys that are not null show which part of the cell a number is about. Parts (a subject or a
     group of subjects, with an attribute, a group of attributes or neither) have `gamma`, `eta` and
     `win_ratio`; the whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and
-    `winner_changes`, and of models that may leave questions unanswered `coverage`. Swap groups with
-    a question that was not answered count for coverage alone.
+    `winner_changes`, and for models that may leave questions unanswered `coverage`. Swap groups
+    with a question that was not answered count for coverage alone.
 
     Args:
         observations: from `observe`.
-        options: `measures`, the comparisons of subjects as groups, see
-            `groups.measures.measure_groups`, and unless there are none `failure_threshold`, at
-            which failure rates are looked at besides; `stereotypes`, if the dataset says whom they
-            name, see `observe.stereotype_sides`.
+        options: `measures`, the comparisons of subjects as groups, and if there are any
+            `failure_threshold`, see `groups.measures.measure_groups`; `stereotypes`, if the dataset
+            has a file of them, see `observe.stereotype_sides`.
 
     Yields:
-        What is said of subjects and attributes, and what is said of groups behind it.
+        Measures of subjects and attributes, then of groups.
     """
-    known = AnsweredGroups(observations)
-    if not known.count:
-        yield nothing_measured(known.asked)
+    answered = AnsweredGroups(observations)
+    if not answered.count:
+        yield nothing_measured(answered.asked)
     else:
-        sums = CellSums.of(known, options.get("precision"))
-        yield from with_left_out(list(measures_of_swap_groups(sums)), known)
+        sums = CellSums.of(answered, options.get("precision"))
+        yield from with_left_out(list(measures_of_swap_groups(sums)), answered)
         yield from sums_of_pairs(sums.first, sums.centred)
     if options.get("task") in WITHOUT_ANSWERS:
-        yield coverage(partial(share_of_swap_groups, known.asked, known.count))
-        yield from undetected_difference(partial(unanswered_differences, known.observations))
+        yield coverage(partial(share_of_swap_groups, answered.asked, answered.count))
+        yield from undetected_difference(partial(unanswered_differences, answered.observations))
     if "stereotypes" in options:
-        yield stereotype_agreement(known, options["stereotypes"])
-    if options["measures"] != [] and known.count:
-        records = records_of_subjects(known.axes, known)
+        yield stereotype_agreement(answered, options["stereotypes"])
+    if options["measures"] != [] and answered.count:
+        records = records_of_subjects(answered.axes, answered)
         yield from measure_groups(records, options["measures"], options["failure_threshold"])
 
 
@@ -209,12 +210,14 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     yield from preferences
     if sums.first.has_pronouns:
         yield from pronoun_association(sums)
-    n = len(sums.axes.subjects)
-    yield whole_cell("share_mu", share_mu(preferences[0]), n)
-    yield whole_cell("mu", mu(associations[0]), n)
-    yield whole_cell("eta", eta_of_cell(consistency[0]), n)
-    for of_cell in (delta, epsilon, answer_probability, winner_changes):
-        yield of_cell(sums.axes, sums.first.means[of_cell.__name__]).named(of_cell.__name__)
+    subjects = len(sums.axes.subjects)
+    # The first part of each is that of subjects with attributes.
+    yield whole_cell("share_mu", share_mu(preferences[0]), subjects)
+    yield whole_cell("mu", mu(associations[0]), subjects)
+    yield whole_cell("eta", eta_of_cell(consistency[0]), subjects)
+    for mean in (delta, epsilon, answer_probability, winner_changes):
+        name = mean.__name__
+        yield mean(sums.axes, sums.first.means[name]).named(name)
 
 
 def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
@@ -225,39 +228,44 @@ def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
 
 
 def gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each
-    part of the cell.
+    """Association: mean of C(x, .) over templates and partners, of each part of the cell.
+
+    See Li et al., section 3.3.
     """
-    for of_kind in sums.parts(sums.first.of_subjects["comparison"]):
-        yield replace(of_kind, test="q", compared=is_compared(of_kind)).named("gamma")
+    for part in sums.parts(sums.first.of_subjects["comparison"]):
+        yield replace(part, test="q", compared=is_compared(part)).named("gamma")
 
 
 def eta(sums: CellSums) -> Iterator[Sums]:
-    """Consistency: mean of the sign of C(x, .) (Li et al., section 3.3), of each part of the
-    cell.
+    """Consistency: mean of the sign of C(x, .), of each part of the cell.
+
+    See Li et al., section 3.3.
     """
-    for of_kind in sums.parts(sums.first.of_subjects["sign"]):
-        yield of_kind.named("eta")
+    for part in sums.parts(sums.first.of_subjects["sign"]):
+        yield part.named("eta")
 
 
 def win_ratio(sums: CellSums) -> Iterator[Sums]:
-    """Share of swap groups in which C(x, .) > 0 (Li et al., section 5), of each part of the
-    cell.
+    """Share of swap groups in which C(x, .) > 0, of each part of the cell.
+
+    See Li et al., section 5.
     """
-    for of_kind in sums.parts(sums.first.won):
-        yield of_kind.named("win_ratio")
+    for part in sums.parts(sums.first.won):
+        yield part.named("win_ratio")
 
 
 def delta(axes: Axes, tally: MeanTally) -> Sums:
-    """Positional dependence: mean of |S(x; one order) - S(x; the other)| (Li et al., section
-    3.2).
+    """Positional dependence: mean of |S(x; one order) - S(x; the other)|.
+
+    See Li et al., section 3.2.
     """
     return mean_of_swap_groups(axes, tally)
 
 
 def epsilon(axes: Axes, tally: MeanTally) -> Sums:
-    """Attribute independence: mean of |S(x; question) - S(y; negation)| (Li et al., section
-    3.2).
+    """Attribute independence: mean of |S(x; question) - S(y; negation)|.
+
+    See Li et al., section 3.2.
     """
     return mean_of_swap_groups(axes, tally)
 
@@ -273,91 +281,101 @@ def winner_changes(axes: Axes, tally: MeanTally) -> Sums:
 
 
 def stereotype_agreement(
-    known: AnsweredGroups, stereotypes: Mapping[str, str]
+    answered: AnsweredGroups, stereotypes: Mapping[str, str]
 ) -> Sums | pl.DataFrame:
-    """How far a cell agrees with stereotypes: the mean of C as the subjects see it that stereotypes
-    name.
+    """Agreement of a cell with stereotypes: mean of C as seen by the subjects that they name.
 
     Args:
-        known: the swap groups of the cell, with all that was observed.
+        answered: the swap groups of the cell, with all observations.
         stereotypes: see `observe.stereotype_sides`.
+
+    Returns:
+        The mean, or a row without a value if no swap group that a stereotype is about was answered.
     """
-    by = "group" if has_subject_groups(known.observations) else "subject"
-    seen, asked = AxesOfParts(), 0
-    for part in known.observations:
+    by = "group" if has_subject_groups(answered.observations) else "subject"
+    about_stereotypes = AxesOfParts()
+    asked = 0
+    for part in answered.observations:
         sides = stereotype_sides(part, stereotypes, by)
         asked += int(np.count_nonzero(sides))
-        seen.add(answered_groups(part.filter(pl.Series(sides != 0))))
-    left_out = asked - seen.count
-    if not seen.count:
-        row = {
-            "measure": STEREOTYPE_AGREEMENT,
-            "options": "",
-            "value": None,
-            "n": 0,
-            "left_out": left_out,
-        }
-        return pl.DataFrame([row], schema_overrides={"value": pl.Float64})
-    axes = seen.axes
-    tally = MeanTally(axes)
-    for part in known.observations:
-        sides, comparison = stereotype_sides(part, stereotypes, by), part["comparison"].to_numpy()
-        chosen = (sides != 0) & ~np.isnan(comparison)
-        tally.add(
-            axes.swap_groups(part.filter(pl.Series(chosen))), sides[chosen] * comparison[chosen]
+        about_stereotypes.add(answered_groups(part.filter(pl.Series(sides != 0))))
+    left_out = asked - about_stereotypes.count
+    if not about_stereotypes.count:
+        row = {"measure": STEREOTYPE_AGREEMENT, "options": "", "n": 0, "left_out": left_out}
+        return pl.DataFrame([row]).select(
+            "measure", "options", pl.lit(None, pl.Float64).alias("value"), "n", "left_out"
         )
+    axes = about_stereotypes.axes
+    tally = MeanTally(axes)
+    for part in answered.observations:
+        sides = stereotype_sides(part, stereotypes, by)
+        comparison = part["comparison"].to_numpy()
+        chosen = (sides != 0) & ~np.isnan(comparison)
+        groups = axes.swap_groups(part.filter(pl.Series(chosen)))
+        tally.add(groups, sides[chosen] * comparison[chosen])
     agreement = mean_of_swap_groups(axes, tally, left_out)
-    return replace(agreement, claims_all=bool(len(axes.subject_groups[0]))).named(
-        STEREOTYPE_AGREEMENT
-    )
+    subject_groups, _ = axes.subject_groups
+    agreement = replace(agreement, claims_all=len(subject_groups) > 0)
+    return agreement.named(STEREOTYPE_AGREEMENT)
 
 
 def with_left_out(
-    measured: list[Sums | pl.DataFrame], known: AnsweredGroups
+    measures: list[Sums | pl.DataFrame], answered: AnsweredGroups
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Adds to measures how many swap groups were left out as nobody answered them.
+    """Adds to measures the number of swap groups that were left out because they lack an answer.
 
     Args:
-        measured: the measures of those that were answered.
-        known: those that were answered, with all that was observed.
+        measures: the measures of the swap groups that were answered.
+        answered: these swap groups, with all observations.
     """
-    missing = known.asked - known.count
+    missing = answered.asked - answered.count
     if not missing:
-        yield from measured
+        yield from measures
         return
-    axes = axes_of(known.observations)
-    tally = SubjectTally(axes)
-    for part in known.observations:
-        tally.count(axes.swap_groups(part))
-    counts = counts_of_parts(axes, tally.sums)
-    asked = pl.concat(
-        [each.keys for each in sums_of_parts(axes, tally.sums, counts)], how="diagonal"
-    )
-    lacking = [pl.lit(None, pl.String).alias(key) for key in PART_KEYS if key not in asked.columns]
-    of_parts = asked.with_columns(lacking).select(*PART_KEYS, asked="n")
-    for each in measured:
-        if isinstance(each, pl.DataFrame) or not {*PART_KEYS} & {*each.keys.columns}:
-            # Of numbers of the whole cell what is left out are swap groups, or of mu and eta whole
-            # subjects.
-            if isinstance(each, Sums):
-                yield replace(
-                    each,
-                    keys=each.keys.with_columns(pl.col("left_out") + pl.lit(missing, pl.Int64)),
-                )
-            else:
-                yield each.with_columns(left_out=len(axes.subjects) - pl.col("n"))
+    axes = axes_of(answered.observations)
+    asked = asked_of_parts(axes, answered.observations)
+    for numbers in measures:
+        if isinstance(numbers, pl.DataFrame):
+            # Sizes such as mu and eta are made of whole subjects, so these are what is left out.
+            left_out = len(axes.subjects) - pl.col("n")
+            yield numbers.with_columns(left_out=left_out)
             continue
-        keys = [key for key in PART_KEYS if key in each.keys.columns]
-        others = [pl.col(key).is_null() for key in PART_KEYS if key not in keys]
-        joined = each.keys.join(of_parts.filter(others), on=keys, how="left", maintain_order="left")
-        left_out = joined.select(
-            *each.keys.drop("left_out").columns, left_out=pl.col("asked") - pl.col("n")
-        )
-        yield replace(each, keys=left_out)
+        keys = [key for key in PART_KEYS if key in numbers.keys.columns]
+        if not keys:
+            left_out = pl.col("left_out") + pl.lit(missing, pl.Int64)
+            yield replace(numbers, keys=numbers.keys.with_columns(left_out))
+            continue
+        absent = [pl.col(key).is_null() for key in PART_KEYS if key not in keys]
+        parts = asked.filter(absent)
+        joined = numbers.keys.join(parts, on=keys, how="left", maintain_order="left")
+        columns = numbers.keys.drop("left_out").columns
+        left_out = pl.col("asked") - pl.col("n")
+        yield replace(numbers, keys=joined.select(*columns, left_out=left_out))
+
+
+def asked_of_parts(axes: Axes, observations: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Counts the swap groups of each part of a cell, whether they were answered or not.
+
+    Args:
+        axes: the axes of all swap groups.
+        observations: all of these, part by part.
+
+    Returns:
+        `PART_KEYS`, null for those that a part is not about, and `asked`.
+    """
+    tally = SubjectTally(axes)
+    for groups in observations:
+        tally.count(axes.swap_groups(groups))
+    counts = counts_of_parts(axes, tally.sums)
+    keys = [part.keys for part in sums_of_parts(axes, tally.sums, counts)]
+    asked = pl.concat(keys, how="diagonal")
+    absent = [key for key in PART_KEYS if key not in asked.columns]
+    nulls = [pl.lit(None, pl.String).alias(key) for key in absent]
+    return asked.with_columns(nulls).select(*PART_KEYS, asked="n")
 
 
 def nothing_measured(asked: int) -> pl.DataFrame:
-    """Returns the measures of a cell without any swap group that was answered."""
+    """Returns the measures of a cell without any answered swap group: numbers without a value."""
     return pl.DataFrame(
         {
             "measure": ["share_strength", "share_mu", "mu", "eta", *MEANS_OF_CELL],
@@ -371,9 +389,7 @@ def nothing_measured(asked: int) -> pl.DataFrame:
 
 
 def measures_of_preferences(sums: CellSums) -> Iterator[Sums]:
-    """Yields the measures that do not depend on S(x) + S(y), those of shares before those of log
-    odds.
-    """
+    """Yields the measures that do not depend on S(x) + S(y): of shares, then of log odds."""
     yield from share_gamma(sums)
     yield from mass_inputs(sums)
     yield room(sums)
@@ -383,80 +399,84 @@ def measures_of_preferences(sums: CellSums) -> Iterator[Sums]:
 
 
 def share_gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and
-    partners.
-    """
-    for of_kind in sums.parts(sums.first.of_subjects["share"], sums.with_share):
-        yield replace(of_kind, test="q", compared=is_compared(of_kind)).named("share_gamma")
+    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)), of each part."""
+    for part in sums.parts(sums.first.of_subjects["share"], sums.with_share):
+        yield replace(part, test="q", compared=is_compared(part)).named("share_gamma")
 
 
 def log_odds_gamma(sums: CellSums) -> Iterator[Sums]:
-    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) -
-    ln S(y).
+    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4.
+
+    L = ln S(x) - ln S(y).
     """
-    for of_kind in sums.parts(sums.first.of_subjects["log_odds"], sums.with_odds):
-        yield replace(of_kind, test="q").named("log_odds_gamma")
+    for part in sums.parts(sums.first.of_subjects["log_odds"], sums.with_odds):
+        yield replace(part, test="q").named("log_odds_gamma")
 
 
 def room(sums: CellSums) -> Sums:
     """Room of shares: mean of 4 s (1 - s), s the mean share in question and negation."""
-    found = mean_over_templates(sums.axes, sums.first.means["room"], sums.first.has_share.left_out)
-    return replace(found, compared=False).named("room")
+    mean = mean_over_templates(sums.axes, sums.first.means["room"], sums.first.has_share.left_out)
+    return replace(mean, compared=False).named("room")
 
 
 def mass_inputs(sums: CellSums) -> Iterator[Sums]:
-    """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change
-    with the question.
+    """Yields the inputs of the flag `mass`.
+
+    They are the mass part of gamma, and how far masses change with the question.
     """
-    of_pairs = next(sums.parts(sums.first.of_subjects["mass"], sums.with_share))
-    of_cell = mean_over_templates(sums.axes, sums.first.means["change"], 0)
-    for measure, found in ((MASS_PART, of_pairs), (MASS_CHANGE, of_cell)):
-        by_template = {TEMPLATES: found.along[TEMPLATES]}
-        yield replace(found, along=by_template, compared=False, is_input=True).named(measure)
+    mass_parts = next(sums.parts(sums.first.of_subjects["mass"], sums.with_share))
+    mass_change = mean_over_templates(sums.axes, sums.first.means["change"], 0)
+    for measure, part in ((MASS_PART, mass_parts), (MASS_CHANGE, mass_change)):
+        by_template = {TEMPLATES: part.along[TEMPLATES]}
+        yield replace(part, along=by_template, compared=False, is_input=True).named(measure)
 
 
 def question_association(sums: CellSums) -> Iterator[Sums]:
-    """Log odds of x against its partners in the question alone, centred over subjects and
-    attributes of a template.
+    """Log odds of x against its partners in the question alone.
+
+    They are centred over subjects and attributes of a template.
 
     Yields:
         The parts that are about attributes: over all attributes together it is 0 for each subject.
     """
-    for of_kind in sums.parts(
-        sums.centred.question, counts_of_parts(sums.axes, sums.centred.groups.sums)
-    ):
-        if {"attribute", "attribute_group"} & {*of_kind.keys.columns}:
-            yield replace(of_kind, test="q", compared=is_compared(of_kind)).named(
-                "question_association"
-            )
+    counts = counts_of_parts(sums.axes, sums.centred.groups.sums)
+    for part in sums.parts(sums.centred.question, counts):
+        if is_about_attributes(part):
+            compared = is_compared(part)
+            yield replace(part, test="q", compared=compared).named("question_association")
 
 
 def pronoun_association(sums: CellSums) -> Iterator[Sums]:
-    """Log odds of the pronoun of a group against that of the other in the question alone, centred
-    likewise.
+    """Log odds of the pronouns of two groups against each other in the question alone.
+
+    They are centred like those of `question_association`.
 
     Yields:
         The parts that are about groups of subjects, which pronouns stand for, and about attributes.
     """
-    for of_kind in sums.parts(
-        sums.centred.pronouns, counts_of_parts(sums.axes, sums.centred.pronoun_groups.sums)
-    ):
-        keys = {*of_kind.keys.columns}
-        if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
-            yield replace(of_kind, test="q").named("pronoun_association")
+    counts = counts_of_parts(sums.axes, sums.centred.pronoun_groups.sums)
+    for part in sums.parts(sums.centred.pronouns, counts):
+        if "subject_group" in part.keys.columns and is_about_attributes(part):
+            yield replace(part, test="q").named("pronoun_association")
+
+
+def is_about_attributes(part: Sums) -> bool:
+    """Whether numbers are about attributes or groups of these, not about all together."""
+    return "attribute" in part.keys.columns or "attribute_group" in part.keys.columns
 
 
 def negation_reading(sums: CellSums) -> Sums:
-    """Correlation of log odds in the question and in its negation over subjects and attributes,
-    each centred.
+    """Correlation of log odds in the question and in its negation, over subjects and attributes.
 
-    -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both
-    the same answers. Log odds are means over partners, so that what is noise in single pairs does
-    not hide what is alike.
+    Both are centred. It is -1 if the negation is read and believed, 0 if it is read, near 1 if a
+    model gives both the same answers. Log odds are means over partners, so that noise of single
+    pairs does not hide the correlation.
     """
-    centred, counts = sums.centred, sums.centred.groups.by_template
-    one, other = (divide(each, counts) for each in (centred.question.by_template, centred.negation))
-    products = np.stack([one * other, one**2, other**2], axis=-1)
+    centred = sums.centred
+    counts = centred.groups.by_template
+    question = divide(centred.question.by_template, counts)
+    negation = divide(centred.negation, counts)
+    products = np.stack([question * negation, question**2, negation**2], axis=-1)
     columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
     left_out = sums.n - centred.n
     keys = pl.DataFrame(
@@ -467,11 +487,10 @@ def negation_reading(sums: CellSums) -> Sums:
 
 
 def correlation_of_products(sums: FloatArray) -> FloatArray:
-    """Returns the correlation_of_products of what has mean 0, shape (...), NaN where one does not
-    vary.
+    """Returns the correlation of variables with mean 0, shape (...); NaN if one does not vary.
 
     Args:
-        sums: shape (..., 3), sums of products, and of the squares of each.
+        sums: shape (..., 3), the sums of products, and of the squares of each variable.
     """
     return divide(sums[..., 0], np.sqrt(np.maximum(sums[..., 1] * sums[..., 2], 0)))
 

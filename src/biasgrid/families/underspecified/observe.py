@@ -56,7 +56,7 @@ groups.
 READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities", "unknown"]
-"""The columns of predictions that are observed, of those that the kind has."""
+"""The columns of predictions that are observed, if the kind of answers has them."""
 LEAST_MASS = 1e-6
 """Swap groups in one of whose instances both subjects together are less probable have no share."""
 LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
@@ -83,8 +83,9 @@ def observe(
 
 
 def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1,
-    x2).
+    """Returns every swap group twice, once as seen from each subject.
+
+    C(x2, x1) is exactly -C(x1, x2).
 
     Args:
         observations: from `compare_subjects`.
@@ -94,20 +95,21 @@ def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
         `attribute_group` and `comparison`, C(subject, other).
     """
     sides = [("1", "2", pl.col("comparison")), ("2", "1", -pl.col("comparison"))]
-    return pl.concat(
-        observations.select(
+    tables = []
+    for own, other, comparison in sides:
+        table = observations.select(
             "swap_group",
             "template",
             "attribute",
             "attribute_group",
-            subject=f"subject{one}",
-            other=f"subject{two}",
-            subject_group=f"group{one}",
-            other_group=f"group{two}",
+            subject=f"subject{own}",
+            other=f"subject{other}",
+            subject_group=f"group{own}",
+            other_group=f"group{other}",
             comparison=comparison,
         )
-        for one, two, comparison in sides
-    )
+        tables.append(table)
+    return pl.concat(tables)
 
 
 def scores_in_groups(observations: pl.DataFrame, column: str = SUBJECT_SCORES) -> FloatArray:
@@ -117,42 +119,42 @@ def scores_in_groups(observations: pl.DataFrame, column: str = SUBJECT_SCORES) -
 
     Args:
         observations: from `compare_subjects`.
-        column: whose scores.
+        column: the column of the scores, of subjects or of their pronouns.
     """
     return observations[column].to_numpy().reshape(-1, 2, 2, 2)
 
 
 def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
-    """Returns how much a model chose each subject of each instance.
+    """Returns the score of each subject of each instance.
 
     Args:
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns.
-        scoring: how probabilities of words become scores: as they are, or as a mode of
-            `SCORES_OF_MODE` does it.
+        scoring: how probabilities of words become scores: as they are, or by a mode of
+            `SCORES_OF_MODE`.
 
     Returns:
         Shape (rows, 2), in [0, 1]: for spans the geometric mean of the probabilities of their start
-        and end, for masks and options the probability; NaN where there is none.
+        and end, for masks and options the probability; NaN if there is no answer.
     """
     if "starts" in predictions.columns:
-        start, end = (_of_candidates(predictions[column], 2) for column in ("starts", "ends"))
+        start = candidate_values(predictions["starts"], 2)
+        end = candidate_values(predictions["ends"], 2)
         return np.sqrt(start * end, out=start)
     if scoring not in SCORES_OF_MODE:
-        return _of_candidates(predictions["probabilities"], 2)
+        return candidate_values(predictions["probabilities"], 2)
     # The candidates behind both subjects are their pronouns.
-    words = np.split(_of_candidates(predictions["probabilities"], 4), 2, axis=1)
+    words = np.split(candidate_values(predictions["probabilities"], 4), 2, axis=1)
     scores: FloatArray = load_reference(SCORES_OF_MODE[scoring])(*words)
     return scores
 
 
 def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
-    """Returns the probabilities of the pronouns of both subjects, which stand behind these; shape
-    (rows, 2).
-    """
-    return _of_candidates(predictions["probabilities"], 4)[:, 2:]
+    """Returns the probabilities of the pronouns of both subjects, shape (rows, 2)."""
+    # The candidates behind both subjects are their pronouns.
+    return candidate_values(predictions["probabilities"], 4)[:, 2:]
 
 
-def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
+def candidate_values(lists: pl.Series, count: int) -> FloatArray:
     """Returns the first numbers of each list; shape (rows, count), NaN where there are fewer."""
     if not (lists.list.len() == count).all(ignore_nulls=False):
         lists = lists.list.gather(list(range(count)), null_on_oob=True)
@@ -169,7 +171,7 @@ def compare_subjects(
 
     With S(x; e, q) the score of subject x in order e for question q, B(x) = mean over e of S(x; e,
     plain) - mean over e of S(x; e, negated) and C(x1, x2) = (B(x1) - B(x2)) / 2. A preference for a
-    place cancels in the means, what does not depend on the attribute in the difference.
+    place cancels in the means; scores that do not depend on the attribute cancel in the difference.
 
     Args:
         instances: the family's instances, whole swap groups in any order; needs no texts.
@@ -182,41 +184,46 @@ def compare_subjects(
         `prompt_format` if there are several, the float64 `comparison` C(x1, x2) in [-1, 1],
         `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes
         with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
-        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these; and
-        `unknown_text`, where predictions say whether the tokenizer knows the text. Where one of its
-        four instances has no answer, a swap group has NaN as comparison (see `answered_groups`).
+        `scores_in_groups`). If pronouns were read, there is `pronoun_scores`, the same of these; if
+        predictions tell whether the tokenizer knows the text, `unknown_text`. A swap group with an
+        instance that has no answer has NaN as comparison (see `answered_groups`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
     """
     firsts, place = places_in_swap_groups(instances)
-    of_subjects = partial(score_array, scoring=scoring)
-    by_subject = scores_in_places(instances, predictions, of_subjects, place).reshape(-1, 2, 2, 2)
-    said: dict[str, npt.NDArray[Any]] = {}
+    read_scores = partial(score_array, scoring=scoring)
+    scores = scores_in_places(instances, predictions, read_scores, place).reshape(-1, 2, 2, 2)
+    columns: dict[str, npt.NDArray[Any]] = {}
     for part in row_slices(len(firsts)):
-        for name, values in compare_scores(by_subject[part]).items():
-            said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
-    of_format = [name for name in OF_FORMAT if name in instances.columns]
-    groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *of_format)[firsts]
-    of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
-    if (
-        "probabilities" in predictions.columns
-        and (predictions["probabilities"].list.len() > 3).any()
-    ):
-        of_groups[PRONOUN_SCORES] = scores_in_places(
-            instances, predictions, pronoun_scores, place
-        ).reshape(-1, 8)
+        for name, values in compare_scores(scores[part]).items():
+            column = columns.setdefault(name, np.empty(len(firsts), dtype=values.dtype))
+            column[part] = values
+    columns[SUBJECT_SCORES] = scores.reshape(-1, 8)
+    if has_pronouns(predictions):
+        of_pronouns = scores_in_places(instances, predictions, pronoun_scores, place)
+        columns[PRONOUN_SCORES] = of_pronouns.reshape(-1, 8)
     if "unknown" in predictions.columns:
         unknown = scores_in_places(instances, predictions, unknown_texts, place).reshape(-1, 8)
-        of_groups[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
-    return groups.with_columns(
-        **{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()}
-    )
+        columns[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
+    format_columns = [name for name in OF_FORMAT if name in instances.columns]
+    groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *format_columns)[firsts]
+    literals = {name: pl.lit(pl.Series(values)) for name, values in columns.items()}
+    return groups.with_columns(**literals)
+
+
+def has_pronouns(predictions: pl.DataFrame) -> bool:
+    """Whether predictions have probabilities of pronouns: of a third and fourth candidate."""
+    if "probabilities" not in predictions.columns:
+        return False
+    return bool((predictions["probabilities"].list.len() > 3).any())
 
 
 def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
-    """Returns 1 where the tokenizer does not know the text, else 0, twice as of two subjects; shape
-    (rows, 2).
+    """Returns 1 where the tokenizer does not know the text, else 0.
+
+    Returns:
+        Shape (rows, 2): the same number twice, like scores of both subjects.
     """
     unknown = predictions["unknown"].fill_null(value=False).to_numpy().astype(np.float64)
     return np.repeat(unknown[:, None], 2, axis=1)
@@ -232,15 +239,13 @@ def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def row_slices(count: int, size: int = GROUPS_AT_ONCE) -> Iterator[slice]:
-    """Yields consecutive parts of some rows, so small that what is computed of one fits into a
-    processor's cache.
-    """
+    """Yields consecutive slices of rows, small enough for a processor's cache."""
     for start in range(0, count, size):
         yield slice(start, start + size)
 
 
 def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
-    """Computes what is said of swap groups one by one; see `compare_subjects`.
+    """Computes the columns of `compare_subjects` that depend on a single swap group.
 
     Args:
         scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
@@ -249,18 +254,19 @@ def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
         Arrays of shape (groups,).
     """
     # The groups last, so that each step goes through the scores of all of them.
-    of_places = np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1)
-    by_question = (of_places[0] + of_places[1]) / 2
+    by_order = np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1)
+    by_question = (by_order[0] + by_order[1]) / 2
     bias = by_question[0] - by_question[1]
     # The other subject's score for the negated question, in one and the same context.
-    across = of_places[:, 0] - of_places[:, 1, ::-1]
-    winner = np.sign(of_places[:, 0, 0] - of_places[:, 0, 1])
+    across = by_order[:, 0] - by_order[:, 1, ::-1]
+    winner = np.sign(by_order[:, 0, 0] - by_order[:, 0, 1])
+    # The order of these sums decides the last digit: it is that of a sum over all eight at once.
+    total = by_order.sum(axis=2).sum(axis=1).sum(axis=0)
     return {
         "comparison": (bias[0] - bias[1]) / 2,
-        "delta": np.abs(of_places[0] - of_places[1]).mean(axis=(0, 1)),
+        "delta": np.abs(by_order[0] - by_order[1]).mean(axis=(0, 1)),
         "epsilon": np.abs(across).mean(axis=(0, 1)),
-        # In this order they are what a sum over all eight at once would make of them.
-        "answer_probability": of_places.sum(axis=2).sum(axis=1).sum(axis=0) / 8,
+        "answer_probability": total / 8,
         "winner_changes": winner[0] != winner[1],
     }
 
@@ -280,28 +286,30 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     ids = instances["swap_group"].to_numpy()
     least = ids.min()
     ids = ids - least
-    there = np.zeros(int(ids.max()) + 1, dtype=np.bool_)
-    there[ids] = True
-    group_ids, first = np.flatnonzero(there), 4 * (np.cumsum(there, dtype=np.uint32) - 1)
-    swapped, negated = (
-        instances[name].to_numpy().view(np.uint8) for name in ("swapped", "negated")
-    )
+    is_used = np.zeros(int(ids.max()) + 1, dtype=np.bool_)
+    is_used[ids] = True
+    group_ids = np.flatnonzero(is_used)
+    first_place = 4 * (np.cumsum(is_used, dtype=np.uint32) - 1)
+    swapped = instances["swapped"].to_numpy().view(np.uint8)
+    negated = instances["negated"].to_numpy().view(np.uint8)
     place = np.empty(len(ids), dtype=np.uint32)
     for part in row_slices(len(ids)):
-        place[part] = first[ids[part]] + 2 * swapped[part] + negated[part]
-    taken = np.zeros(4 * len(group_ids), dtype=np.bool_)
-    taken[place] = True
-    if taken.all() and len(taken) == len(place):
-        is_first = np.flatnonzero(place % 4 == 0)
+        place[part] = first_place[ids[part]] + 2 * swapped[part] + negated[part]
+    is_filled = np.zeros(4 * len(group_ids), dtype=np.bool_)
+    is_filled[place] = True
+    if is_filled.all() and len(is_filled) == len(place):
+        first_rows = np.flatnonzero(place % 4 == 0)
         firsts = np.empty(len(group_ids), dtype=np.uint32)
-        firsts[place[is_first] // 4] = is_first
+        firsts[place[first_rows] // 4] = first_rows
         malformed = mixed_groups(instances, firsts, place)
     else:
-        malformed = (np.bincount(place, minlength=len(taken)) != 1).reshape(-1, 4).any(axis=1)
+        instances_of_places = np.bincount(place, minlength=len(is_filled))
+        malformed = (instances_of_places != 1).reshape(-1, 4).any(axis=1)
     if malformed.any():
+        example = least + group_ids[malformed.argmax()]
         raise TableError(
             f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as "
-            f"{least + group_ids[malformed.argmax()]}) are malformed; expected four instances "
+            f"{example}) are malformed; expected four instances "
             "each: one pair of subjects in either order, with the plain and the negated question "
             "about one attribute"
         )
@@ -309,21 +317,26 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
 
 
 def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
-    """Says of each swap group whether its rows differ in the pair or the attribute; see
-    `places_in_swap_groups`.
+    """Returns for each swap group whether its rows differ in the pair or the attribute.
+
+    Args:
+        instances: the instances.
+        firsts: from `places_in_swap_groups`.
+        place: from `places_in_swap_groups`.
     """
-    named = [
+    subjects1, subjects2, attributes = (
         instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")
-    ]
-    x1, x2, attribute = (names[firsts] for names in named)
-    differ = np.zeros(len(firsts), dtype=np.bool_)
+    )
+    x1, x2, attribute = subjects1[firsts], subjects2[firsts], attributes[firsts]
+    is_mixed = np.zeros(len(firsts), dtype=np.bool_)
     for part in row_slices(len(place)):
         group, is_swapped = place[part] // 4, place[part] & 2 > 0
-        one, two, asked = (names[part] for names in named)
-        first, second = np.where(is_swapped, two, one), np.where(is_swapped, one, two)
-        wrong = (first != x1[group]) | (second != x2[group]) | (asked != attribute[group])
-        differ[group[wrong]] = True
-    return differ
+        first = np.where(is_swapped, subjects2[part], subjects1[part])
+        second = np.where(is_swapped, subjects1[part], subjects2[part])
+        has_other_pair = (first != x1[group]) | (second != x2[group])
+        has_other_attribute = attributes[part] != attribute[group]
+        is_mixed[group[has_other_pair | has_other_attribute]] = True
+    return is_mixed
 
 
 def scores_in_places(
@@ -332,35 +345,38 @@ def scores_in_places(
     read: Callable[[pl.DataFrame], FloatArray],
     place: Places,
 ) -> FloatArray:
-    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see
-    `places_in_swap_groups`.
+    """Returns S of x1 and x2 by the place of instances in their swap groups.
 
     Args:
         instances: see `compare_subjects`.
-        predictions: likewise.
+        predictions: see `compare_subjects`.
         read: returns the scores of both subjects in the order of predictions, shape (rows, 2).
-        place: of each instance.
+        place: the place of each instance; see `places_in_swap_groups`.
+
+    Returns:
+        Shape (instances, 2).
     """
     if not predictions["instance"].equals(instances["instance"]):
-        of_instances = instances.select("instance", place=pl.lit(pl.Series(place)))
-        predictions = predictions.join(of_instances, on="instance", maintain_order="left")
+        places = instances.select("instance", place=pl.lit(pl.Series(place)))
+        predictions = predictions.join(places, on="instance", maintain_order="left")
         place = predictions["place"].to_numpy()
     by_subject = np.empty((len(place), 2))
     flat = by_subject.reshape(-1)
     for part in row_slices(len(predictions), SCORES_AT_ONCE):
-        said = read(predictions[part])
+        scores = read(predictions[part])
         # x1 stands second where the order is swapped.
-        of_first = 2 * place[part].astype(np.int64) + (place[part] >> 1 & 1)
-        flat[of_first] = said[:, 0]
-        flat[of_first ^ 1] = said[:, 1]
+        is_swapped = place[part] >> 1 & 1
+        position = 2 * place[part].astype(np.int64) + is_swapped
+        flat[position] = scores[:, 0]
+        flat[position ^ 1] = scores[:, 1]
     return by_subject
 
 
 def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
-    """Says whether subjects have groups.
+    """Whether any subject has a group.
 
     Args:
-        parts: what was observed of a cell, part by part.
+        parts: the observations of a cell, part by part.
     """
     return any(part["group1"].count() > 0 for part in parts)
 
@@ -368,34 +384,33 @@ def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
 def stereotype_sides(
     observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str
 ) -> IntArray:
-    """Says which subject of each swap group is of the group that the stereotype of its attribute
-    names.
+    """Returns which subject of each swap group the stereotype of its attribute names.
 
     Args:
         observations: from `observe.compare_subjects`.
-        stereotypes: the group by attribute: a group of subjects or, where subjects have none, a
-            subject.
+        stereotypes: the group that is named, by attribute: a group of subjects or, if subjects have
+            none, a subject.
         by: which of the two, `group` or `subject`.
 
     Returns:
-        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the
-        named one sees; 0 where it is both or neither, or the attribute has no stereotype.
+        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is C as the
+        named subject sees it; 0 if it names both or neither, or the attribute has no stereotype.
     """
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
-    one, other = (
-        (observations[f"{by}{side}"].cast(pl.String) == named)
-        .fill_null(False)
-        .to_numpy()
-        .astype(np.int64)
-        for side in (1, 2)
-    )
-    return one - other
+    side: list[IntArray] = []
+    for which in (1, 2):
+        subject = observations[f"{by}{which}"].cast(pl.String)
+        is_named = (subject == named).fill_null(False).to_numpy()
+        side.append(is_named.astype(np.int64))
+    names_x1, names_x2 = side
+    return names_x1 - names_x2
 
 
 class Preferences(NamedTuple):
-    """What is said of swap groups whatever S(x) + S(y) is; arrays of shape (groups,), NaN below the
-    least mass.
+    """The preferences of swap groups, which do not depend on S(x) + S(y).
+
+    Arrays of shape (groups,), NaN below the least mass.
 
     Attributes:
         share: C of shares s(x) = S(x) / (S(x) + S(y)), in [-1, 1].
@@ -416,19 +431,17 @@ class Preferences(NamedTuple):
 
     @property
     def log_odds(self) -> FloatArray:
-        """C of log odds: mean over orders of the log odds in the question less those in the
-        negation, / 4.
-        """
+        """C of log odds: a quarter of their mean over orders, question less negation."""
         return (self.question - self.negation) / 4
 
     @property
     def has_share(self) -> BoolArray:
-        """Which swap groups have a share."""
+        """Whether swap groups have a share."""
         return ~np.isnan(self.share)
 
     @property
     def has_odds(self) -> BoolArray:
-        """Which swap groups have log odds in both questions."""
+        """Whether swap groups have log odds in both questions."""
         return ~np.isnan(self.question + self.negation)
 
 
@@ -443,67 +456,76 @@ def preferences_of(scores: FloatArray, least: float = LEAST_MASS) -> Preferences
         scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
         least: the least mass that a share is made of.
     """
-    found = np.empty((len(Preferences._fields), len(scores)))
+    fields = np.empty((len(Preferences._fields), len(scores)))
     for part in row_slices(len(scores)):
-        found[:, part] = preferences_of_part(scores[part], least)
-    return Preferences(*found)
+        fields[:, part] = preferences_of_part(scores[part], least)
+    return Preferences(*fields)
 
 
 def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
-    """Returns what `preferences_of` does, of swap groups that fit into a processor's cache."""
+    """Computes `preferences_of` of swap groups that fit into a processor's cache."""
     # The groups last, so that each step goes through the scores of all of them.
-    one, other = np.moveaxis(
-        np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1), 2, 0
-    )
-    mass = one + other
-    mass[:, :, (mass < least).any(axis=(0, 1))] = np.nan
-    share = one / mass
+    by_order = np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1)
+    x1, x2 = np.moveaxis(by_order, 2, 0)
+    mass = x1 + x2
+    is_tiny = (mass < least).any(axis=(0, 1))
+    mass[:, :, is_tiny] = np.nan
+    share = x1 / mass
     # Both shares add up to 1, so that a difference of the two is 2 s - 1.
     balance = share[:, 0] + share[:, 1] - 1
-    of_mass = (mass[:, 0] - mass[:, 1]) * balance / 2
-    odds = np.log(np.where((one > 0) & (other > 0), divide(one, other), np.nan) + 0 * mass).mean(
-        axis=0
-    )
+    mass_part = (mass[:, 0] - mass[:, 1]) * balance / 2
+    odds = np.where((x1 > 0) & (x2 > 0), divide(x1, x2), np.nan)
+    # Where the mass is tiny, log odds are NaN as well.
+    log_odds = np.log(odds + 0 * mass).mean(axis=0)
     change = np.abs(np.log(mass[:, 0] / mass[:, 1]))
-    in_orders = (share[:, 0] - share[:, 1], of_mass, 1 - balance**2, change)
-    difference, of_mass, room, change = (each.mean(axis=0) for each in in_orders)
-    return Preferences(difference, of_mass, odds[0], odds[1], room, change)
+    return Preferences(
+        share=(share[:, 0] - share[:, 1]).mean(axis=0),
+        mass=mass_part.mean(axis=0),
+        question=log_odds[0],
+        negation=log_odds[1],
+        room=(1 - balance**2).mean(axis=0),
+        change=change.mean(axis=0),
+    )
 
 
 def least_mass(parts: Iterable[FloatArray], precision: str | None = None) -> float:
-    """Returns the least S(x) + S(y) that a share is made of: what is less is mostly rounding.
+    """Returns the least S(x) + S(y) that a share is made of; a smaller one is mostly rounding.
 
     Args:
         parts: S, part by part, shape (groups, 2 orders, 2 questions, 2 subjects) each.
-        precision: the arithmetic of the model, where it is known.
+        precision: the arithmetic of the model, None if it is unknown.
     """
     of_arithmetic = LEAST_MASS_OF_PRECISION.get(precision or "", LEAST_MASS)
     return max(of_arithmetic, STEPS_OF_LEAST_MASS * stored_step(parts))
 
 
 def stored_step(parts: Iterable[FloatArray]) -> float:
-    """Returns the steps in which scores were stored, 0 where they have all their digits.
+    """Returns the steps in which scores were stored, 0 if they have all their digits.
 
     Args:
-        parts: scores of any shape, part by part, of which no more are asked for than tell it.
+        parts: scores of any shape, part by part. No more parts are read than are needed.
     """
+    # Scores that are multiples of 0.001 are choices of a model, not probabilities.
     choices = 10.0 ** (1 - STORED_DECIMALS[0])
-    possible, count = [choices, *(10.0**-decimals for decimals in STORED_DECIMALS)], 0
+    steps = [choices, *(10.0**-decimals for decimals in STORED_DECIMALS)]
+    count = 0
     for part in parts:
         count += part.size
-        possible = [step for step in possible if are_multiples(part.reshape(-1), step)]
-        if not possible:
+        steps = [step for step in steps if are_multiples(part.reshape(-1), step)]
+        if not steps:
             return 0.0
-    return 0.0 if count < FEWEST_SCORES or choices in possible else possible[0]
+    if count < FEWEST_SCORES or choices in steps:
+        return 0.0
+    # The coarsest step: scores are multiples of all finer ones, too.
+    return steps[0]
 
 
 def are_multiples(values: FloatArray, step: float) -> bool:
-    """Says whether all values are multiples of a step, but for rounding; stops at the first that is
-    not.
-    """
+    """Whether all values are multiples of a step, but for rounding."""
     for part in row_slices(len(values)):
         steps = values[part] / step
         # A 32-bit number has its digits from the first one on.
-        if (np.abs(steps - np.round(steps)) > STEP_TOLERANCE * np.maximum(10, steps)).any():
+        tolerance = STEP_TOLERANCE * np.maximum(10, steps)
+        if (np.abs(steps - np.round(steps)) > tolerance).any():
             return False
     return True

@@ -1,4 +1,4 @@
-"""The parts of a cell, such as groups of subjects, and what numbers about them are made of."""
+"""The parts of a cell, such as groups of subjects, and the sums from which numbers are made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PartKind(NamedTuple):
         columns: shape (columns, attributes), which attributes each column takes together; None
             where each is a column.
         row_names: the names of the rows.
-        column_names: those of the columns, none where all attributes are taken together.
+        column_names: the names of the columns, None where all attributes are taken together.
     """
 
     keys: Sequence[str]
@@ -57,45 +57,47 @@ class PartKind(NamedTuple):
         return "subject_group" in self.keys
 
     def along(self, sums: SumsOfSubjects) -> dict[str, FloatArray]:
-        """Returns by factor sums of shape (rows x columns, units)."""
-        of_groups = self.is_of_subject_groups
-        by_template = sums.across_by_template if of_groups else sums.by_template
-        by_partner = sums.across_by_partner if of_groups else sums.by_partner
-        of_rows = taken_together(self.rows, by_template)
+        """Adds up the sums of subjects to those of parts, by factor.
+
+        Returns:
+            Arrays of shape (rows x columns, units). The factor `subjects` is there only if rows
+            take subjects together, and `attributes` only if columns take attributes together.
+        """
+        by_template, by_partner = sums.by_template, sums.by_partner
+        if self.is_of_subject_groups:
+            by_template, by_partner = sums.across_by_template, sums.across_by_partner
+        by_attribute = by_partner.sum(axis=1)
+        templates = taken_together(self.rows, by_template)
+        partners = by_partner
         if self.columns is not None:
-            of_rows = np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True)
-        found = {TEMPLATES: flatten_parts(of_rows)}
-        of_subjects = by_partner.sum(axis=1)
+            templates = np.einsum("qa,raf->rqf", self.columns, templates, optimize=True)
+            partners = np.tensordot(by_partner, self.columns.T, axes=1)
+        factors = {TEMPLATES: flatten_parts(templates)}
         if self.rows is not None:
-            of_columns = of_subjects.T if self.columns is None else (of_subjects @ self.columns.T).T
-            found["subjects"] = flatten_parts(self.rows[:, None, :] * of_columns[None])
-        partners = (
-            by_partner if self.columns is None else np.tensordot(by_partner, self.columns.T, axes=1)
-        )
-        found["others"] = flatten_parts(np.swapaxes(taken_together(self.rows, partners), 1, 2))
+            of_subjects = by_attribute.T
+            if self.columns is not None:
+                of_subjects = (by_attribute @ self.columns.T).T
+            factors["subjects"] = flatten_parts(self.rows[:, None, :] * of_subjects[None])
+        others = np.swapaxes(taken_together(self.rows, partners), 1, 2)
+        factors["others"] = flatten_parts(others)
         if self.columns is not None:
-            found["attributes"] = flatten_parts(
-                taken_together(self.rows, of_subjects)[:, None, :] * self.columns[None]
-            )
-        return found
+            of_rows = taken_together(self.rows, by_attribute)
+            factors["attributes"] = flatten_parts(of_rows[:, None, :] * self.columns[None])
+        return factors
 
     def names(self) -> pl.DataFrame:
         """Returns the keys of all parts, row by row."""
-        columns = 1 if self.column_names is None else len(self.column_names)
-        found = {
-            self.keys[0]: self.row_names.gather(np.repeat(np.arange(len(self.row_names)), columns))
-        }
-        if self.column_names is not None:
-            found[self.keys[1]] = self.column_names.gather(
-                np.tile(np.arange(columns), len(self.row_names))
-            )
-        return pl.DataFrame(found)
+        rows = np.arange(len(self.row_names))
+        if self.column_names is None:
+            return pl.DataFrame({self.keys[0]: self.row_names.gather(rows)})
+        columns = np.arange(len(self.column_names))
+        row_names = self.row_names.gather(np.repeat(rows, len(columns)))
+        column_names = self.column_names.gather(np.tile(columns, len(rows)))
+        return pl.DataFrame({self.keys[0]: row_names, self.keys[1]: column_names})
 
 
 def taken_together(rows: FloatArray | None, sums: FloatArray) -> FloatArray:
-    """Returns sums of the subjects that each row takes together, shape (rows, ...); see
-    `PartKind`.
-    """
+    """Adds up the sums of the subjects of each row, shape (rows, ...); see `PartKind`."""
     return sums if rows is None else np.tensordot(rows, sums, axes=1)
 
 
@@ -106,16 +108,19 @@ def flatten_parts(sums: FloatArray) -> FloatArray:
 
 def part_kinds(axes: Axes) -> Iterator[PartKind]:
     """Yields the kinds of parts that a cell has."""
-    names, group_of = axes.subject_groups
-    sorts, sort_of = axes.attribute_groups
+    subject_groups, group_of_subject = axes.subject_groups
+    attribute_groups, group_of_attribute = axes.attribute_groups
     subjects = {
         "subject": (None, axes.subjects),
-        "subject_group": (membership(group_of, len(names)), names),
+        "subject_group": (membership(group_of_subject, len(subject_groups)), subject_groups),
     }
     attributes = {
         None: (np.ones((1, len(axes.attributes))), None),
         "attribute": (None, axes.attributes),
-        "attribute_group": (membership(sort_of, len(sorts)), sorts),
+        "attribute_group": (
+            membership(group_of_attribute, len(attribute_groups)),
+            attribute_groups,
+        ),
     }
     for keys in KEYS_OF_PARTS:
         rows, row_names = subjects[keys[0]]
@@ -125,18 +130,24 @@ def part_kinds(axes: Axes) -> Iterator[PartKind]:
 
 
 def membership(places: IntArray, count: int) -> FloatArray:
-    """Returns which things belong to which of some groups, shape (groups, things)."""
+    """Returns 1 where a thing belongs to a group, else 0, shape (groups, things).
+
+    Args:
+        places: shape (things,), the group of each, -1 if it has none.
+        count: how many groups there are.
+    """
     return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
 
 
 def is_compared(sums: Sums) -> bool:
-    """Says whether models are compared by parts of a kind."""
+    """Whether models are compared by parts of a kind."""
     return [key for key in PART_KEYS if key in sums.keys.columns] in COMPARED_PARTS
 
 
 def counts_of_parts(axes: Axes, counts: SumsOfSubjects) -> CountsOfParts:
-    """Returns the counts of the parts of a cell, kind by kind and by factor; many measures share
-    them.
+    """Returns the counts of the parts of a cell, kind by kind and by factor.
+
+    Many measures share them.
     """
     return [kind.along(counts) for kind in part_kinds(axes)]
 
@@ -151,9 +162,9 @@ def sums_of_parts(
 
     Args:
         axes: the axes of the cell.
-        sums: what subjects see.
-        counts: how many swap groups that is of.
-        asked: how many there are, where these are some of them alone.
+        sums: the sums of subjects.
+        counts: the numbers of swap groups that are in the sums.
+        asked: the numbers of all swap groups, None if all are in the sums.
     """
     units = {
         TEMPLATES: axes.templates,
@@ -161,23 +172,23 @@ def sums_of_parts(
         "others": axes.subjects.to_list(),
         "attributes": axes.attributes.to_list(),
     }
-    for kind, counted, among in zip(part_kinds(axes), counts, asked or counts, strict=True):
-        own = kind.along(sums)
-        n, of_all = (each[TEMPLATES].sum(axis=1) for each in (counted, among))
-        # Mostly all are there, which need no copy.
-        there = slice(None) if (of_all > 0).all() else of_all > 0
-        along = {
-            factor: Along(
-                units[factor], np.stack([own[factor][there], counted[factor][there]], axis=-1)
-            )
-            for factor in own
-        }
-        numbers = {"n": n, "left_out": of_all - n}
+    for kind, counts_of_kind, asked_of_kind in zip(
+        part_kinds(axes), counts, asked or counts, strict=True
+    ):
+        n = counts_of_kind[TEMPLATES].sum(axis=1)
+        n_asked = asked_of_kind[TEMPLATES].sum(axis=1)
+        # Mostly all parts have swap groups; a slice of all needs no copy.
+        chosen = slice(None) if (n_asked > 0).all() else n_asked > 0
+        along = {}
+        for factor, sums_of_factor in kind.along(sums).items():
+            columns = (sums_of_factor[chosen], counts_of_kind[factor][chosen])
+            along[factor] = Along(units[factor], np.stack(columns, axis=-1))
         keys = kind.names().with_columns(
-            pl.Series(name, each.astype(np.int64)) for name, each in numbers.items()
+            pl.Series("n", n.astype(np.int64)),
+            pl.Series("left_out", (n_asked - n).astype(np.int64)),
         )
         yield Sums(
-            keys.filter(pl.Series(of_all > 0)),
+            keys.filter(pl.Series(n_asked > 0)),
             along,
             MEAN,
             "moderated t",
@@ -187,8 +198,12 @@ def sums_of_parts(
 
 
 def mean_over_templates(axes: Axes, tally: MeanTally, left_out: int) -> Sums:
-    """Returns a mean over all swap groups that varies with templates alone; see
-    `mean_of_swap_groups`.
+    """Returns a mean over all swap groups that varies with templates alone.
+
+    Args:
+        axes: see `mean_of_swap_groups`.
+        tally: see `mean_of_swap_groups`.
+        left_out: see `mean_of_swap_groups`.
     """
     along = {TEMPLATES: Along(axes.templates, tally.by_template[None])}
     keys = pl.DataFrame({"measure": [""], "options": [""], "n": [tally.n], "left_out": [left_out]})
@@ -196,16 +211,17 @@ def mean_over_templates(axes: Axes, tally: MeanTally, left_out: int) -> Sums:
 
 
 def mean_of_swap_groups(axes: Axes, tally: MeanTally, left_out: int = 0) -> Sums:
-    """Returns a mean over all swap groups; templates of which there is none say nothing.
+    """Returns a mean over all swap groups; templates without any say nothing.
 
     Args:
         axes: the axes of the cell.
         tally: the sums and counts of the swap groups.
-        left_out: how many more have no value.
+        left_out: how many more swap groups have no value.
     """
     over_templates = mean_over_templates(axes, tally, left_out)
     along = {**over_templates.along}
-    names, firsts = axes.subjects.to_list(), axes.firsts or len(axes.subjects)
+    names = axes.subjects.to_list()
+    firsts = len(names) if axes.firsts is None else axes.firsts
     along["subjects"] = Along(names[:firsts], tally.by_subject[None, :firsts])
     if axes.firsts is not None:
         along["others"] = Along(names[firsts:], tally.by_subject[None, firsts:])
