@@ -1,6 +1,4 @@
-"""How large associations are as a whole, what noise makes of them, where their variance is, and
-which to read.
-"""
+"""Sizes of all associations of a cell together, corrected for noise, and their variances."""
 
 from __future__ import annotations
 
@@ -44,13 +42,13 @@ MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
 NOT_SIZED = "the strength of gamma is not above 0"
 CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
 STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
-"""Sizes of associations of groups, and of what."""
+"""Sizes of associations of groups, and the measures that they are sizes of."""
 TESTS_OF_SIZES = {
     **{size: (measure, GROUP_ASSOCIATION) for size, measure in STRENGTHS.items()},
     "share_strength": ("share_gamma", ASSOCIATION),
     "strength": ("gamma", ASSOCIATION),
 }
-"""Sizes that have no test of their own, the measures of which they are, and the keys of these."""
+"""Sizes without a test of their own, and the measures and keys whose tests stand in."""
 UNREAD_CORRELATION = 0.5
 """The limit of the flag `negation_unread`."""
 
@@ -71,20 +69,19 @@ def share_mu(share_gamma: Sums) -> float:
 
 
 def matrix_of_pairs(sums: Sums) -> FloatArray:
-    """Returns numbers of pairs, shape (subjects, attributes), NaN where nobody asked."""
-    wide = sums.keys.select(*ASSOCIATION, value=pl.Series(sums.values)).pivot(
-        "attribute", index="subject", values="value"
-    )
+    """Returns numbers of pairs, shape (subjects, attributes), NaN where a pair is not asked."""
+    pairs = sums.keys.select(*ASSOCIATION, value=pl.Series(sums.values))
+    wide = pairs.pivot("attribute", index="subject", values="value")
     return wide.drop("subject").to_numpy().astype(np.float64)
 
 
 def mu_corrected(gamma: ByCluster) -> float:
-    """Root of mu² less the square of what noise alone makes of it."""
+    """Root of mu² less the square of its expectation under noise alone."""
     return gamma.corrected("mu")
 
 
 def eta_corrected(eta: ByCluster) -> float:
-    """Root of eta² less the square of what noise alone makes of it."""
+    """Root of eta² less the square of its expectation under noise alone."""
     return eta.corrected("eta")
 
 
@@ -94,14 +91,15 @@ def strength(gamma: ByCluster) -> float:
 
 
 def mu_held_out(gamma: ByCluster) -> float:
-    """Mean over subjects of the association that is largest in all clusters but one, as measured in
-    that one.
+    """Mean over subjects of the largest association, measured in a cluster that did not choose it.
+
+    The association is the one that is largest in all clusters but this one.
     """
     return held_out_strength(gamma.sums, gamma.counts)
 
 
 def share_mu_corrected(share_gamma: ByCluster) -> float:
-    """Root of share_mu² less the square of what noise alone makes of it."""
+    """Root of share_mu² less the square of its expectation under noise alone."""
     return share_gamma.corrected("mu")
 
 
@@ -111,22 +109,22 @@ def share_strength(share_gamma: ByCluster) -> float:
 
 
 def question_strength(question_association: ByCluster) -> float:
-    """Root mean square of associations in the question alone without noise, signed like an adjusted
-    R².
+    """Root mean square of associations in the question alone without noise.
+
+    It is signed like an adjusted R².
     """
     return question_association.strength()
 
 
 def group_strength(share_gamma: Sums) -> float:
-    """Root mean square of associations of groups in shares without the noise of clusters and
-    names.
-    """
+    """Root mean square of associations of groups in shares, without noise of clusters and names."""
     return strength_of_groups(share_gamma)
 
 
 def question_group_strength(question_association: Sums) -> float:
-    """Root mean square of associations of groups in the question alone without the noise of
-    clusters and names.
+    """Root mean square of associations of groups in the question alone.
+
+    The noise of clusters and names is taken off.
     """
     return strength_of_groups(question_association)
 
@@ -137,9 +135,7 @@ CORRECTED: Mapping[str, Sequence[Callable[[ByCluster], float]]] = {
     "share_gamma": (share_mu_corrected, share_strength),
     "question_association": (question_strength,),
 }
-"""The sizes that are corrected for noise, by what they are sizes of; models are compared by
-them.
-"""
+"""The sizes that are corrected for noise, by measure; models are compared by them."""
 
 
 class CellAssociations:
@@ -152,57 +148,53 @@ class CellAssociations:
     """
 
     def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings):
-        """Takes the sums of a cell of which anything was answered."""
+        """Takes the sums of a cell in which at least one swap group was answered."""
         self.sums, self.settings = sums, settings
         along = find_sums(sums, "delta", ()).along
-        firsts, others = (
-            [*along[name].units] if name in along else [] for name in ("subjects", "others")
-        )
-        self.subjects, self.attributes = firsts + others, [*along["attributes"].units]
+        firsts = list(along["subjects"].units) if "subjects" in along else []
+        others = list(along["others"].units) if "others" in along else []
+        self.subjects = firsts + others
+        self.attributes = [*along["attributes"].units]
         self.firsts = len(firsts) if others else None
 
     def clustered(self, measure: str) -> Sums:
-        """Returns the associations of a kind, along clusters of templates."""
+        """Returns the associations of a measure, along clusters of templates."""
         return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
 
     def by_cluster(self, measure: str) -> ByCluster:
-        """Returns the associations of a kind by cluster."""
+        """Returns the associations of a measure by cluster."""
         return ByCluster.of(self.clustered(measure), self.subjects, self.attributes)
 
     def parts(self) -> dict[str, ByCluster]:
-        """Returns by cluster the associations that have corrected sizes, of those that there
-        are.
-        """
-        known = {each.keys["measure"][0] for each in self.sums}
-        return {measure: self.by_cluster(measure) for measure in CORRECTED if measure in known}
+        """Returns the associations that have corrected sizes by cluster, for each measure."""
+        measures = {part.keys["measure"][0] for part in self.sums}
+        return {measure: self.by_cluster(measure) for measure in CORRECTED if measure in measures}
 
     def of_groups(self, measure: str) -> Sums | None:
-        """Returns the associations of a kind of groups of subjects, None where there are none."""
-        rows = [each.keys for each in self.sums if each.keys["measure"][0] == measure]
-        has_groups = (
-            all(key in keys.columns and keys[key].count() for key in GROUP_ASSOCIATION)
-            for keys in rows
-        )
-        return find_sums(self.sums, measure, GROUP_ASSOCIATION) if any(has_groups) else None
+        """Returns the associations of groups of subjects in a measure, None if there are none."""
+        for part in self.sums:
+            keys = part.keys
+            has_keys = {*GROUP_ASSOCIATION} <= {*keys.columns}
+            if keys["measure"][0] != measure or not has_keys:
+                continue
+            if all(keys[key].count() for key in GROUP_ASSOCIATION):
+                return find_sums(self.sums, measure, GROUP_ASSOCIATION)
+        return None
 
     def permuted(self, part: ByCluster) -> dict[str, Any]:
-        """Returns `p` and `method` of the test of any association at all; see
-        `permutation.permutation_test`.
+        """Returns `p` and `method` of the test of whether there is any association.
 
-        Two clusters are too few to test by, whatever they are tested with.
+        See `permutation.permutation_test`. Both are None with few clusters: two are too few to test
+        by, whatever they are tested with.
         """
         if part.clusters < FEWEST_TESTED:
             return {"p": None, "method": None}
-        scale = part.values if self.firsts is None else utilities(part.values, self.firsts)
-        test = permutation_test(
-            scale, part.counts, self.firsts, self.settings.permutations, self.settings.seed
-        )
-        return {
-            "p": test.p,
-            "method": f"permutation ({'exact' if test.exact else test.tried})"
-            if test.tried
-            else None,
-        }
+        values, counts, firsts = part.values, part.counts, self.firsts
+        scale = values if firsts is None else utilities(values, firsts)
+        permutations, seed = self.settings.permutations, self.settings.seed
+        test = permutation_test(scale, counts, firsts, permutations, seed)
+        permuted = "exact" if test.exact else test.tried
+        return {"p": test.p, "method": f"permutation ({permuted})" if test.tried else None}
 
 
 def derive(
@@ -211,57 +203,53 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds what is made of all associations together, and where their variance is.
+    """Adds the numbers that are made of all associations together, and where their variance is.
 
     Args:
-        estimates: those of the cell.
+        estimates: the estimates of the cell.
         sums: its sums.
         options: see `measures.measure`.
         settings: level, seed, clusters and the like.
     """
-    if not any(each.keys["measure"][0] == "gamma" for each in sums):
+    if not any(part.keys["measure"][0] == "gamma" for part in sums):
         return CellNumbers(estimates)
     cell = CellAssociations(sums, settings)
     parts = cell.parts()
     gamma, eta = parts["gamma"], parts["eta"]
-    # A test of fewer associations would not be of this number.
-    unlike = {} if gamma.is_representative else {"p": float("nan")}
-    known = fill_row(estimates, "mu", noise_of_size(gamma, "mu") | cell.permuted(gamma) | unlike)
-    known = fill_row(known, "eta", noise_of_size(eta, "eta"))
-    rows = [
-        row_of(parts[measure], size_row(parts[measure], size, settings))
-        for measure, size in corrected_sizes(parts)
-    ]
-    of_formats = pl.DataFrame()
+    of_mu = noise_of_size(gamma, "mu") | cell.permuted(gamma)
+    if not gamma.is_representative:
+        # A test of fewer associations would not be of this number.
+        of_mu["p"] = float("nan")
+    filled = fill_row(estimates, "mu", of_mu)
+    filled = fill_row(filled, "eta", noise_of_size(eta, "eta"))
+    rows = []
+    for measure, size in corrected_sizes(parts):
+        rows.append(row_of(parts[measure], size_row(parts[measure], size, settings)))
+    formats = pl.DataFrame()
     if "share_gamma" in parts:
+        # The last size is that of associations in the question alone.
         rows[-1]["p"] = cell.permuted(parts["question_association"])["p"]
         share = parts["share_gamma"]
-        # Without their noise floor they would be taken for bias.
-        unknown = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
-        of_mu = (
-            noise_of_size(share, "mu")
-            | cell.permuted(share)
-            | ({} if share.is_representative else unknown)
-        )
-        known = fill_row(known, "share_mu", of_mu)
-        rows += [
-            mass(cell, gamma),
-            *({**CLAIM, **row} for row in rows_of_preferences(cell, estimates)),
-        ]
+        of_share_mu = noise_of_size(share, "mu") | cell.permuted(share)
+        if not share.is_representative:
+            # Without their noise floor they would be taken for bias.
+            reason = f"noise unknown: {TOO_FEW_KNOWN}"
+            of_share_mu |= {"value": None, "p": None, "reason": reason}
+        filled = fill_row(filled, "share_mu", of_share_mu)
+        rows.append(mass(cell, gamma))
+        rows += [{**CLAIM, **row} for row in rows_of_preferences(cell, estimates)]
         counted = counted_association(estimates)
-        of_formats = prompt_sign(
-            [cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings
-        )
+        associations = cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)
+        formats = prompt_sign([associations], settings)
     held_out = {
         "measure": "mu_held_out",
         "value": mu_held_out(gamma),
         "reason": "measured in what is left out",
     }
     table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
-    derived = pl.concat([known, table, of_formats], how="diagonal_relaxed")
-    with_groups = with_permutation_tests(
-        derived, sums, options.get("failure_threshold", 0), settings
-    )
+    numbers = pl.concat([filled, table, formats], how="diagonal_relaxed")
+    threshold = options.get("failure_threshold", 0)
+    with_groups = with_permutation_tests(numbers, sums, threshold, settings)
     return CellNumbers(with_groups, design_of_cell(cell, gamma, estimates))
 
 
@@ -286,8 +274,9 @@ def left_out_of_derived(
 def corrected_sizes(
     parts: Mapping[str, ByCluster],
 ) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
-    """Yields what associations are sizes of, and each size that is corrected for noise; see
-    `size_without_clusters`.
+    """Yields each size that is corrected for noise, with the measure that it is a size of.
+
+    See `size_without_clusters`.
     """
     for measure, part in parts.items():
         for size in CORRECTED[measure]:
@@ -295,68 +284,68 @@ def corrected_sizes(
 
 
 def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
-    """Returns what noise alone makes of mu or eta, and of how many clusters it is known."""
+    """Returns the expectation of mu or eta under noise alone, and the number of clusters."""
     return {"null_mean": part.null_mean(name), "clusters": part.clusters}
 
 
 def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
     """Fills columns in the row of a measure of the whole cell."""
-    about = pl.all_horizontal(
-        pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS)
-    )
-    filled = {
-        name: pl.when(about).then(pl.lit(value)).otherwise(name) for name, value in values.items()
-    }
+    of_cell = [pl.col(key).is_null() for key in MEASURE_KEYS]
+    is_row = pl.all_horizontal(pl.col("measure") == measure, *of_cell)
+    filled = {}
+    for name, value in values.items():
+        filled[name] = pl.when(is_row).then(pl.lit(value)).otherwise(name)
     return estimates.with_columns(**filled)
 
 
 def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row of a size with what it is made of."""
+    """Adds to the row of a size the numbers of associations and clusters that it is made of."""
     return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
 
 
 def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
-    """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife
-    interval.
+    """Strength of the mass part of gamma, as a share of the strength of gamma.
 
     Args:
         cell: the associations.
-        gamma: those of probabilities by cluster.
+        gamma: the associations of probabilities by cluster.
 
     Returns:
-        A row, with the factor by which masses change with the question as `flag`.
+        A row, with its jackknife interval and the factor by which masses change with the question
+        as `flag`.
     """
-    part, of_gamma = cell.by_cluster(MASS_PART), strength(gamma)
-    if not of_gamma > 0:
+    part, whole = cell.by_cluster(MASS_PART), strength(gamma)
+    # NaN is not above 0 either.
+    if not whole > 0:
         return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
     row = interval_row(*size_without_clusters("mass", part, strength), cell.settings)
-    numbers = {
-        name: row[name] / of_gamma
-        for name in ("value", "low", "high", "se")
-        if row.get(name) is not None
-    }
+    for name in ("value", "low", "high", "se"):
+        if row.get(name) is not None:
+            row[name] = row[name] / whole
     change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
-    return row_of(part, {**row, **numbers, "flag": f"{np.exp(change):.2f}"})
+    return row_of(part, {**row, "flag": f"{np.exp(change):.2f}"})
 
 
 def rows_of_preferences(
     cell: CellAssociations, estimates: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    """Yields the flags of associations of shares and of the question alone, and their strengths in
-    groups of names.
-    """
+    """Yields the flags of shares and of the question alone, and their strengths in groups."""
     yield negation_unread(estimates)
     yield disagreement(estimates)
-    for measure, of_what in STRENGTHS.items():
-        if of_groups := cell.of_groups(of_what):
-            part = of_groups.clustered(cell.settings.clusters)
-            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
-            yield {"measure": measure, "generalises_to": over, **strength_row(part, cell.settings)}
+    for size, measure in STRENGTHS.items():
+        associations = cell.of_groups(measure)
+        if associations is None:
+            continue
+        part = associations.clustered(cell.settings.clusters)
+        formats = [FORMATS] if FORMATS in part.along else []
+        factors = join_factors([TEMPLATES, NAMES, *formats])
+        yield {"measure": size, "generalises_to": factors, **strength_row(part, cell.settings)}
 
 
 def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
-    """The correlation `negation_reading` as a flag: near 1 a model gives the same answers to
-    question and negation.
+    """The correlation `negation_reading` as a flag.
+
+    Near 1 a model gives the same answers to question and negation.
     """
     row = estimates.filter(measure="negation_reading", generalises_to="clusters").row(0, named=True)
     columns = ("value", "low", "high", "n", "left_out", "clusters", "se", "df", "method", "reason")
@@ -364,42 +353,45 @@ def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
 
 
 def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
-    """Share of the associations significant in gamma or in shares that are not so, on the same side
-    of 0, in both.
+    """Share of significant associations that gamma and shares do not agree on.
+
+    They are the associations that are significant in one of both; those that are not so in both, on
+    the same side of 0, count.
     """
     rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
     pairs = rows.drop_nulls(ASSOCIATION)
     side = pl.when(is_significant()).then(pl.col("value").sign()).fill_null(0)
     sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")
-    either = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
-    apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
-    row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": f"{apart} of {count}"}
-    return (
-        {**row, "value": apart / count}
-        if count
-        else {**row, "value": None, "reason": NOTHING_FOUND}
-    )
+    significant = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
+    count = len(significant)
+    differing = int((significant["gamma"] != significant["share_gamma"]).sum())
+    flag = f"{differing} of {count}"
+    row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": flag}
+    if not count:
+        return {**row, "value": None, "reason": NOTHING_FOUND}
+    return {**row, "value": differing / count}
 
 
 def sums_of_pairs(first: CellTally, centred: CentredTally) -> Iterator[Sums]:
-    """Yields what the variances of pairs and of orders are made of.
+    """Yields the sums from which the variances of pairs and of orders are made.
 
     Args:
-        first: the sums of the cell, among them its squares.
-        centred: what was summed behind these, among it how often each pair is asked.
+        first: the sums of the cell, also its squares.
+        centred: the sums that follow, also how often each pair is asked.
     """
-    axes, columns = first.axes, np.column_stack([first.squares, centred.pattern])
+    axes = first.axes
+    columns = np.column_stack([first.squares, centred.pattern])
     counts = first.squares[:, 2].astype(np.int64)
     keys = pl.DataFrame(
         {"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts}
     )
-    yield Sums(
-        keys, {"cell": Along(["all"], columns[:, None])}, TOTAL, compared=False, is_input=True
-    )
-    pairs = zip(*np.divmod(axes.pairs, len(axes.subjects)), strict=True)
-    along = {"pairs": Along([f"{one} {other}" for one, other in pairs], centred.pair_counts)}
-    of_patterns = keys[centred.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
-    yield Sums(of_patterns, along, TOTAL, compared=False, is_input=True)
+    along = {"cell": Along(["all"], columns[:, None])}
+    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
+    firsts, seconds = np.divmod(axes.pairs, len(axes.subjects))
+    units = [f"{x1} {x2}" for x1, x2 in zip(firsts, seconds, strict=True)]
+    along = {"pairs": Along(units, centred.pair_counts)}
+    pattern_keys = keys[centred.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
+    yield Sums(pattern_keys, along, TOTAL, compared=False, is_input=True)
 
 
 def design_of_cell(
@@ -463,8 +455,9 @@ def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[
 
 
 def counted_association(estimates: pl.DataFrame) -> str:
-    """Returns the measure whose associations are counted: of the question alone where the negation
-    is not read.
+    """Returns the measure whose associations are counted.
+
+    It is that of the question alone if the negation is not read, else that of shares.
     """
     rows = estimates.filter(measure="negation_reading", generalises_to="clusters")
     is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
