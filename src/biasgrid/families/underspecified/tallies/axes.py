@@ -1,6 +1,4 @@
-"""What a cell is asked about: names of subjects, attributes and templates, and where in them each
-swap group is.
-"""
+"""The axes of a cell: its subjects, attributes and templates, and the places of swap groups."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from biasgrid.stats.clusters import number_templates, template_units
 
 Number = TypeVar("Number", np.int64, np.float64)
 NamesAndCodes = tuple[pl.Series, IntArray]
-"""Names, and of each thing its place among them, -1 where it has none."""
+"""Names, and the place of each thing among them, -1 if it has none."""
 PlacesAndCounts = tuple[IntArray, IntArray]
 """Places among some units, and how often each unit is there."""
 PAIR_COLUMNS = ["subject1", "subject2", "group1", "group2"]
@@ -54,7 +52,7 @@ class Axes:
 
     @classmethod
     def of(cls, pairs: pl.DataFrame, attributes: pl.DataFrame, units: IntArray) -> Axes:
-        """Names what there is.
+        """Names and orders the subjects, attributes and groups of swap groups.
 
         Args:
             pairs: the distinct `PAIR_COLUMNS` of swap groups.
@@ -62,24 +60,25 @@ class Axes:
             units: their units of templates, each once, sorted.
         """
         names, codes = enumerate_names(pairs, "subject1", "subject2")
-        subject_groups, of_codes = enumerate_names(pairs, "group1", "group2")
-        group_of = values_of_codes(codes, of_codes, len(names))
-        is_second = second_list(codes, group_of)
+        subject_groups, group_codes = enumerate_names(pairs, "group1", "group2")
+        group_of_subject = values_of_codes(codes, group_codes, len(names))
+        is_second = second_list(codes, group_of_subject)
+        # The subjects of the first list before those of the second.
         order = np.argsort(is_second, kind="stable")
-        one, other = np.split(np.argsort(order)[codes], 2)
-        attribute_names, attribute = enumerate_names(attributes, "attribute", "attribute")
-        sorts, of_attributes = enumerate_names(attributes, "attribute_group", "attribute_group")
+        x1, x2 = np.split(np.argsort(order)[codes], 2)
+        attribute_names, attribute_codes = enumerate_names(attributes, "attribute", "attribute")
+        attribute_groups, codes_of_groups = enumerate_names(
+            attributes, "attribute_group", "attribute_group"
+        )
+        group_of_attribute = values_of_codes(attribute_codes, codes_of_groups, len(attribute_names))
         return cls(
             subjects=names.gather(order),
             attributes=attribute_names,
-            subject_groups=(subject_groups, group_of[order]),
-            attribute_groups=(
-                sorts,
-                values_of_codes(attribute, of_attributes, len(attribute_names)),
-            ),
+            subject_groups=(subject_groups, group_of_subject[order]),
+            attribute_groups=(attribute_groups, group_of_attribute),
             firsts=int((~is_second).sum()) if is_second.any() else None,
             units=units,
-            pairs=np.unique(one * len(names) + other),
+            pairs=np.unique(x1 * len(names) + x2),
         )
 
     @property
@@ -94,9 +93,10 @@ class Axes:
 
     @cached_property
     def across(self) -> BoolArray:
-        """Which subjects have groups that differ, shape (subjects, partners)."""
-        group = self.subject_groups[1]
-        return np.asarray((group[:, None] != group) & (group[:, None] >= 0) & (group >= 0))
+        """Whether two subjects have groups that differ, shape (subjects, partners)."""
+        _, group = self.subject_groups
+        has_group = group >= 0
+        return np.asarray((group[:, None] != group) & has_group[:, None] & has_group)
 
     @cached_property
     def are_across(self) -> bool:
@@ -114,12 +114,11 @@ class Axes:
             observations: from `observe.compare_subjects`, of these subjects, attributes and
                 templates.
         """
-        one, other = (self.subject_places(observations[name]) for name in ("subject1", "subject2"))
-        attribute, template = (
-            self.attribute_places(observations["attribute"]),
-            template_units(observations),
-        )
-        return SwapGroups(self, one, other, attribute, np.searchsorted(self.units, template))
+        x1 = self.subject_places(observations["subject1"])
+        x2 = self.subject_places(observations["subject2"])
+        attribute = self.attribute_places(observations["attribute"])
+        template = np.searchsorted(self.units, template_units(observations))
+        return SwapGroups(self, x1, x2, attribute, template)
 
     def subject_places(self, names: pl.Series) -> IntArray:
         """Returns the places of subjects."""
@@ -132,7 +131,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class SwapGroups:
-    """Where swap groups are in the axes of their cell.
+    """The places of swap groups in the axes of their cell.
 
     Attributes:
         axes: the axes.
@@ -152,48 +151,53 @@ class SwapGroups:
         return len(self.one)
 
     def only(self, chosen: BoolArray) -> SwapGroups:
-        """Returns some of the swap groups."""
+        """Returns chosen swap groups."""
         if chosen.all():
             return self
         return SwapGroups(
             self.axes,
-            *(each[chosen] for each in (self.one, self.other, self.attribute, self.template)),
+            self.one[chosen],
+            self.other[chosen],
+            self.attribute[chosen],
+            self.template[chosen],
         )
 
     @cached_property
     def in_templates(self) -> IntArray:
-        """The places of both sides in an array of shape (subjects, attributes, templates), see
-        `side_by_side`.
+        """The places of both sides in an array of shape (subjects, attributes, templates).
+
+        See `interleave_sides`.
         """
         _, attributes, templates = self.axes.shape
-        asked = self.attribute * templates + self.template
-        one, other = (
-            subject * attributes * templates + asked for subject in (self.one, self.other)
+        of_subject = attributes * templates
+        question = self.attribute * templates + self.template
+        return interleave_sides(
+            self.one * of_subject + question, self.other * of_subject + question
         )
-        return side_by_side(one, other)
 
     @cached_property
     def in_partners(self) -> IntArray:
-        """The places of both sides in an array of shape (subjects, partners, attributes), see
-        `side_by_side`.
+        """The places of both sides in an array of shape (subjects, partners, attributes).
+
+        See `interleave_sides`.
         """
         subjects, attributes, _ = self.axes.shape
-        pairs = self.one * subjects + self.other, self.other * subjects + self.one
-        one, other = (pair * attributes + self.attribute for pair in pairs)
-        return side_by_side(one, other)
+        forward = self.one * subjects + self.other
+        backward = self.other * subjects + self.one
+        return interleave_sides(
+            forward * attributes + self.attribute, backward * attributes + self.attribute
+        )
 
     @cached_property
     def of_units(self) -> tuple[PlacesAndCounts, PlacesAndCounts, PlacesAndCounts]:
-        """The places of templates, of both subjects and of attributes, and how often each of them
-        is there.
-        """
+        """The places and counts of templates, of both subjects, and of attributes."""
         subjects, attributes, templates = self.axes.shape
-        both = side_by_side(self.one, self.other)
-        places = (self.template, templates), (both, subjects), (self.attribute, attributes)
-        template, subject, attribute = (
-            (place, np.bincount(place, minlength=count)) for place, count in places
+        both = interleave_sides(self.one, self.other)
+        return (
+            counts_of_places(self.template, templates),
+            counts_of_places(both, subjects),
+            counts_of_places(self.attribute, attributes),
         )
-        return template, subject, attribute
 
     @cached_property
     def pair(self) -> IntArray:
@@ -206,8 +210,13 @@ class SwapGroups:
         return np.asarray(self.axes.across[self.one, self.other])
 
 
-def side_by_side(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
-    """Returns what is said of x1 and of x2, swap group by swap group, shape (2 groups,).
+def counts_of_places(places: IntArray, units: int) -> PlacesAndCounts:
+    """Returns places among some units, and how often each unit is there, shape (units,)."""
+    return places, np.bincount(places, minlength=units)
+
+
+def interleave_sides(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
+    """Returns numbers of x1 and of x2, swap group by swap group, shape (2 groups,).
 
     In this order sums do not depend on where a cell is divided.
     """
@@ -223,42 +232,52 @@ class AxesOfParts:
 
     def __init__(self) -> None:
         self.count = 0
-        self._rows: dict[str, pl.DataFrame] = {}
+        self._pairs: pl.DataFrame | None = None
+        self._attributes: pl.DataFrame | None = None
         self._units: IntArray = np.zeros(0, dtype=np.int64)
 
     def add(self, observations: pl.DataFrame) -> None:
         """Adds a part, from `observe.compare_subjects`."""
         self.count += len(observations)
-        for columns in (PAIR_COLUMNS, ATTRIBUTE_COLUMNS):
-            found = observations.select(pl.col(columns).cast(pl.Categorical)).unique(
-                maintain_order=True
-            )
-            known = self._rows.get(columns[0])
-            self._rows[columns[0]] = (
-                found if known is None else pl.concat([known, found]).unique(maintain_order=True)
-            )
+        self._pairs = add_distinct(self._pairs, observations.select(PAIR_COLUMNS))
+        self._attributes = add_distinct(self._attributes, observations.select(ATTRIBUTE_COLUMNS))
         self._units = np.union1d(self._units, template_units(observations))
 
     @property
     def axes(self) -> Axes:
-        """The axes of all parts; there must be a swap group."""
-        return Axes.of(self._rows[PAIR_COLUMNS[0]], self._rows[ATTRIBUTE_COLUMNS[0]], self._units)
+        """The axes of all parts; there must be a part."""
+        if self._pairs is None or self._attributes is None:
+            raise ValueError("no part was added")
+        return Axes.of(self._pairs, self._attributes, self._units)
+
+
+def add_distinct(known: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds rows of names to distinct ones, in the order of their first appearance.
+
+    Args:
+        known: the distinct rows so far, None at first.
+        rows: the rows to add.
+    """
+    distinct = rows.select(pl.all().cast(pl.Categorical)).unique(maintain_order=True)
+    if known is None:
+        return distinct
+    return pl.concat([known, distinct]).unique(maintain_order=True)
 
 
 class AnsweredGroups:
     """The swap groups of a cell that were answered, part by part.
 
     Attributes:
-        observations: all that was observed, part by part.
+        observations: all observations, part by part.
         attributes: which attributes the tokenizer does not know; their swap groups count nowhere.
         asked: how many other swap groups there are.
         count: how many of them were answered.
     """
 
     def __init__(self, observations: Observations):
-        """Goes through what was observed, from `observe.observe`."""
+        """Goes through the observations of a cell, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.attributes, self.asked, self.found = find_in_parts(observations, find_answered)
+        self.attributes, self.asked, self.answered = find_in_parts(observations, find_answered)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
@@ -268,69 +287,78 @@ class AnsweredGroups:
     @property
     def count(self) -> int:
         """How many there are."""
-        return self.found.count
+        return self.answered.count
 
     @cached_property
     def axes(self) -> Axes:
-        """What they are about."""
-        return self.found.axes
+        """Their subjects, attributes and templates."""
+        return self.answered.axes
 
 
 def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[KnownAttributes, int, AxesOfParts]:
-    """Returns which attributes are known, how many swap groups these have, and what the answered
-    ones are about.
+    """Finds the attributes that are known, and the swap groups about them that were answered.
+
+    Returns:
+        The attributes, the number of swap groups about them, and the axes of the answered ones.
     """
-    asked, found = 0, AxesOfParts()
+    asked, answered = 0, AxesOfParts()
     attributes = find_known_attributes(parts)
-    for each in parts:
-        part = attributes.of(each)
-        asked += len(part)
-        found.add(answered_groups(part))
-    return attributes, asked, found
+    for part in parts:
+        about_known = attributes.of(part)
+        asked += len(about_known)
+        answered.add(answered_groups(about_known))
+    return attributes, asked, answered
 
 
 def axes_of(parts: Iterable[pl.DataFrame]) -> Axes:
     """Returns the axes of all swap groups in some parts; see `AxesOfParts`."""
-    found = AxesOfParts()
+    axes_of_parts = AxesOfParts()
     for part in parts:
-        found.add(part)
-    return found.axes
+        axes_of_parts.add(part)
+    return axes_of_parts.axes
 
 
 def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
-    """Returns the value of each code, -1 where it has none."""
-    found = np.full(count, -1, dtype=np.int64)
-    found[codes] = values
-    return found
+    """Returns the value of each code from 0 to `count`, -1 if it has none."""
+    value_of = np.full(count, -1, dtype=np.int64)
+    value_of[codes] = values
+    return value_of
 
 
 def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
-    """Says of each subject whether it is of a second list, whose subjects are compared with those
-    of the first alone.
+    """Returns whether each subject is of a second list.
+
+    The subjects of a second list are compared with those of the first alone. Pairs do not tell of
+    lists, so two groups that always meet count as two lists, and so do subjects that are only ever
+    x1 or x2.
 
     Args:
         codes: shape (2 pairs,), x1 of all pairs and below x2.
-        group_of: shape (subjects,).
+        group_of: shape (subjects,), the group of each subject, -1 if it has none.
     """
-    one, other = np.split(codes, 2)
-    second = np.zeros(len(group_of), dtype=np.bool_)
+    x1, x2 = np.split(codes, 2)
     subject_groups = np.unique(group_of)
-    if (
-        len(subject_groups) == 2
-        and subject_groups[0] >= 0
-        and (group_of[one] != group_of[other]).all()
-    ):
-        second = group_of == subject_groups[1]
-    elif len(group_of) > 2 and not np.isin(one, other).any():
-        second[np.unique(other)] = True
-    return second
+    have_two_groups = len(subject_groups) == 2 and subject_groups[0] >= 0
+    if have_two_groups and (group_of[x1] != group_of[x2]).all():
+        return np.asarray(group_of == subject_groups[1])
+    is_second = np.zeros(len(group_of), dtype=np.bool_)
+    # A single pair is no two lists.
+    if len(group_of) > 2 and not np.isin(x1, x2).any():
+        is_second[np.unique(x2)] = True
+    return is_second
 
 
 def enumerate_names(table: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
-    """Returns the names in two columns in alphabetical order, and the columns, one below the other,
-    as places in them.
+    """Returns the names in two columns, and the columns as places in these names.
 
-    Places do not depend on what was read before; nulls are -1.
+    Args:
+        table: the table.
+        one: a column.
+        other: the other column, or the same.
+
+    Returns:
+        The names in alphabetical order, so that places do not depend on tables that were read
+        before; and the places of the first column and below of the other one, -1 for null.
     """
     both = pl.concat([table[name].cast(pl.Categorical).rename("name") for name in (one, other)])
     names = both.unique().drop_nulls().cast(pl.String).sort()
@@ -338,9 +366,7 @@ def enumerate_names(table: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
 
 
 def places_of_names(names: pl.Series) -> IntArray:
-    """Returns the place of each name by the number that polars knows it by; behind them -1 for
-    null.
-    """
+    """Returns the place of each name by its number in polars, and behind them -1 for null."""
     numbers = numbers_of_names(names)
     places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int64)
     places[numbers] = np.arange(len(names))
@@ -348,5 +374,5 @@ def places_of_names(names: pl.Series) -> IntArray:
 
 
 def numbers_of_names(names: pl.Series) -> IntArray:
-    """Returns the numbers that polars knows names by in this process, -1 for nulls."""
+    """Returns the numbers that polars gives to names in this process, -1 for nulls."""
     return names.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()

@@ -19,15 +19,20 @@ from biasgrid.families.underspecified.observe import (
     preferences_of,
     scores_in_groups,
 )
-from biasgrid.families.underspecified.tallies.axes import Axes, SwapGroups, side_by_side
+from biasgrid.families.underspecified.tallies.axes import (
+    Axes,
+    PlacesAndCounts,
+    SwapGroups,
+    interleave_sides,
+)
 from biasgrid.tables.keys import Digests, mix_bits
 
 LEAST_SINGULAR = 1e-10
-"""What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
+"""Eigenvalues below this share of the largest count as 0: all utilities may move together."""
 LEAST_LEFT = 1e-10
-"""What is left of log odds and smaller than this, relative to the largest of them, is 0."""
+"""Rests of log odds below this share of the largest of them count as 0: they are rounding."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
-"""What the whole cell has as the mean over its swap groups, by the names of observations."""
+"""Columns of observations whose mean over all swap groups is a measure of the cell."""
 
 
 class SumsOfSubjects(NamedTuple):
@@ -51,35 +56,33 @@ class SumsOfSubjects(NamedTuple):
 
 
 class SubjectTally:
-    """Sums of what is seen from both subjects of swap groups."""
+    """Sums of numbers as seen from both subjects of swap groups."""
 
     def __init__(self, axes: Axes):
         subjects, attributes, templates = axes.shape
         self.axes = axes
         self.by_template = np.zeros((subjects, attributes, templates))
         self.by_partner = np.zeros((subjects, subjects, attributes))
-        self.across_by_template = (
-            self.by_template if axes.are_across else np.zeros_like(self.by_template)
-        )
+        # If all pairs are of two groups, the sums across groups are the sums themselves.
+        self.across_by_template = self.by_template
+        if not axes.are_across:
+            self.across_by_template = np.zeros_like(self.by_template)
 
     def add(self, groups: SwapGroups, forward: FloatArray, backward: FloatArray) -> None:
         """Adds swap groups.
 
         Args:
             groups: the swap groups.
-            forward: shape (groups,), what x1 sees.
-            backward: shape (groups,), what x2 sees.
+            forward: shape (groups,), the number as x1 sees it.
+            backward: shape (groups,), the number as x2 sees it.
         """
-        seen = side_by_side(forward, backward)
+        seen = interleave_sides(forward, backward)
         np.add.at(self.by_template.reshape(-1), groups.in_templates, seen)
         np.add.at(self.by_partner.reshape(-1), groups.in_partners, seen)
         if not self.axes.are_across:
             are_across = np.repeat(groups.are_across, 2)
-            np.add.at(
-                self.across_by_template.reshape(-1),
-                groups.in_templates[are_across],
-                seen[are_across],
-            )
+            places = groups.in_templates[are_across]
+            np.add.at(self.across_by_template.reshape(-1), places, seen[are_across])
 
     def count(self, groups: SwapGroups) -> None:
         """Counts swap groups."""
@@ -88,16 +91,16 @@ class SubjectTally:
     @property
     def sums(self) -> SumsOfSubjects:
         """The sums of all swap groups that were added."""
-        across = (
-            self.by_partner
-            if self.axes.are_across
-            else self.by_partner * self.axes.across[:, :, None]
-        )
+        across = self.by_partner
+        if not self.axes.are_across:
+            across = self.by_partner * self.axes.across[:, :, None]
         return SumsOfSubjects(self.by_template, self.by_partner, self.across_by_template, across)
 
 
 class SomeGroups:
-    """Counts the swap groups of a cell that have something: those that lack it are mostly few.
+    """Counts the swap groups of a cell that have something, such as a share.
+
+    Most have it, so only those that lack it are added up.
 
     Attributes:
         n: how many have it.
@@ -131,30 +134,40 @@ class MeanTally:
 
     def __init__(self, axes: Axes):
         subjects, attributes, templates = axes.shape
-        self.by_template, self.by_subject, self.by_attribute = (
-            np.zeros((count, 2)) for count in (templates, subjects, attributes)
-        )
+        self.by_template = np.zeros((templates, 2))
+        self.by_subject = np.zeros((subjects, 2))
+        self.by_attribute = np.zeros((attributes, 2))
         self.n = 0
 
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        tables, added = (
-            (self.by_template, self.by_subject, self.by_attribute),
-            (values, np.repeat(values, 2), values),
-        )
-        for sums, (place, counts), each in zip(tables, groups.of_units, added, strict=True):
-            np.add.at(sums[:, 0], place, each)
-            sums[:, 1] += counts
+        of_templates, of_subjects, of_attributes = groups.of_units
+        add_with_counts(self.by_template, of_templates, values)
+        add_with_counts(self.by_subject, of_subjects, np.repeat(values, 2))
+        add_with_counts(self.by_attribute, of_attributes, values)
+
+
+def add_with_counts(sums: FloatArray, units: PlacesAndCounts, values: FloatArray) -> None:
+    """Adds numbers and their counts to the sums of units.
+
+    Args:
+        sums: shape (units, 2), sums and counts.
+        units: the unit of each number, and the numbers of each unit.
+        values: the numbers.
+    """
+    places, counts = units
+    np.add.at(sums[:, 0], places, values)
+    sums[:, 1] += counts
 
 
 class NameUtilities:
-    """What both subjects of swap groups have over all attributes of their template, in numbers such
-    as log odds.
+    """Utilities of subjects: the part of numbers that names have over all attributes.
 
-    That is the difference of utilities, one for each subject in each template, by least squares
-    over all pairs that were asked: where every pair is asked about every attribute, it is their
-    mean over attributes.
+    The numbers are such as log odds. The part of a swap group is the difference of the utilities of
+    its subjects. Each subject has a utility in each template, by least squares over all pairs that
+    were asked: if every pair is asked about every attribute, the difference is the mean over
+    attributes.
     """
 
     def __init__(self, axes: Axes, several: int):
@@ -170,60 +183,61 @@ class NameUtilities:
         place = np.ravel_multi_index((groups.template, groups.one, groups.other), self.counts.shape)
         np.add.at(self.counts.reshape(-1), place, 1.0)
         self.asked[groups.template, groups.attribute] = True
-        for number, each in enumerate(values):
-            np.add.at(self.sums[number].reshape(-1), place, each)
-            self.largest[number] = max(self.largest[number], np.abs(each).max(initial=0))
+        for number, added in enumerate(values):
+            np.add.at(self.sums[number].reshape(-1), place, added)
+            self.largest[number] = max(self.largest[number], np.abs(added).max(initial=0))
 
     def solve(self) -> FloatArray:
         """Returns the utilities, shape (numbers, templates, subjects)."""
         pairs = self.counts + np.swapaxes(self.counts, 1, 2)
-        equations = pairs.sum(axis=2)[..., None] * np.eye(pairs.shape[1]) - pairs
-        own = (self.sums.sum(axis=3) - self.sums.sum(axis=2))[..., None]
-        # Templates mostly ask about the same pairs as often as each other.
-        distinct = {each.tobytes(): each for each in equations}
-        found = np.linalg.pinv(np.stack([*distinct.values()]), rcond=LEAST_SINGULAR, hermitian=True)
-        inverses = dict(zip(distinct, found, strict=True))
-        return np.asarray(
-            (np.stack([inverses[each.tobytes()] for each in equations]) @ own)[..., 0]
+        normal_equations = pairs.sum(axis=2)[..., None] * np.eye(pairs.shape[1]) - pairs
+        right_sides = (self.sums.sum(axis=3) - self.sums.sum(axis=2))[..., None]
+        # Templates mostly ask about the same pairs as often as each other, so that few inverses are
+        # needed.
+        distinct = {matrix.tobytes(): matrix for matrix in normal_equations}
+        inverses = np.linalg.pinv(
+            np.stack([*distinct.values()]), rcond=LEAST_SINGULAR, hermitian=True
         )
+        inverse_of = dict(zip(distinct, inverses, strict=True))
+        inverses_of_templates = [inverse_of[matrix.tobytes()] for matrix in normal_equations]
+        solutions = np.stack(inverses_of_templates) @ right_sides
+        return np.asarray(solutions[..., 0])
 
 
 class WithoutNames:
-    """Takes off numbers of swap groups what both subjects have over all attributes; see
-    `NameUtilities`.
-    """
+    """Takes off numbers of swap groups the part that names have; see `NameUtilities`."""
 
-    def __init__(self, found: NameUtilities):
-        self.utilities, self.largest = found.solve(), found.largest
-        self.has_several = found.asked.sum(axis=1) >= 2
+    def __init__(self, names: NameUtilities):
+        self.utilities, self.largest = names.solve(), names.largest
+        self.has_several = names.asked.sum(axis=1) >= 2
 
     def __call__(self, groups: SwapGroups, *values: FloatArray) -> list[FloatArray]:
-        """Returns what is left of the numbers that were added.
+        """Returns the rests of the numbers that were added.
 
         Returns:
             Shape (groups,) each; NaN in templates that ask about a single attribute, which cannot
             tell it from a name.
         """
-        found = []
-        for each, utilities, largest in zip(values, self.utilities, self.largest, strict=True):
-            left = each - (
-                utilities[groups.template, groups.one] - utilities[groups.template, groups.other]
-            )
-            left[np.abs(left) <= LEAST_LEFT * largest] = 0
-            left[~self.has_several[groups.template]] = np.nan
-            found.append(left)
-        return found
+        rests = []
+        for numbers, utilities, largest in zip(values, self.utilities, self.largest, strict=True):
+            utility1 = utilities[groups.template, groups.one]
+            utility2 = utilities[groups.template, groups.other]
+            rest = numbers - (utility1 - utility2)
+            rest[np.abs(rest) <= LEAST_LEFT * largest] = 0
+            rest[~self.has_several[groups.template]] = np.nan
+            rests.append(rest)
+        return rests
 
 
 class CellTally:
-    """What is summed when the swap groups of a cell are seen for the first time.
+    """The sums that need each swap group of a cell by itself, from the first pass through them.
 
     Attributes:
-        all_groups: counts them all.
+        all_groups: counts all swap groups.
         has_share: counts those that have a share.
         has_odds: counts those that have log odds.
-        of_subjects: what both subjects see, by name: C, its sign, and C of shares, of masses and of
-            log odds.
+        of_subjects: the sums as both subjects see them, by name: C, its sign, and C of shares, of
+            masses and of log odds.
         won: whether C > 0, as both subjects see it.
         means: the numbers of `MEANS_OF_CELL`, and of preferences the room and how far masses
             change.
@@ -237,7 +251,7 @@ class CellTally:
     """
 
     def __init__(self, axes: Axes, least: float):
-        """Begins with nothing.
+        """Begins with no swap groups.
 
         Args:
             axes: the axes of the cell.
@@ -246,9 +260,8 @@ class CellTally:
         self.axes, self.least = axes, least
         self.all_groups = SubjectTally(axes)
         self.has_share, self.has_odds = SomeGroups(axes), SomeGroups(axes)
-        self.of_subjects = {
-            name: SubjectTally(axes) for name in ("comparison", "sign", "share", "mass", "log_odds")
-        }
+        names = ("comparison", "sign", "share", "mass", "log_odds")
+        self.of_subjects = {name: SubjectTally(axes) for name in names}
         self.won = SubjectTally(axes)
         self.means = {name: MeanTally(axes) for name in (*MEANS_OF_CELL, "room", "change")}
         self.squares = np.zeros((len(axes.attributes), 3))
@@ -256,73 +269,79 @@ class CellTally:
         self.has_pronouns = False
         self.names, self.pronoun_names = NameUtilities(axes, 2), NameUtilities(axes, 1)
 
-    def add(self, known: pl.DataFrame) -> None:
+    def add(self, answered: pl.DataFrame) -> None:
         """Adds swap groups that were answered, from `observe.compare_subjects`."""
-        groups, scores = self.axes.swap_groups(known), scores_in_groups(known)
-        comparison = known["comparison"].to_numpy()
+        groups, scores = self.axes.swap_groups(answered), scores_in_groups(answered)
+        comparison = answered["comparison"].to_numpy()
         self.all_groups.count(groups)
         self.add_views("comparison", groups, comparison)
         self.add_views("sign", groups, np.sign(comparison))
-        self.won.add(
-            groups, *(each.astype(np.float64) for each in (comparison > 0, comparison < 0))
-        )
+        x1_wins, x2_wins = comparison > 0, comparison < 0
+        self.won.add(groups, x1_wins.astype(np.float64), x2_wins.astype(np.float64))
         for name in MEANS_OF_CELL:
-            self.means[name].add(groups, known[name].to_numpy().astype(np.float64))
+            self.means[name].add(groups, answered[name].to_numpy().astype(np.float64))
         self.add_pairs(groups, comparison, scores)
         self.add_preferences(groups, preferences_of(scores, self.least))
-        if PRONOUN_SCORES in known.columns:
+        if PRONOUN_SCORES in answered.columns:
             self.has_pronouns = True
-            self.pronoun_names.add(*odds_of_pronouns(groups, known, self.least))
+            self.pronoun_names.add(*odds_of_pronouns(groups, answered, self.least))
 
     def add_views(self, name: str, groups: SwapGroups, values: FloatArray) -> None:
-        """Adds what x1 sees, and x2 with the other sign."""
+        """Adds a number as x1 sees it, and as x2 sees it, with the other sign."""
         self.of_subjects[name].add(groups, values, -values)
 
     def add_pairs(self, groups: SwapGroups, comparison: FloatArray, scores: FloatArray) -> None:
-        """Adds what the variances of pairs and orders are made of."""
-        # Half of what C is in one order of the subjects less what it is in the other.
+        """Adds the squares and digests from which the variances of pairs and orders are made."""
+        # Half of C in one order of the subjects less C in the other.
         bias = scores[:, :, 0] - scores[:, :, 1]
         in_order = (bias[..., 0] - bias[..., 1]) / 2
         orders = (in_order[:, 0] - in_order[:, 1]) / 2
         attribute, counts = groups.of_units[-1]
-        for column, values in enumerate((comparison**2, orders**2)):
-            np.add.at(self.squares[:, column], attribute, values)
+        np.add.at(self.squares[:, 0], attribute, comparison**2)
+        np.add.at(self.squares[:, 1], attribute, orders**2)
         self.squares[:, 2] += counts
-        asked = groups.pair * len(self.axes.units) + groups.template
-        np.add.at(self.digests, attribute, mix_bits(asked.astype(np.uint64)))
+        pair_and_template = groups.pair * len(self.axes.units) + groups.template
+        np.add.at(self.digests, attribute, mix_bits(pair_and_template.astype(np.uint64)))
 
-    def add_preferences(self, groups: SwapGroups, found: Preferences) -> None:
-        """Adds what is said of swap groups whatever S(x) + S(y) is."""
-        has_share, has_odds = found.has_share, found.has_odds
+    def add_preferences(self, groups: SwapGroups, preferences: Preferences) -> None:
+        """Adds the preferences of the swap groups that have a share or log odds."""
+        has_share, has_odds = preferences.has_share, preferences.has_odds
         chosen = self.has_share.choose(groups, has_share)
-        for name, values in (("share", found.share), ("mass", found.mass)):
-            self.add_views(name, chosen, values[has_share])
-        for name, values in (("room", found.room), ("change", found.change)):
-            self.means[name].add(chosen, values[has_share])
+        self.add_views("share", chosen, preferences.share[has_share])
+        self.add_views("mass", chosen, preferences.mass[has_share])
+        self.means["room"].add(chosen, preferences.room[has_share])
+        self.means["change"].add(chosen, preferences.change[has_share])
         chosen = self.has_odds.choose(groups, has_odds)
-        self.add_views("log_odds", chosen, found.log_odds[has_odds])
-        self.names.add(chosen, found.question[has_odds], found.negation[has_odds])
+        self.add_views("log_odds", chosen, preferences.log_odds[has_odds])
+        self.names.add(chosen, preferences.question[has_odds], preferences.negation[has_odds])
 
 
 def odds_of_pronouns(
-    groups: SwapGroups, known: pl.DataFrame, least: float
+    groups: SwapGroups, answered: pl.DataFrame, least: float
 ) -> tuple[SwapGroups, FloatArray]:
-    """Returns the swap groups whose pronouns differ and have log odds, and these, in the
-    question.
+    """Returns the log odds of pronouns in the question, where the pronouns of both subjects differ.
+
+    Args:
+        groups: the places of swap groups.
+        answered: these swap groups, from `observe.compare_subjects`.
+        least: the least sum of both scores that has log odds.
+
+    Returns:
+        The swap groups that have log odds, and these.
     """
-    odds = preferences_of(scores_in_groups(known, PRONOUN_SCORES), least).question
+    odds = preferences_of(scores_in_groups(answered, PRONOUN_SCORES), least).question
     # Two subjects of one group have the same pronoun.
     has_odds = ~np.isnan(odds) & groups.are_across
     return groups.only(has_odds), odds[has_odds]
 
 
 class CentredTally:
-    """What is summed of log odds when the utilities of names are known, and the counts of pairs.
+    """The sums of log odds that need the utilities of names, and the counts of pairs.
 
     Attributes:
-        question: what both subjects see in the question.
+        question: the sums as both subjects see them in the question.
         negation: shape (subjects, attributes, templates), the same in the negated question.
-        pronouns: what the pronouns of both subjects see in the question.
+        pronouns: the sums as the pronouns of both subjects see them in the question.
         groups: counts the swap groups of `question` and `negation`, and `n` is how many there are.
         pronoun_groups: counts those of `pronouns`.
         pair_counts: shape (patterns, pairs, templates), how many swap groups ask about the first
@@ -335,47 +354,59 @@ class CentredTally:
     def __init__(self, first: CellTally):
         """Takes the tally of the same cell that is complete."""
         axes = first.axes
-        self.axes, self.least, self.n, self.pronoun_n = axes, first.least, 0, 0
+        self.axes, self.least, self.n = axes, first.least, 0
         self.without_names = WithoutNames(first.names)
         self.without_pronouns = WithoutNames(first.pronoun_names) if first.has_pronouns else None
         self.question, self.groups = SubjectTally(axes), SubjectTally(axes)
         self.negation = np.zeros(axes.shape)
         self.pronouns, self.pronoun_groups = SubjectTally(axes), SubjectTally(axes)
-        self.firsts = np.sort(np.unique(first.digests, return_index=True)[1])
+        _, first_places = np.unique(first.digests, return_index=True)
+        self.firsts = np.sort(first_places)
         self.pattern = np.argmax(first.digests[:, None] == first.digests[self.firsts], axis=1)
         self.pair_counts = np.zeros((len(self.firsts), len(axes.pairs), len(axes.units)))
 
-    def add(self, known: pl.DataFrame) -> None:
+    def add(self, answered: pl.DataFrame) -> None:
         """Adds swap groups that were answered, from `observe.compare_subjects`."""
-        groups = self.axes.swap_groups(known)
-        self.add_odds(groups, preferences_of(scores_in_groups(known), self.least))
+        groups = self.axes.swap_groups(answered)
+        self.add_odds(groups, preferences_of(scores_in_groups(answered), self.least))
         if self.without_pronouns:
-            chosen, odds = odds_of_pronouns(groups, known, self.least)
-            (left,) = self.without_pronouns(chosen, odds)
-            self.pronoun_n += self.add_left(chosen, left, self.pronouns, self.pronoun_groups)
+            chosen, odds = odds_of_pronouns(groups, answered, self.least)
+            (rest,) = self.without_pronouns(chosen, odds)
+            self.add_rest(chosen, rest, self.pronouns, self.pronoun_groups)
         first = groups.only(np.isin(groups.attribute, self.firsts))
-        np.add.at(
-            self.pair_counts, (self.pattern[first.attribute], first.pair, first.template), 1.0
-        )
+        places = (self.pattern[first.attribute], first.pair, first.template)
+        np.add.at(self.pair_counts, places, 1.0)
 
-    def add_odds(self, groups: SwapGroups, found: Preferences) -> None:
+    def add_odds(self, groups: SwapGroups, preferences: Preferences) -> None:
         """Adds the log odds of question and negation."""
-        has_odds = found.has_odds
+        has_odds = preferences.has_odds
         chosen = groups.only(has_odds)
         question, negation = self.without_names(
-            chosen, found.question[has_odds], found.negation[has_odds]
+            chosen, preferences.question[has_odds], preferences.negation[has_odds]
         )
-        self.n += self.add_left(chosen, question, self.question, self.groups)
-        is_left = ~np.isnan(negation)
-        chosen, negation = chosen.only(is_left), negation[is_left]
-        np.add.at(self.negation.reshape(-1), chosen.in_templates, side_by_side(negation, -negation))
+        self.n += self.add_rest(chosen, question, self.question, self.groups)
+        has_rest = ~np.isnan(negation)
+        chosen, negation = chosen.only(has_rest), negation[has_rest]
+        np.add.at(
+            self.negation.reshape(-1), chosen.in_templates, interleave_sides(negation, -negation)
+        )
 
-    def add_left(
-        self, groups: SwapGroups, left: FloatArray, sums: SubjectTally, counts: SubjectTally
+    def add_rest(
+        self, groups: SwapGroups, rest: FloatArray, sums: SubjectTally, counts: SubjectTally
     ) -> int:
-        """Adds what is left of log odds where anything is; returns of how many swap groups."""
-        is_left = ~np.isnan(left)
-        chosen, left = groups.only(is_left), left[is_left]
-        sums.add(chosen, left, -left)
+        """Adds the rest of log odds without the part of names.
+
+        Args:
+            groups: the swap groups.
+            rest: shape (groups,), NaN if there is none.
+            sums: the tally to which it is added.
+            counts: the tally that counts these swap groups.
+
+        Returns:
+            The number of swap groups with a rest.
+        """
+        has_rest = ~np.isnan(rest)
+        chosen, rest = groups.only(has_rest), rest[has_rest]
+        sums.add(chosen, rest, -rest)
         counts.count(chosen)
         return len(chosen)

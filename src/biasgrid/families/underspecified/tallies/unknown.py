@@ -1,6 +1,4 @@
-"""Attributes that a model's tokenizer does not know: they are left out, and the dataset is measured
-on the rest.
-"""
+"""Attributes that a model's tokenizer does not know, which are left out of a cell."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ class KnownAttributes(NamedTuple):
     """Which attributes of a cell a tokenizer knows.
 
     Attributes:
-        left_out: those all of whose swap groups have text that it does not know; none if it knows
-            no attribute, since then the templates or subjects may be unknown.
+        left_out: the attributes all of whose swap groups have text that it does not know; none if
+            it knows no attribute, since then the templates or subjects may be unknown.
         total: how many attributes there are.
     """
 
@@ -26,26 +24,25 @@ class KnownAttributes(NamedTuple):
 
     def of(self, part: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of a table that are about other attributes than those left out."""
-        return (
-            part.filter(~pl.col("attribute").cast(pl.String).is_in(self.left_out))
-            if self.left_out
-            else part
-        )
+        if not self.left_out:
+            return part
+        return part.filter(~pl.col("attribute").cast(pl.String).is_in(self.left_out))
 
 
 def find_known_attributes(parts: Iterable[pl.DataFrame]) -> KnownAttributes:
-    """Finds out which attributes a tokenizer knows.
+    """Finds the attributes that a tokenizer knows.
 
     Args:
-        parts: what was observed of a cell, part by part, with `UNKNOWN_TEXT` where that is known of
-            its texts.
+        parts: the observations of a cell, part by part. If they do not have `UNKNOWN_TEXT`, all
+            attributes count as known, and the total as 0.
     """
     is_unknown: dict[str, bool] = {}
     for part in parts:
         if UNKNOWN_TEXT not in part.columns:
             return KnownAttributes((), 0)
-        of_part = part.group_by(pl.col("attribute").cast(pl.String)).agg(pl.col(UNKNOWN_TEXT).all())
-        for attribute, are_all in of_part.iter_rows():
+        attributes = part.group_by(pl.col("attribute").cast(pl.String))
+        for attribute, are_all in attributes.agg(pl.col(UNKNOWN_TEXT).all()).iter_rows():
             is_unknown[attribute] = is_unknown.get(attribute, True) and are_all
-    left_out = tuple(sorted(attribute for attribute, are_all in is_unknown.items() if are_all))
-    return KnownAttributes(left_out if len(left_out) < len(is_unknown) else (), len(is_unknown))
+    unknown = sorted(attribute for attribute, are_all in is_unknown.items() if are_all)
+    left_out = tuple(unknown) if len(unknown) < len(is_unknown) else ()
+    return KnownAttributes(left_out, len(is_unknown))
