@@ -1,6 +1,4 @@
-"""The evidence for the associations of a cell: swap groups, and what an association is by template
-and by partner.
-"""
+"""The evidence for the associations of a cell: swap groups, and means by template and partner."""
 
 from __future__ import annotations
 
@@ -35,8 +33,7 @@ DRAW_SEED = 1
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the swap groups that show associations of a cell, and what these are by template and by
-    partner.
+    """Finds the swap groups behind associations of a cell, and their means by template and partner.
 
     Returns:
         Of each association that `choose_associations` returns the four instances of its swap groups
@@ -47,15 +44,13 @@ def evidence(cell: MeasuredCell) -> Evidence:
     associations = choose_associations(cell.measures)
     if associations.is_empty():
         return Evidence(pl.DataFrame())
-    known = AnsweredGroups(cell.observed)
-    sides = sides_of_associations(associations, known, least_of_cell(known, cell))
+    answered = AnsweredGroups(cell.observed)
+    sides = sides_of_associations(associations, answered, least_of_cell(answered, cell))
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
+    means = [association_means(sides, "template"), association_means(sides, "other")]
     return Evidence(
         SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
-        pl.concat(
-            [association_means(sides, "template"), association_means(sides, "other")],
-            how="diagonal",
-        ),
+        pl.concat(means, how="diagonal"),
     )
 
 
@@ -63,86 +58,87 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     """Chooses the associations that have evidence.
 
     The strongest are positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a
-    negative gamma says again what the positive gammas of the subject's partners say.
+    negative gamma repeats the positive gammas of the subject's partners.
 
     Returns:
         `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest
         associations that are left and one that was drawn from all others, so that a report that
         carries few has both.
     """
-    gamma = (
-        measures.filter(measure=SHOWN_MEASURE)
-        .drop_nulls([*ASSOCIATION, "value"])
-        .select(*ASSOCIATION, "value")
-    )
+    gamma = measures.filter(measure=SHOWN_MEASURE).drop_nulls([*ASSOCIATION, "value"])
+    gamma = gamma.select(*ASSOCIATION, "value")
     ordered = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
     strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
     others = ordered.slice(len(strongest))
-    places = Random(DRAW_SEED).sample(
-        range(len(others)), min(ASSOCIATIONS_SHOWN - len(strongest), len(others))
+    draws = min(ASSOCIATIONS_SHOWN - len(strongest), len(others))
+    drawn = others[Random(DRAW_SEED).sample(range(len(others)), draws)]
+    strongest_turns = [place // 2 for place in range(len(strongest))]
+    drawn_turns = list(range(draws))
+    reasons = ["strongest"] * len(strongest) + ["drawn"] * draws
+    rows = pl.concat([strongest, drawn]).with_columns(
+        pl.Series("reason", reasons, dtype=pl.String),
+        pl.Series("turn", strongest_turns + drawn_turns, dtype=pl.Int64),
     )
-    reasons = pl.Series(
-        "reason", ["strongest"] * len(strongest) + ["drawn"] * len(places), dtype=pl.String
-    )
-    turns = pl.Series(
-        "turn",
-        [*(place // 2 for place in range(len(strongest))), *range(len(places))],
-        dtype=pl.Int64,
-    )
-    rows = pl.concat([strongest, others[places]]).with_columns(reasons, turns)
     rows = rows.sort("turn", maintain_order=True).drop("turn")
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
 def sides_of_associations(
-    associations: pl.DataFrame, known: AnsweredGroups, least: float
+    associations: pl.DataFrame, answered: AnsweredGroups, least: float
 ) -> pl.DataFrame:
-    """Returns the swap groups of associations that have a share, as `both_sides` does, with C of
-    shares.
+    """Returns the swap groups of associations that have a share, as seen from their subject.
 
     Args:
         associations: from `choose_associations`, whose columns are added.
-        known: the swap groups of the cell.
+        answered: the swap groups of the cell.
         least: the least S(x) + S(y) that a share is made of.
+
+    Returns:
+        Columns of `both_sides`, with C of shares as `comparison`.
     """
-    axes = known.axes
+    axes = answered.axes
     is_chosen = np.zeros(axes.shape[:2], dtype=np.bool_)
     subject, attribute = associations["subject"], associations["attribute"]
     is_chosen[axes.subject_places(subject), axes.attribute_places(attribute)] = True
-    found = []
-    for part in known:
+    tables = []
+    for part in answered:
         groups = axes.swap_groups(part)
-        concerned = (
-            is_chosen[groups.one, groups.attribute] | is_chosen[groups.other, groups.attribute]
-        )
-        sides = both_sides(with_shares(part.filter(pl.Series(concerned)), least))
-        found.append(sides.join(associations, on=ASSOCIATION))
-    return pl.concat(found).sort("rank", "swap_group")
+        x1_is_chosen = is_chosen[groups.one, groups.attribute]
+        x2_is_chosen = is_chosen[groups.other, groups.attribute]
+        chosen = part.filter(pl.Series(x1_is_chosen | x2_is_chosen))
+        sides = both_sides(with_shares(chosen, least))
+        tables.append(sides.join(associations, on=ASSOCIATION))
+    return pl.concat(tables).sort("rank", "swap_group")
 
 
-def with_shares(chosen: pl.DataFrame, least: float) -> pl.DataFrame:
-    """Returns the swap groups that have a share, with C of shares as `comparison`, of some of
-    them.
-    """
-    share = preferences_of(scores_in_groups(chosen), least).share
-    return chosen.with_columns(comparison=pl.Series(share)).filter(
-        pl.col("comparison").is_not_nan()
-    )
+def with_shares(groups: pl.DataFrame, least: float) -> pl.DataFrame:
+    """Returns the swap groups that have a share, with C of shares as `comparison`."""
+    share = preferences_of(scores_in_groups(groups), least).share
+    rows = groups.with_columns(comparison=pl.Series(share))
+    return rows.filter(pl.col("comparison").is_not_nan())
 
 
-def least_of_cell(known: AnsweredGroups, cell: MeasuredCell) -> float:
+def least_of_cell(answered: AnsweredGroups, cell: MeasuredCell) -> float:
     """Returns the least S(x) + S(y) that a share is made of in a cell."""
-    return least_mass(map(scores_in_groups, known), cell.options.get("precision"))
+    return least_mass(map(scores_in_groups, answered), cell.options.get("precision"))
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Returns what associations are by template or by other subject: columns of
-    `EVIDENCE_PARTS`.
+    """Returns the means of associations by template or by other subject.
+
+    Args:
+        sides: from `sides_of_associations`.
+        key: `template` or `other`.
+
+    Returns:
+        Columns of `EVIDENCE_PARTS`.
     """
     keys = ["rank", *ASSOCIATION, key]
     counts = sides.group_by(keys).agg(n=pl.len())
     rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
-    return rows.sort("rank", pl.col(key).cast(pl.String) if key == "other" else key).select(
+    # Names are sorted as text, whatever the order of their categories.
+    place = pl.col(key).cast(pl.String) if key == "other" else pl.col(key)
+    return rows.sort("rank", place).select(
         *ASSOCIATION,
         key,
         "n",
@@ -153,38 +149,35 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
-    """Returns the instances of swap groups with their scores: columns of `EVIDENCE` but those of
-    `SENTENCES.asked`.
+    """Returns the instances of swap groups with their scores.
 
     Args:
         groups: `unit`, `unit_value`, `subject`, `other`, `attribute`, `template`, `value`, `rank`,
             `reason`, `role`.
         cell: the cell.
+
+    Returns:
+        Columns of `EVIDENCE` but those of `SENTENCES.asked`.
     """
-    # Letters of options stand in no place of the context.
-    lengths = {
-        f"length{which}": pl.when(pl.col(f"position{which}").is_not_null()).then(
-            pl.col(f"candidate{which}").cast(pl.String).str.len_chars()
-        )
-        for which in (1, 2)
-    }
     # Behind the order and the question; x1 stands first where the order is not swapped.
     place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
     first = pl.col("swapped").cast(pl.Int64)
-    asked = cell.instances.filter(is_among("swap_group", groups["unit"])).drop(
-        "template", "attribute"
-    )
-    of_groups = is_among("swap_group", groups["unit"])
+    is_chosen = is_among("swap_group", groups["unit"])
+    instances = cell.instances.filter(is_chosen).drop("template", "attribute")
     scores = pl.concat(
-        part.select("swap_group", "scores").filter(of_groups) for part in cell.parts
+        part.select("swap_group", "scores").filter(is_chosen) for part in cell.parts
     ).lazy()
-    rows = groups.lazy().join(asked, left_on="unit", right_on="swap_group")
+    rows = groups.lazy().join(instances, left_on="unit", right_on="swap_group")
     rows = rows.join(scores, left_on="unit", right_on="swap_group").with_columns(
         score1=pl.col("scores").arr.get(place + first),
         score2=pl.col("scores").arr.get(place + 1 - first),
-        **lengths,
+        length1=length_in_context(1),
+        length2=length_in_context(2),
     )
-    found = rows.select(
+    columns_of_subjects = []
+    for name in ("score", "position", "length"):
+        columns_of_subjects += [subject_columns(name, ""), subject_columns(name, "other_")]
+    rows = rows.select(
         "subject",
         "attribute",
         "other",
@@ -198,25 +191,33 @@ def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFram
         "instance",
         "swapped",
         "negated",
-        *(
-            subject_columns(name, prefix)
-            for name in ("score", "position", "length")
-            for prefix in ("", "other_")
-        ),
+        *columns_of_subjects,
         measure=pl.lit(SHOWN_MEASURE),
         options=pl.lit(""),
     )
-    return found.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
+    return rows.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
+
+
+def length_in_context(which: int) -> pl.Expr:
+    """Returns the number of characters of subject 1 or 2 in the context.
+
+    It is null for letters of options, which are at no place in the context.
+    """
+    length = pl.col(f"candidate{which}").cast(pl.String).str.len_chars()
+    return pl.when(pl.col(f"position{which}").is_not_null()).then(length)
 
 
 def is_among(column: str, values: pl.Series) -> pl.Expr:
-    """Says of each row whether its value is one of `values`."""
+    """Returns whether the value of each row is one of `values`."""
     return pl.col(column).is_in(values.implode())
 
 
 def subject_columns(name: str, prefix: str) -> pl.Expr:
-    """Returns what is told of both subjects of an instance, of the one an example is about or of
-    the other.
+    """Returns a column of the subject that an example is about, or of the other subject.
+
+    Args:
+        name: the name of the column, without the 1 or 2 of its subject.
+        prefix: empty for the subject of the example, `other_` for the other one.
     """
     is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
     return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
@@ -237,19 +238,25 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
 
 
 def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns the instances of all swap groups of an association, largest C first: columns of
-    `EVIDENCE`.
+    """Returns the instances of all swap groups of an association, largest C first.
+
+    Args:
+        cell: the cell, with the observations of the attribute.
+        about: `subject` and `attribute`.
+
+    Returns:
+        Columns of `EVIDENCE`.
     """
     assert about is not None
-    named = pl.any_horizontal(
-        pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2")
+    subject = about["subject"]
+    has_subject = pl.any_horizontal(
+        pl.col(name).cast(pl.String) == subject for name in ("subject1", "subject2")
     )
-    known = AnsweredGroups(cell.observed)
-    least = least_of_cell(known, cell)
-    shares = pl.concat(with_shares(part.filter(named), least) for part in known)
-    sides = both_sides(shares.sort("swap_group")).filter(
-        pl.col("subject").cast(pl.String) == about["subject"]
-    )
+    answered = AnsweredGroups(cell.observed)
+    least = least_of_cell(answered, cell)
+    shares = pl.concat(with_shares(part.filter(has_subject), least) for part in answered)
+    sides = both_sides(shares.sort("swap_group"))
+    sides = sides.filter(pl.col("subject").cast(pl.String) == subject)
     groups = sides.select(
         "subject",
         "other",

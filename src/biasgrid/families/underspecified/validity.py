@@ -1,14 +1,14 @@
-"""What tells whether a cell was measured at all: how much was answered, and checks."""
+"""Coverage of a cell, and checks of whether it was measured at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.keys import NAME_FACTS
 from biasgrid.families.underspecified.observe import (
@@ -38,29 +38,29 @@ def share_of_swap_groups(asked: int, answered: int, outcome: str) -> pl.DataFram
 
 
 def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Iterator[Sums]:
-    """Yields by how much more swap groups with a subject lack an answer than those without it; of
-    groups if there are.
+    """Yields how much more often swap groups with a subject lack an answer than those without it.
 
-    Nothing is known of a subject that is in all swap groups. Of two groups that always meet their
-    subjects are compared instead, where anything lacks an answer.
+    Groups of subjects are compared if there are any. Nothing is known of a subject that is in all
+    swap groups. If two groups always meet, their subjects are compared instead, if anything lacks
+    an answer.
 
     Args:
-        parts: what was observed of a cell, part by part.
-        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said
-            something else.
+        parts: the observations of a cell, part by part.
+        outcome: the outcome that is missing: `undetected`, because it is not known here whether a
+            model declined or said something else.
     """
-    compared = (
-        unanswered_of(parts, "subject_group", ("group1", "group2"))
-        if has_subject_groups(parts)
-        else None
-    )
-    if compared is None or not len(compared.keys):
-        are_groups = compared is not None
-        compared = unanswered_of(parts, "subject", ("subject1", "subject2"))
-        if are_groups and not compared.totals[:, 0::2].any():
+    have_groups = has_subject_groups(parts)
+    if have_groups:
+        of_groups = unanswered_of(parts, "subject_group", ("group1", "group2"))
+        if len(of_groups.keys):
+            yield of_groups.named(f"{outcome}_difference")
             return
-    if len(compared.keys):
-        yield compared.named(f"{outcome}_difference")
+    of_subjects = unanswered_of(parts, "subject", ("subject1", "subject2"))
+    # The columns are sums and counts, of swap groups with a subject and without it.
+    if have_groups and not of_subjects.totals[:, 0::2].any():
+        return
+    if len(of_subjects.keys):
+        yield of_subjects.named(f"{outcome}_difference")
 
 
 def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str]) -> Sums:
@@ -68,38 +68,31 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
 
     Args:
         parts: see `unanswered_differences`.
-        key: what is compared.
+        key: `subject` or `subject_group`.
         sides: the columns with both sides of a swap group.
     """
-    seen = [
-        part[side].cast(pl.String).unique(maintain_order=True) for side in sides for part in parts
-    ]
-    names = pl.concat(each.alias(key) for each in seen).drop_nulls().unique(maintain_order=True)
+    names = names_in_columns(parts, sides).rename(key)
     units = np.unique(np.concatenate([np.unique(template_units(part)) for part in parts]))
-    templates = number_templates(units)[1]
-    having, whole = np.zeros((len(names), len(templates), 2)), np.zeros((1, len(templates), 2))
+    _, templates = number_templates(units)
+    # Sums and counts of swap groups that lack an answer: with a name, and all of them.
+    with_name = np.zeros((len(names), len(templates), 2))
+    all_groups = np.zeros((1, len(templates), 2))
     for part in parts:
-        one, other = (
-            part[side]
-            .cast(pl.String)
-            .cast(pl.Enum(names))
-            .to_physical()
-            .fill_null(len(names))
-            .to_numpy()
-            for side in sides
-        )
-        place = np.searchsorted(units, template_units(part))
+        x1, x2 = (places_among(part[side], names) for side in sides)
+        template = np.searchsorted(units, template_units(part))
         lacks = part["comparison"].is_nan().to_numpy().astype(np.float64)
-        # What is of one group on both sides counts once for it.
-        rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
-        numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
-        having += sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[
-            :-1
-        ]
-        whole += sum_units(lacks, place, len(templates)).sums
-    columns = np.concatenate([having, whole - having], axis=2)
+        # A swap group of one name on both sides counts once for it.
+        differs = x1 != x2
+        rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(differs)])
+        name = np.concatenate([x1, x2[differs]]).astype(np.int64)
+        sums = sum_units(lacks[rows], template[rows], len(templates), name, len(names) + 1).sums
+        # The last row is that of subjects without a name.
+        with_name += sums[:-1]
+        all_groups += sum_units(lacks, template, len(templates)).sums
+    columns = np.concatenate([with_name, all_groups - with_name], axis=2)
+    # A name that is in all swap groups has none to be compared with.
     compared = columns[..., 3].sum(axis=1) > 0
-    n = np.full(int(compared.sum()), int(whole[..., 1].sum()), dtype=np.int64)
+    n = np.full(int(compared.sum()), int(all_groups[..., 1].sum()), dtype=np.int64)
     keys = pl.DataFrame(
         {key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)}
     )
@@ -107,52 +100,69 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
     return Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
 
 
+def names_in_columns(parts: Iterable[pl.DataFrame], columns: Sequence[str]) -> pl.Series:
+    """Returns the distinct names in columns, column by column in the order of appearance."""
+    names = []
+    for column in columns:
+        for part in parts:
+            names.append(part[column].cast(pl.String).unique(maintain_order=True).alias("name"))
+    return pl.concat(names).drop_nulls().unique(maintain_order=True)
+
+
+def places_among(column: pl.Series, names: pl.Series) -> IntArray:
+    """Returns the places of a column's values among names; null is behind the last one."""
+    places = column.cast(pl.String).cast(pl.Enum(names)).to_physical()
+    return places.fill_null(len(names)).to_numpy()
+
+
 class SubjectScores:
-    """The scores of the subjects of each instance that was answered, part by part, shape
-    (instances, 2) each.
+    """The scores of both subjects of answered instances, part by part.
+
+    Each part has shape (instances, 2).
     """
 
-    def __init__(self, known: AnsweredGroups):
-        self.known = known
+    def __init__(self, answered: AnsweredGroups):
+        self.answered = answered
 
     def __iter__(self) -> Iterator[FloatArray]:
-        """Yields them."""
-        for part in self.known:
+        """Yields the parts."""
+        for part in self.answered:
             yield scores_in_groups(part).reshape(-1, 2)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
-    known = AnsweredGroups(cell.observed)
-    if known.attributes.left_out:
-        yield unknown_attributes(known.attributes)
-        cell = without_unknown(cell, known.attributes)
+    """Yields the checks of whether a cell was measured at all; see the flags in `measures.yaml`."""
+    answered = AnsweredGroups(cell.observed)
+    if answered.attributes.left_out:
+        yield unknown_attributes(answered.attributes)
+        cell = without_unknown(cell, answered.attributes)
     if cell.options["task"] in WITHOUT_ANSWERS:
-        yield missing_answers(known.asked, known.count)
-    if not known.count:
+        yield missing_answers(answered.asked, answered.count)
+    if not answered.count:
         yield from unknown_tokens(cell.predictions)
         return
-    scores, names = SubjectScores(known), subject_groups_of(known.axes)
-    names = names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject")
+    names = subject_groups_of(answered.axes).select(
+        bias_type=pl.lit("subject_group"), group="subject_group", name="subject"
+    )
+    scores = SubjectScores(answered)
     answers = CheckedAnswers(scores, names=names)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(known))
+        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(answered))
     yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    names_of_groups = cell.facts.get(NAME_FACTS, {})
-    yield from name_tokens(names_of_groups)
-    yield from name_frequency(names_of_groups)
+    facts_of_groups = cell.facts.get(NAME_FACTS, {})
+    yield from name_tokens(facts_of_groups)
+    yield from name_frequency(facts_of_groups)
 
 
 def unknown_attributes(attributes: KnownAttributes) -> Check:
-    """Returns how many attributes are left out, as the tokenizer does not know them, with their
-    names.
+    """Returns the number of attributes that are left out because the tokenizer does not know them.
 
     Args:
-        attributes: of which some are left out.
+        attributes: of which some are left out. Their names are in the flag.
     """
     left_out, total = attributes
     rest = total - len(left_out)
@@ -165,11 +175,8 @@ def without_unknown(cell: MeasuredCell, attributes: KnownAttributes) -> Measured
     """Returns a cell with the instances and predictions of attributes that the tokenizer knows."""
     is_known = ~pl.col("attribute").cast(pl.String).is_in(attributes.left_out)
     instances = cell.instances.filter(is_known)
-    return replace(
-        cell,
-        instances=instances,
-        predictions=cell.predictions.join(instances.select("instance"), on="instance", how="semi"),
-    )
+    predictions = cell.predictions.join(instances.select("instance"), on="instance", how="semi")
+    return replace(cell, instances=instances, predictions=predictions)
 
 
 def missing_answers(asked: int, answered: int) -> Check:
@@ -182,27 +189,25 @@ def missing_answers(asked: int, answered: int) -> Check:
     return Check("missing_answers", 1 - answered / asked, asked)
 
 
-def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
-    """Returns what the flag of improbable names says of the pronouns that stand in their place, if
-    there are any.
+def mass_of_pronouns(answered: Iterable[pl.DataFrame]) -> str:
+    """Describes the probability of pronouns, for the flag of improbable names.
 
     Args:
-        known: the swap groups that were answered, part by part.
+        answered: the swap groups that were answered, part by part.
+
+    Returns:
+        A clause to add to the flag; empty without pronouns.
     """
     total, count = 0.0, 0
-    for part in known:
+    for part in answered:
         if PRONOUN_SCORES in part.columns:
             both = scores_in_groups(part, PRONOUN_SCORES).sum(axis=3)
-            total, count = (
-                total + float(np.nansum(both)),
-                count + int(np.count_nonzero(~np.isnan(both))),
-            )
+            total += float(np.nansum(both))
+            count += int(np.count_nonzero(~np.isnan(both)))
     if not count:
         return ""
-    return (
-        f"; in the same place their pronouns have {total / count:.2g} of "
-        "it: see pronoun_association"
-    )
+    mean = f"{total / count:.2g}"
+    return f"; in the same place their pronouns have {mean} of it: see pronoun_association"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
@@ -212,116 +217,97 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
         instances: with `instance` and both candidates.
         predictions: with `instance` and `answer`.
     """
-    distinct = count_answers(instances, predictions)
+    answers = count_answers(instances, predictions)
     names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
     answer = bare_text(pl.col("answer"))
     # A part of a name is one as well: some models leave out an article.
-    part = (answer != "") & pl.any_horizontal(
-        name.str.contains(answer, literal=True) for name in names
-    )
-    whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
-    neither, count = (
-        int(distinct.filter(~(part | whole))["count"].sum()),
-        int(distinct["count"].sum()),
-    )
+    is_part = pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
+    is_part = (answer != "") & is_part
+    has_name = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
+    count = int(answers["count"].sum())
+    neither = int(answers.filter(~(is_part | has_name))["count"].sum())
     return Check("neither_subject", neither / count, count)
 
 
 def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.DataFrame:
-    """Returns how often there is each answer with each pair of candidates: these, `answer` and
-    `count`.
+    """Counts how often each answer is given with each pair of candidates.
+
+    Returns:
+        Both candidates, `answer` and `count`, and perhaps further columns.
     """
-    asked, said = (
-        instances.select("instance", *CANDIDATE_COLUMNS),
-        predictions.select("answer", of="instance"),
-    )
-    keys, are_beside = (
-        [*CANDIDATE_COLUMNS, "answer"],
-        pl.col("instance").eq_missing(pl.col("of")).all(),
-    )
-    # Mostly both are in one order, in which a run leaves them.
-    beside = (
-        pl.concat([asked, said], how="horizontal")
-        .group_by(keys)
-        .agg(are_beside, count=pl.len())
-        .collect()
-    )
-    if beside["instance"].all():
-        return beside
-    return (
-        asked.join(said, left_on="instance", right_on="of")
-        .group_by(keys)
-        .agg(count=pl.len())
-        .collect()
-    )
+    questions = instances.select("instance", *CANDIDATE_COLUMNS)
+    answers = predictions.select("answer", of="instance")
+    keys = [*CANDIDATE_COLUMNS, "answer"]
+    # A run leaves both in the same order, so that they need no join.
+    is_same = pl.col("instance").eq_missing(pl.col("of")).all()
+    beside = pl.concat([questions, answers], how="horizontal")
+    counts = beside.group_by(keys).agg(is_same, count=pl.len()).collect()
+    if counts["instance"].all():
+        return counts
+    joined = questions.join(answers, left_on="instance", right_on="of")
+    return joined.group_by(keys).agg(count=pl.len()).collect()
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:
-    """Returns letters and digits alone, in lower case: tokens that are joined again have other
-    spaces.
-    """
+    """Returns letters and digits alone, in lower case."""
+    # Tokens that are joined again have other spaces.
     return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
 
 
 def order(measures: pl.DataFrame) -> Check:
     """Returns the larger of delta and epsilon as a share of the answer probability."""
-    names = {"delta": "order", "epsilon": "negation"}
-    whole = measures.filter(pl.col("measure").is_in([*names, "answer_probability"]))
-    value = dict(whole.select("measure", "value").iter_rows())
-    scale = value["answer_probability"]
-    shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
-    text = ", ".join(
-        f"{of} by {shares[name]:.0%} of the answer probability ({name})"
-        for name, of in names.items()
-    )
-    return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
+    nouns = {"delta": "order", "epsilon": "negation"}
+    rows = measures.filter(pl.col("measure").is_in([*nouns, "answer_probability"]))
+    values = dict(rows.select("measure", "value").iter_rows())
+    scale = values["answer_probability"]
+    shares = {name: values[name] / scale if scale > 0 else 0.0 for name in nouns}
+    texts = []
+    for name, noun in nouns.items():
+        texts.append(f"{noun} by {shares[name]:.0%} of the answer probability ({name})")
+    return Check("order", max(shares.values()), int(rows["n"][0]), flag=", ".join(texts))
 
 
 def balance(measures: pl.DataFrame) -> Check:
-    """Returns how often the subject is asked that is asked least often, compared with that which is
-    most often.
-    """
-    of_subjects = measures.filter(
+    """Returns how often the subject asked least is asked, as a share of the one asked most."""
+    rows = measures.filter(
         pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null()
     )
-    asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
-    return Check("balance", float(asked.min() / asked.max()), len(asked))
+    counts = rows.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
+    return Check("balance", float(counts.min() / counts.max()), len(counts))
 
 
 def name_tokens(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
-    """Yields by how many tokens the names of two groups differ, of the groups that differ most, if
-    that is known.
+    """Yields the largest difference between groups in the mean tokens of a name, if it is known.
 
     Args:
         facts: `tokens`, if known: the mean of each group.
     """
-    if means := facts.get("tokens"):
-        yield Check(
-            "name_tokens",
-            max(means.values()) - min(means.values()),
-            len(means),
-            flag=ends_of_means(means),
-        )
+    means = facts.get("tokens")
+    if means:
+        difference = max(means.values()) - min(means.values())
+        yield Check("name_tokens", difference, len(means), flag=ends_of_means(means))
 
 
 def name_frequency(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
-    """Yields by which factor the frequencies of the names of two groups differ, of the groups that
-    differ most.
+    """Yields the largest ratio between groups of the mean frequency of a name, if it is known.
 
     Args:
         facts: `frequency`, if known: the geometric mean of each group.
     """
-    if means := facts.get("frequency"):
-        yield Check(
-            "name_frequency",
-            max(means.values()) / min(means.values()),
-            len(means),
-            flag=ends_of_means(means),
-        )
+    means = facts.get("frequency")
+    if means:
+        ratio = max(means.values()) / min(means.values())
+        yield Check("name_frequency", ratio, len(means), flag=ends_of_means(means))
 
 
 def ends_of_means(means: Mapping[str, float]) -> str:
     """Returns the groups with the largest and the smallest mean, in words."""
-    (least, fewest), *_, (most, largest) = sorted(means.items(), key=lambda of_group: of_group[1])
-    low, high = (f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}" for mean in (fewest, largest))
-    return f"{most} ({high}) and {least} ({low})"
+    groups = sorted(means, key=means.__getitem__)
+    smallest, largest = groups[0], groups[-1]
+    low, high = format_mean(means[smallest]), format_mean(means[largest])
+    return f"{largest} ({high}) and {smallest} ({low})"
+
+
+def format_mean(mean: float) -> str:
+    """Formats a mean with two decimals, a large one without."""
+    return f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}"
