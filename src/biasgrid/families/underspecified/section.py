@@ -75,11 +75,13 @@ class DatasetVariant(Section):
     @property
     def prompt_files(self) -> list[str]:
         """The files of prompts, one for each prompt format."""
-        return self.prompts or ([self.prompt] if self.prompt else [])
+        if self.prompts:
+            return self.prompts
+        return [self.prompt] if self.prompt else []
 
 
 def is_generative(variant: str) -> bool:
-    """Says whether a variant is for generative models."""
+    """Whether a variant is for generative models."""
     return variant.split("-")[0] == "llm"
 
 
@@ -155,7 +157,7 @@ class UnderspecifiedDataset(DatasetSection):
         return self.measures != []
 
     def sample_of(self, variant: str) -> Sample | None:
-        """Returns the sample of a variant, None where nothing is said of one."""
+        """Returns the sample of a variant, None if all is asked."""
         return self.variants[variant].sample or self.sample
 
     def subjects_of(self, variant: str) -> list[str]:
