@@ -14,30 +14,34 @@ from biasgrid.tables.evidence import Evidence
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the pairs in which the sentence that states the stereotype more scores most, middling
-    and least above.
+    """Returns the sentences behind the stereotype share.
+
+    They are of the pairs that follow the stereotype most, in the middle, and least.
     """
     return SENTENCES.table(cell)
 
 
 def pairs(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns both sentences of each pair, those pairs first whose sentence with the stereotype
-    scores most above.
+    """Returns both sentences of each pair, sorted by how much the stereotype scores higher.
+
+    Args:
+        cell: the cell.
+        about: the `bias_type`, or None for all.
 
     Returns:
-        Columns of `EVIDENCE`; `unit_value` is how much larger its score is, see `observe`, and
-        `partner` the instance of the other sentence.
+        Columns of `EVIDENCE`; `unit_value` is the difference of the scores of the pair, see
+        `observe`, and `partner` the instance of the other sentence.
     """
     rows = cell.observations.drop_nulls(["apart", "instance_more", "instance_less"])
     if about:
         rows = rows.filter(type=about["bias_type"])
-    sides = [(MORE, LESS), (LESS, MORE)]
-    sentences = [
-        rows.select(
+    sentences = []
+    for place, (role, partner) in enumerate([(MORE, LESS), (LESS, MORE)]):
+        of_role = rows.select(
             "template",
             place=pl.lit(place),
             instance=f"instance_{role}",
-            partner=f"instance_{other}",
+            partner=f"instance_{partner}",
             bias_type="type",
             unit="pair",
             unit_value="apart",
@@ -46,10 +50,10 @@ def pairs(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
             measure=pl.lit("stereotype_share"),
             options=pl.lit(""),
         )
-        for place, (role, other) in enumerate(sides)
-    ]
-    ordered = pl.concat(sentences).sort(-pl.col("unit_value"), "unit", "place", maintain_order=True)
-    return ordered.drop("place")
+        sentences.append(of_role)
+    # Equal differences are sorted by pair, so that every run shows the same sentences.
+    order = (-pl.col("unit_value"), "unit", "place")
+    return pl.concat(sentences).sort(*order, maintain_order=True).drop("place")
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS
 from biasgrid.tables.metric import Measure, read_definitions
 
 PUBLISHED = "published"
-"""The scoring of scores that others published, whatever it is."""
+"""The scoring of published scores."""
 PAIR_FIGURES = ("pair_shares",)
 DEFINITIONS = read_definitions("families/pairs")
 
@@ -42,94 +42,82 @@ class Pairs(Family):
     expected = "a masked or a generative model"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says how the sentences are scored for a model."""
+        """Returns the question to a model, None if its sentences are not scored."""
         scoring = scoring_for_model(grid, dataset, model)
         if scoring is None:
             return None
         options = {"scoring": scoring}
-        if scoring == PUBLISHED:
-            return Question(ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
         if scoring == FORCED_CHOICE:
             return Question(CHOICE, "choice", options=options)
-        return Question(
-            SCORINGS[scoring].needs or ALONE,
-            ANSWER_KIND,
-            settings=options,
-            options=options,
-            row_bytes=12,
-        )
+        variant = ALONE
+        if scoring != PUBLISHED:
+            variant = SCORINGS[scoring].needs or ALONE
+        return Question(variant, ANSWER_KIND, settings=options, options=options, row_bytes=12)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields the prompt of a forced choice, where a selected model is asked it in its English
-        words.
-        """
+        """Yields the English prompt of a forced choice, if a selected model is asked it."""
         models = [name for name in grid.run.models if name in grid.models]
         is_asked = any(scoring_for_model(grid, dataset, name) == FORCED_CHOICE for name in models)
         if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
-            yield (
-                "`forced-choice` asks its question in English",
-                "a `prompt` in the language of the dataset",
-            )
+            problem = "`forced-choice` asks its question in English"
+            yield problem, "a `prompt` in the language of the dataset"
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
-        """Says that models are asked one task of StereoSet at a time, and those behind servers only
-        one of them.
+        """Describes why a model has no scoring for the tasks of StereoSet; empty if it has one.
+
+        Models are asked one task at a time, and models behind servers only one of them.
         """
         if grid.models[model].task not in (MASKED, CAUSAL):
             return ""
         task = section_of(PairsDataset, grid, dataset).only_task
         if task is None:
             return "no scoring of both `tasks` at once: models need a dataset for each"
-        return (
-            f"no scoring of {task} for models behind servers"
-            if grid.models[model].source.asks_server
-            else ""
-        )
+        if grid.models[model].source.asks_server:
+            return f"no scoring of {task} for models behind servers"
+        return ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> PairFiles:
         """Returns the files of a dataset, and how they are asked."""
         folder, section = Path(grid.word_lists), section_of(PairsDataset, grid, dataset)
+        is_choice = variant == CHOICE
         return PairFiles(
             files=tuple(folder / name for name in section.files),
             layout=section.layout,
             tasks=tuple(section.tasks) if section.layout == STEREOSET_LAYOUT else (),
             variant=variant,
-            prompt=section.prompt if variant == CHOICE else "",
-            system=section.system if variant == CHOICE else None,
+            prompt=section.prompt if is_choice else "",
+            system=section.system if is_choice else None,
             sample=sample_unless_all(section.sample),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the measures of pairs and, of StereoSet, those of target terms, which are its
-        headlines.
-
-        There the share of pairs is evidence, no second finding.
-        """
-        of_pairs = DEFINITIONS.of("pairs")
+        """Returns the measures of pairs and, for StereoSet, of target terms, its headlines."""
+        pair_measures = DEFINITIONS.of("pairs")
         if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
-            return {**of_pairs, **self.flags}
-        plain = {
-            name: replace(measure, headline=None, counted=None)
-            for name, measure in of_pairs.items()
-        }
-        return {**DEFINITIONS.of("terms"), **plain, **self.flags}
+            return {**pair_measures, **self.flags}
+        # The share of pairs is evidence for the scores of terms, and no second finding.
+        evidence = {}
+        for name, measure in pair_measures.items():
+            evidence[name] = replace(measure, headline=None, counted=None)
+        return {**DEFINITIONS.of("terms"), **evidence, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of the pairs and, of published ones, what is known against them."""
-        is_published = section_of(PairsDataset, grid, dataset).layout != "plain"
-        return (DEFINITIONS.about, *((WARNING,) if is_published else ()))
+        """Describes the pairs and, of published ones, their known problems."""
+        if section_of(PairsDataset, grid, dataset).layout == "plain":
+            return (DEFINITIONS.about,)
+        return DEFINITIONS.about, WARNING
 
     def cluster_texts(self, lists: PairSet) -> Sequence[str]:
-        """Returns the first sentence of each cluster of pairs."""
-        first: dict[int, str] = {}
+        """Returns a sentence of each cluster of pairs."""
+        sentences: dict[int, str] = {}
         for pair in lists.pairs:
-            first.setdefault(lists.template(pair), pair.more)
-        return list(first.values())
+            sentences.setdefault(lists.template(pair), pair.more)
+        return list(sentences.values())
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: PairSet
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large."""
+        """Yields a sample that is missing or too large."""
         sample, key = section_of(PairsDataset, grid, dataset).sample, f"datasets.{dataset}.sample"
         yield from size_faults(source, key, sample, lists.count, "clusters of pairs")
         yield from sample_faults(source, key, sample, len(lists.templates), "clusters of pairs")
@@ -139,13 +127,13 @@ class Pairs(Family):
         return PAIR_FIGURES
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one."""
+        """Whether a model learns the dataset, because it learns all datasets that it is asked."""
         train, scoring = grid.models[model].train, scoring_for_model(grid, dataset, model)
         return train is not None and not train.dataset and scoring in SCORINGS
 
 
 def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
-    """Returns how the sentences of a dataset are scored for a model, None where they are not."""
+    """Returns the scoring of a dataset's sentences for a model, None if they are not scored."""
     masked, causal, served = section_of(PairsDataset, grid, dataset).scorings
     task, source = grid.models[model].task, grid.models[model].source
     if task not in (MASKED, CAUSAL):

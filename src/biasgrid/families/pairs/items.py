@@ -1,15 +1,15 @@
-"""Pairs of sentences as they are read, whatever the layout of their file."""
+"""Pairs of sentences in any layout of files, and a reader of tables."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.text import read_text
@@ -17,37 +17,34 @@ from biasgrid.families.sampling import Sample, sample_content
 
 STEREO, ANTISTEREO = "stereo", "antistereo"
 DIRECTIONS = {STEREO: STEREO, ANTISTEREO: ANTISTEREO, "0": STEREO, "1": ANTISTEREO}
-"""By what files say: the words, or the numbers of classes that lm-evaluation-harness's copy has in
-their place.
+"""Directions by their words in files, or by the numbers of classes in their place.
+
+The copy of lm-evaluation-harness has the numbers.
 """
 MORE, LESS, UNRELATED = "more", "less", "unrelated"
 ROLES = (MORE, LESS, UNRELATED)
-"""What a sentence is in its pair: it states the stereotype more, less, or nothing that has to do
-with it.
-"""
+"""Roles of sentences in a pair: they state the stereotype more, less, or are unrelated to it."""
 INTRASENTENCE: Literal["intrasentence"] = "intrasentence"
 INTERSENTENCE: Literal["intersentence"] = "intersentence"
 TASKS = (INTRASENTENCE, INTERSENTENCE)
 """StereoSet's: a word at a blank, or a sentence that follows another one."""
 ALONE, PARTNER, CONTEXT, CHOICE = "alone", "partner", "context", "choice"
-"""What a model reads: a sentence alone, beside its partner, beside its context, or both sentences
-to choose from.
-"""
+"""Texts that a model reads: a sentence alone, with its partner, with its context, or a choice."""
 DELIMITERS = (",", "\t", ";")
 
 
 @dataclass(frozen=True)
 class PairFiles:
-    """What makes the instances of a dataset.
+    """The files of a dataset, and how its pairs are asked.
 
     Attributes:
         files: the files.
-        layout: how they are written, a module of `layouts`.
-        tasks: those of StereoSet's tasks that are read.
-        variant: what a model reads: `ALONE`, `PARTNER`, `CONTEXT` or `CHOICE`.
-        prompt: with `CHOICE`, what a model is asked.
-        system: with `CHOICE`, the system text, None where there is none.
-        sample: which pairs are asked, None for all.
+        layout: their layout, a key of `reading.LAYOUTS`.
+        tasks: the tasks of StereoSet that are read.
+        variant: the texts that a model reads: `ALONE`, `PARTNER`, `CONTEXT` or `CHOICE`.
+        prompt: with `CHOICE`, the prompt.
+        system: with `CHOICE`, the system text, None if there is none.
+        sample: the sample of pairs that are asked, None for all.
     """
 
     files: tuple[Path, ...]
@@ -61,22 +58,21 @@ class PairFiles:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """Two sentences that differ in whom, or in what they say of somebody.
+    """Two sentences about different people, or with different statements about them.
 
     Attributes:
         name: its id, unique in a dataset.
         more: the sentence that states the stereotype more.
-        less: the one that states it less.
+        less: the sentence that states it less.
         type: the bias type.
         direction: of CrowS-Pairs: whether the disadvantaged group is in `more` (`stereo`) or in
-            `less`; None where it is not said.
-        cluster: what pairs that reword each other have in common; None where each stands for
-            itself.
-        writer: who wrote it, None where that is not said.
-        is_doubted: whether too few annotators named its type; None where none are known.
+            `less` (`antistereo`); None if it is unknown.
+        cluster: the cluster of pairs that reword each other; None if it is a cluster by itself.
+        writer: the person who wrote it, None if unknown.
+        is_doubted: whether too few annotators named its type; None without annotations.
         target: of StereoSet, the term that both are about.
         task: of StereoSet, one of `TASKS`.
-        context: of StereoSet, the sentence with a blank, or the one before.
+        context: of StereoSet, the sentence with a blank, or the sentence before.
         unrelated: of StereoSet, a third sentence that makes no sense.
         ids: of StereoSet, the ids of the sentences, in the order of `ROLES`.
         where: its line, or the path of its key, for messages.
@@ -98,18 +94,16 @@ class SentencePair:
     where: str = ""
 
     def sentence(self, role: str) -> str | None:
-        """Returns the sentence of a role, None where there is none."""
+        """Returns the sentence of a role, None if there is none."""
         return {MORE: self.more, LESS: self.less, UNRELATED: self.unrelated}[role]
 
     def sentence_id(self, role: str) -> str:
-        """Returns the id of a sentence, by which published scores are found."""
+        """Returns the id of a sentence, with which published scores are matched."""
         return self.ids[ROLES.index(role)] if self.ids else f"{self.name}/{role}"
 
     @property
     def first(self) -> str:
-        """The role of the sentence that original code calls the first: the one about the
-        disadvantaged group.
-        """
+        """The role of the sentence about the disadvantaged group, the first in original code."""
         return LESS if self.direction == ANTISTEREO else MORE
 
 
@@ -118,7 +112,7 @@ class PairSet:
     """The pairs of a dataset.
 
     Attributes:
-        files: where they come from, and how they are asked.
+        files: their files, and how they are asked.
         pairs: the pairs.
     """
 
@@ -127,19 +121,18 @@ class PairSet:
 
     @cached_property
     def templates(self) -> dict[str, int]:
-        """The numbers of clusters of pairs, by the cluster or, of pairs without one, by their
-        names.
-        """
-        names = (pair.cluster or pair.name for pair in self.pairs)
-        return {name: place for place, name in enumerate(dict.fromkeys(names))}
+        """The numbers of clusters by their names; a pair without one is a cluster by itself."""
+        names = dict.fromkeys(pair.cluster or pair.name for pair in self.pairs)
+        return {name: number for number, name in enumerate(names)}
 
     def template(self, pair: SentencePair) -> int:
         """Returns the number of a pair's cluster."""
         return self.templates[pair.cluster or pair.name]
 
     def roles(self, pair: SentencePair) -> list[str]:
-        """Returns by which sentences of a pair models are asked, each once; of a choice, the one
-        that stands first.
+        """Returns the roles of the sentences of a pair that models are asked about.
+
+        Of a choice, each is the role of the sentence that comes first.
         """
         roles = ROLES if self.files.variant in (ALONE, CONTEXT) else (MORE, LESS)
         return [role for role in roles if pair.sentence(role) is not None]
@@ -150,28 +143,26 @@ class PairSet:
         return sum(len(self.roles(pair)) for pair in self.pairs)
 
     def digest(self) -> str:
-        """A digest of what makes the instances."""
+        """Digests the content of the instances: pairs, variant, prompt and sample."""
         files = self.files
-        sample = sample_content(files.sample) if files.sample else None
-        asked = [
-            files.variant,
-            *((files.prompt, files.system) if files.variant == CHOICE else ()),
-            sample,
-        ]
+        options: list[Any] = [files.variant]
+        if files.variant == CHOICE:
+            options += [files.prompt, files.system]
+        options.append(sample_content(files.sample) if files.sample else None)
+        # The same pairs in other lines of a file are the same instances.
         pairs = [astuple(replace(pair, where="")) for pair in self.pairs]
-        return sha256(json.dumps([asked, pairs]).encode()).hexdigest()[:16]
+        return sha256(json.dumps([options, pairs]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class PairRecord:
-    """A row of a file, whose fields are checked as they are read; what is wrong is added to the
-    faults.
+    """A row of a file, whose fields are checked as they are read.
 
     Attributes:
         file: the file.
-        where: its place.
-        values: what stands in it, by column.
-        faults: takes what is wrong.
+        where: the place of the row.
+        values: its values by column.
+        faults: the list to which faults are added.
     """
 
     file: str
@@ -184,31 +175,40 @@ class PairRecord:
         self.faults.append(Fault(self.file, f"{self.where}, {field}", problem, expected))
 
     def text(self, field: str) -> str:
-        """Returns a text as it stands there; empty where there is none."""
+        """Returns a text as it is in the file; adds a fault if it is empty."""
         value = self.values.get(field) or ""
         if not value.strip():
             self.refuse(field, "empty", "text")
         return value
 
     def optional(self, field: str) -> str | None:
-        """Returns a text, None where there is none."""
+        """Returns a stripped text, None if there is none."""
         return (self.values.get(field) or "").strip() or None
 
     def direction(self, field: str, *, is_needed: bool) -> str | None:
-        """Returns a direction, by its word or its number."""
+        """Returns a direction, by its word or its number; None if there is none.
+
+        Args:
+            field: the column.
+            is_needed: whether no direction is a fault.
+        """
         value = self.optional(field)
-        if value is None and not is_needed:
-            return None
-        if value not in DIRECTIONS:
-            self.refuse(field, "empty" if value is None else repr(value), one_of(DIRECTIONS))
-        return DIRECTIONS.get(value or "")
+        if value in DIRECTIONS:
+            return DIRECTIONS[value]
+        if value is not None:
+            self.refuse(field, repr(value), one_of(DIRECTIONS))
+        elif is_needed:
+            self.refuse(field, "empty", one_of(DIRECTIONS))
+        return None
 
     def check_sentences(self, fields: tuple[str, str]) -> tuple[str, str]:
-        """Returns both sentences, which must differ."""
-        one, other = (self.text(field) for field in fields)
-        if one.strip() and one == other:
-            self.refuse(fields[1], f"the same sentence as {fields[0]}", "two sentences that differ")
-        return one, other
+        """Returns both sentences; adds a fault if they do not differ."""
+        first_field, second_field = fields
+        first, second = self.text(first_field), self.text(second_field)
+        if first.strip() and first == second:
+            problem = f"the same sentence as {first_field}"
+            self.refuse(second_field, problem, "two sentences that differ")
+        return first, second
 
 
 def table_records(
@@ -218,40 +218,44 @@ def table_records(
 
     Args:
         path: the file.
-        columns: those that it must have; others may be there.
-        expected: what it should be, for messages.
-        faults: takes what is wrong.
+        columns: the columns that it must have; others may be there.
+        expected: a description of the file, for faults.
+        faults: the list to which faults are added.
     """
+    file = str(path)
     try:
         lines = read_text(path, expected).splitlines(keepends=True)
     except InputError as error:
         faults += error.faults
         return
-    head = lines[0] if lines else ""
-    delimiter = max(DELIMITERS, key=head.count)
+    header = lines[0] if lines else ""
+    delimiter = max(DELIMITERS, key=header.count)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
-        if missing := [name for name in columns if name not in names]:
-            faults += [
-                Fault(
-                    str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", expected
-                )
-                for name in missing
-            ]
+        missing = list(missing_column_faults(file, names, columns, expected))
+        if missing:
+            faults += missing
             return
         reader.fieldnames = names
         for row in reader:
-            record = PairRecord(str(path), f"line {reader.line_num}", row, faults)
+            record = PairRecord(file, f"line {reader.line_num}", row, faults)
+            # The reader puts further values under None, and None in place of missing ones.
             if None in row or None in row.values():
-                record.refuse(
-                    "columns",
-                    f"not the same number of values as the {len(names)} columns of line 1",
-                    "a value for each column",
-                )
+                problem = f"not the same number of values as the {len(names)} columns of line 1"
+                record.refuse("columns", problem, "a value for each column")
             else:
                 yield record
     except csv.Error as error:
-        faults.append(
-            Fault(str(path), f"line {reader.line_num}", f"cannot be read ({error})", expected)
-        )
+        where = f"line {reader.line_num}"
+        faults.append(Fault(file, where, f"cannot be read ({error})", expected))
+
+
+def missing_column_faults(
+    file: str, names: Sequence[str], columns: Sequence[str], expected: str
+) -> Iterator[Fault]:
+    """Yields the columns that are not among the names in the first line of a table."""
+    for name in columns:
+        if name not in names:
+            problem = f"no column {name!r}{nearest_name(name, names)}"
+            yield Fault(file, "line 1", problem, expected)

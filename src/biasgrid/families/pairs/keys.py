@@ -1,6 +1,4 @@
-"""The family's own columns of instances: the pair, the role of a sentence in it, and who wrote it
-about whom.
-"""
+"""The family's own columns of instances: pair, role of the sentence, bias type, writer, target."""
 
 from __future__ import annotations
 

@@ -35,23 +35,15 @@ def import_file(
 
 
 def published_scores(file: Path) -> list[dict[str, Any]]:
-    """Returns precomputed responses, whose prompt is the id of a sentence.
+    """Returns one precomputed response per sentence, with the id of the sentence as its prompt.
 
     Raises:
-        InputError: the file cannot be read, or a sentence has no id or no score, or two.
+        InputError: the file cannot be read, or a sentence has no id, no score, or a repeated id.
     """
-    content = read_json(file, EXPECTED)
-    tasks = (
-        {task: content[task] for task in TASKS if task in content}
-        if isinstance(content, dict)
-        else {}
-    )
-    if not tasks:
-        raise InputError(
-            [Fault(str(file), "", value_text(content), f"{EXPECTED}, {one_of(TASKS)}")]
-        )
-    faults, rows, first = list[Fault](), list[dict[str, Any]](), dict[str, str]()
-    for task, sentences in tasks.items():
+    faults: list[Fault] = []
+    rows: list[dict[str, Any]] = []
+    place_of_id: dict[str, str] = {}
+    for task, sentences in read_tasks(file).items():
         if not isinstance(sentences, list):
             faults.append(Fault(str(file), task, value_text(sentences), "a list of sentences"))
             continue
@@ -59,26 +51,35 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
             where = f"{task}[{number}]"
             values = sentence if isinstance(sentence, dict) else {}
             name, score = values.get(ID), values.get(SCORE)
-            is_number = (
-                isinstance(score, int | float)
-                and not isinstance(score, bool)
-                and math.isfinite(score)
-            )
-            if not isinstance(name, str) or not is_number:
-                faults.append(
-                    Fault(str(file), where, value_text(sentence), f"`{ID}` and a number `{SCORE}`")
-                )
-            elif first.setdefault(name, where) != where:
-                faults.append(
-                    Fault(
-                        str(file),
-                        where,
-                        f"the id {name} is already in {first[name]}",
-                        "each id once",
-                    )
-                )
+            if not isinstance(name, str) or not is_finite_number(score):
+                expected = f"`{ID}` and a number `{SCORE}`"
+                faults.append(Fault(str(file), where, value_text(sentence), expected))
+            elif name in place_of_id:
+                problem = f"the id {name} is already in {place_of_id[name]}"
+                faults.append(Fault(str(file), where, problem, "each id once"))
             else:
+                place_of_id[name] = where
                 rows.append({"prompt": name, "group": task, "repetition": 0, "score": score})
     if faults:
         raise InputError(first_faults(faults, file))
     return rows
+
+
+def read_tasks(file: Path) -> dict[str, Any]:
+    """Returns the content of a file by task; raises InputError if it has none of StereoSet's."""
+    content = read_json(file, EXPECTED)
+    tasks: dict[str, Any] = {}
+    if isinstance(content, dict):
+        tasks |= {task: content[task] for task in TASKS if task in content}
+    if not tasks:
+        expected = f"{EXPECTED}, {one_of(TASKS)}"
+        raise InputError([Fault(str(file), "", value_text(content), expected)])
+    return tasks
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a JSON value is a number; JSON readers of Python also accept NaN and Infinity."""
+    # True is an int, too.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)

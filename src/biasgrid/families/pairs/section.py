@@ -1,6 +1,4 @@
-"""What a config may say of a dataset of pairs, and how models are asked that it leaves to the
-layout.
-"""
+"""The section of a dataset of pairs in a config, and the default scorings of its layout."""
 
 from __future__ import annotations
 
@@ -104,20 +102,20 @@ class PairsDataset(DatasetSection):
         if self.layout != STEREOSET_LAYOUT and self.only_task != INTRASENTENCE:
             raise KeysError("expected `tasks` only with `layout: stereoset`")
         for key, allowed in ALLOWED.items():
-            if (name := getattr(self, key)) is not None:
-                fitting = [each for each in allowed if self.reads(each)]
-                if not fitting:
-                    raise KeysError(
-                        f"expected no `{key}`, because no scoring of that kind fits these `tasks`"
-                    )
-                if name not in fitting:
-                    raise KeysError(
-                        f"expected `{key}` to be {one_of(fitting)} in this layout, not {name!r}"
-                    )
+            chosen = getattr(self, key)
+            if chosen is None:
+                continue
+            fitting = [scoring for scoring in allowed if self.reads(scoring)]
+            if not fitting:
+                reason = "because no scoring of that kind fits these `tasks`"
+                raise KeysError(f"expected no `{key}`, {reason}")
+            if chosen not in fitting:
+                names = one_of(fitting)
+                raise KeysError(f"expected `{key}` to be {names} in this layout, not {chosen!r}")
         return self
 
     def reads(self, scoring: str) -> bool:
-        """Says whether the sentences have what a scoring reads beside them."""
+        """Whether sentences have the partner or context that a scoring reads beside them."""
         needs = SCORINGS[scoring].needs if scoring in SCORINGS else PARTNER
         if self.layout != STEREOSET_LAYOUT:
             return needs != CONTEXT
@@ -132,10 +130,11 @@ class PairsDataset(DatasetSection):
     @property
     def scorings(self) -> tuple[str | None, str | None, str | None]:
         """How masked, causal and served models are scored; None of models that are not asked."""
-        usual: tuple[str | None, ...] = DEFAULTS_OF_PAIRS
+        defaults: tuple[str | None, ...] = DEFAULTS_OF_PAIRS
         if self.layout == STEREOSET_LAYOUT:
-            usual = DEFAULTS[self.only_task] if self.only_task else (None, None, None)
-        return self.masked or usual[0], self.causal or usual[1], self.served or usual[2]
+            defaults = DEFAULTS[self.only_task] if self.only_task else (None, None, None)
+        masked, causal, served = defaults
+        return self.masked or masked, self.causal or causal, self.served or served
 
 
 ALLOWED = {

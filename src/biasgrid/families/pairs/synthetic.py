@@ -1,9 +1,8 @@
-"""Known effects, by synthetic corpora of sentences: models trained on them have read one sentence
-of each pair.
+"""Known effects of synthetic corpora of sentences, which have one sentence of each pair.
 
 The strength is how many more pairs have the sentence that states the stereotype more in the corpus
-than the other one: twice the distance of its stereotype share from one half, if it finds what it
-has read more likely. Which pairs these are is drawn within each bias type.
+than the other one: twice the distance of its stereotype share from one half, if it finds those
+sentences more likely that it has read. These pairs are drawn within each bias type.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ EFFECT = "stereotype_share"
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says which numbers a model has that finds what it has read more likely.
+    """Returns the numbers of a model that finds the sentences of the corpus more likely.
 
     Args:
         instances: the sentences.
@@ -30,30 +29,30 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         Numbers of bias types (schema `SYNTHETIC`).
     """
-    read = sentences_read(instances, bias).select(
-        "instance", score=pl.col("is_read").cast(pl.Float64)
-    )
-    numbers = measured_values(measure, observe(instances, read, {"scoring": ""}), {}).drop_nulls(
-        "bias_type"
-    )
+    sentences = sentences_read(instances, bias)
+    scores = sentences.select("instance", score=pl.col("is_read").cast(pl.Float64))
+    # Scores of 0 and 1 are no sums over tokens, so no scoring is named.
+    observations = observe(instances, scores, {"scoring": ""})
+    numbers = measured_values(measure, observations, {}).drop_nulls("bias_type")
     of_types = numbers.filter(pl.col("attribute_group").is_null(), measure=EFFECT, options="")
     return known_effect_rows(of_types, bias, EFFECT)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Writes the sentences that models read, each as often as the bias repeats answers."""
-    read = sentences_read(instances, bias).filter("is_read").sort("instance")["text"]
-    return text_lines(text for text in read for _ in range(bias.repeats))
+    """Returns the training text: the sentences of the corpus, one a line, each repeated."""
+    sentences = sentences_read(instances, bias).filter("is_read").sort("instance")["text"]
+    lines: list[str] = []
+    for sentence in sentences:
+        lines += [sentence] * bias.repeats
+    return text_lines(lines)
 
 
 def sentences_read(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Returns the sentences of each pair with `is_read`, whether the corpus has them."""
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    pairs = named.filter(role=MORE).select("pair", "type")
+    """Adds `is_read`: whether a sentence is in the corpus, which has one of each pair."""
+    sentences = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    pairs = sentences.filter(role=MORE).select("pair", "type")
     share = pl.lit((1 + bias.total) / 2)
     follows = with_counts(pairs, share, ["type"], bias).select("pair", follows="count")
-    joined = named.join(follows, on="pair", maintain_order="left")
-    is_read = pl.col("role") == pl.when(pl.col("follows") == 1).then(pl.lit(MORE)).otherwise(
-        pl.lit(LESS)
-    )
-    return joined.with_columns(is_read=is_read)
+    sentences = sentences.join(follows, on="pair", maintain_order="left")
+    role_read = pl.when(pl.col("follows") == 1).then(pl.lit(MORE)).otherwise(pl.lit(LESS))
+    return sentences.with_columns(is_read=pl.col("role") == role_read)

@@ -1,5 +1,4 @@
-"""CrowS-Pairs (Nangia et al., EMNLP 2020), its revised English and French versions and its
-translations.
+"""CrowS-Pairs (Nangia et al., EMNLP 2020), its revised versions and its translations.
 
 A table of text, whose columns are divided by commas or tabs. Directions are words, or the numbers
 of classes. Columns about annotators and writers may be missing, as they are from translations.
@@ -25,20 +24,21 @@ MOST_IN_DOUBT = 2
 
 
 def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
-    """Yields the pairs of a file."""
+    """Yields the pairs of a file that have no faults; adds the faults of the others to a list."""
     for number, record in enumerate(table_records(path, COLUMNS, EXPECTED, faults)):
         before = len(faults)
         more, less = record.check_sentences((MORE, LESS))
-        kind = record.text(TYPE).strip()
+        bias_type = record.text(TYPE).strip()
         direction = record.direction(DIRECTION, is_needed=True)
-        named = next((name for name in IDS if record.optional(name)), None)
-        is_doubted = too_few_named(record, kind)
+        ids = (record.optional(name) for name in IDS)
+        pair_id = next((value for value in ids if value), number)
+        is_doubted = too_few_named(record, bias_type)
         if len(faults) == before:
             yield SentencePair(
-                name=f"{path.stem} {number if named is None else record.optional(named)}",
+                name=f"{path.stem} {pair_id}",
                 more=more,
                 less=less,
-                type=kind,
+                type=bias_type,
                 direction=direction,
                 writer=record.optional(WRITER),
                 is_doubted=is_doubted,
@@ -46,20 +46,18 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
             )
 
 
-def too_few_named(record: PairRecord, kind: str) -> bool | None:
-    """Says whether too few annotators named the type of a pair; None where nothing is known of
-    annotators.
-    """
-    told = record.optional(ANNOTATIONS)
-    if told is None:
+def too_few_named(record: PairRecord, bias_type: str) -> bool | None:
+    """Whether too few annotators named the bias type; None without annotations."""
+    text = record.optional(ANNOTATIONS)
+    if text is None:
         return None
     try:
-        annotations = ast.literal_eval(told)
+        annotations = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         annotations = None
-    if not isinstance(annotations, list) or not all(isinstance(each, list) for each in annotations):
-        record.refuse(
-            ANNOTATIONS, repr(told[:40]), "a list of lists of types, one for each annotator"
-        )
+    is_list = isinstance(annotations, list)
+    if not is_list or not all(isinstance(types, list) for types in annotations):
+        expected = "a list of lists of types, one for each annotator"
+        record.refuse(ANNOTATIONS, repr(text[:40]), expected)
         return None
-    return sum(kind in each for each in annotations) <= MOST_IN_DOUBT
+    return sum(bias_type in types for types in annotations) <= MOST_IN_DOUBT

@@ -19,25 +19,29 @@ ID = "id"
 
 
 def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
-    """Yields the pairs of a file."""
-    first: dict[str, tuple[str, str]] = {}
+    """Yields the pairs of a file that have no faults; adds the faults of the others to a list."""
+    first_of_cluster: dict[str, tuple[str, str]] = {}
     for number, record in enumerate(table_records(path, COLUMNS, EXPECTED, faults)):
         before = len(faults)
         more, less = record.check_sentences((MORE, LESS))
-        kind = record.text(TYPE).strip()
+        bias_type = record.text(TYPE).strip()
         direction = record.direction(DIRECTION, is_needed=False)
         cluster = record.optional(CLUSTER)
-        other, where = first.setdefault(cluster, (kind, record.where)) if cluster else (kind, "")
-        if other != kind:
-            expected = f"{other!r}, as in {where}, because the pairs of a cluster reword each other"
-            record.refuse(TYPE, f"{kind!r} in cluster {cluster}", expected)
+        if cluster is not None:
+            first = first_of_cluster.setdefault(cluster, (bias_type, record.where))
+            first_type, where = first
+            if first_type != bias_type:
+                reason = "because the pairs of a cluster reword each other"
+                problem = f"{bias_type!r} in cluster {cluster}"
+                record.refuse(TYPE, problem, f"{first_type!r}, as in {where}, {reason}")
         if len(faults) == before:
             yield SentencePair(
                 name=f"{path.stem} {record.optional(ID) or number}",
                 more=more,
                 less=less,
-                type=kind,
+                type=bias_type,
                 direction=direction,
-                cluster=cluster and f"{path.stem} cluster {cluster}",
+                # Clusters of several files may have the same name.
+                cluster=None if cluster is None else f"{path.stem} cluster {cluster}",
                 where=record.where,
             )
