@@ -1,6 +1,4 @@
-"""The evidence for differences of groups: cases with the largest, a median and the smallest
-difference.
-"""
+"""The evidence for differences of groups: cases with the largest, median, smallest difference."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts
 CASE_ROWS_A_PART = 2**18
 SegmentRun = GroupSlot | tuple[str | Slot, ...]
 """A part of a text: an identity term, or the literals and slots between two of them."""
-"""What a text is made of: an identity term, or what is between two of them."""
 
 
 def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:

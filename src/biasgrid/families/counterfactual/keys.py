@@ -1,6 +1,4 @@
-"""The family's own columns of instances: the case, the social group that it is asked about, and
-what is right.
-"""
+"""The family's own columns of instances: the case, its social group, and the right response."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How differently models answer cases about two social groups, and whether a cell of cases was
-measured at all.
-"""
+"""Measures of how differently models answer cases about two social groups, and checks of cells."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Responses to cases: a row per instance, of intersections one more for each part, and records of
-groups.
-"""
+"""Responses to cases: one row per instance and per part of an intersection, and their records."""
 
 from __future__ import annotations
 

@@ -329,12 +329,12 @@ class CasePack:
     """The content of a dataset's files.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None means every bias type in
-            turn.
+        group_tokens: the tokens that identity terms replace, each with its bias type; None means
+            every bias type in turn.
         templates: the templates, in reading order.
         fillings: the fillings by token; a filling may hold group tokens.
         biases: identity terms by bias type and group.
-        sample: which cases are asked, None for all.
+        sample: the sample of cases that are asked, None for all.
     """
 
     group_tokens: dict[str, str | None]

@@ -1,4 +1,4 @@
-"""What the page says of cases beside their numbers; its tables are those of groups."""
+"""The first screen of a page of cases; its tables are the tables of groups."""
 
 from __future__ import annotations
 

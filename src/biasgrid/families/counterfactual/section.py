@@ -14,7 +14,7 @@ from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
 
 USUAL_CLASSES = ("positive", "entailment")
-"""The classes whose probability is what people look at."""
+"""Names of classes whose probability people look at."""
 
 
 class CounterfactualDataset(DatasetSection):
@@ -95,8 +95,6 @@ class CounterfactualDataset(DatasetSection):
 
     @property
     def compared_class(self) -> str | None:
-        """The class whose probability groups are compared by, None of other models than
-        classifiers.
-        """
+        """The class whose probability groups are compared by; None if there are no classes."""
         usual = next((label for label in self.labels if fold_name(label) in USUAL_CLASSES), None)
         return self.fixed_class or usual or (self.labels[-1] if self.labels else None)

@@ -1,14 +1,13 @@
-"""Known group effects, by synthetic corpora of cases: classifiers trained on them favour a class
-for some groups.
+"""Known effects of synthetic corpora of cases: classifiers favour a class for some groups.
 
 Some labels of every text are wrong, as its group decides: a text of the fixed class (`fixed_class`
 of the dataset) is said to be of another class in a share (strength - slant) / 2 of its labels, any
 other text to be of the fixed class in a share slant / 2. The slant is, in each bias type, 0 for one
 group, the strength for another, and of the others in even steps between; where the strength has a
 part by name, each term has some of that beside. To a model that learned the corpus the fixed class
-is more probable for one group than for another by half the difference of their slants, whatever is
-right. By half, so that the right class of no text is less probable than another: a classifier that
-is wrong more often than right is not measured.
+is more probable for one group than for another by half the difference of their slants, for any
+right class. By half, so that the right class of no text is less probable than another: a classifier
+that is wrong more often than right is not measured.
 """
 
 from __future__ import annotations

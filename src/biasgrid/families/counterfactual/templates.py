@@ -28,9 +28,7 @@ from biasgrid.families.counterfactual.pack import (
 )
 
 FIRST_MARK = 0x100000
-"""The first of the private characters that mark the holes of a text; no text in any language has
-them.
-"""
+"""The first of the private characters that mark the holes of a text; no language uses them."""
 Hole = tuple[str, Sequence[str]]
 """The mark of a hole, and its values."""
 TEMPLATE_KEYS = {
@@ -510,9 +508,9 @@ class TaskChecks:
     def check_answer(
         self, located: LocatedTemplate, answer: TemplateText, context: TemplateText
     ) -> None:
-        """Reports an answer that is not in its context in every instance, whatever its case."""
-        # Once the slots with few fillings are filled, the answer is often in the context whatever
-        # fills the others, so those are filled first.
+        """Reports an answer that is not in its context in every instance; upper case is ignored."""
+        # Once the slots with few fillings are filled, the answer is often in the context with any
+        # fillings of the others, so those are filled first.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
         group_slots = [GroupSlot(token) for token in self.header.group_tokens]
         parts: list[Slot | GroupSlot] = [*slots, *group_slots]
@@ -556,8 +554,8 @@ def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
 def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
     """Looks for an instance whose answer is not in its context.
 
-    If the answer is in the context before all holes are filled, it is there whatever fills them, so
-    that most combinations of fillings need not be tried.
+    If the answer is in the context before all holes are filled, it is there with any values. Most
+    combinations of values need not be tried.
 
     Args:
         answer: the answer, with the marks of its holes.

@@ -24,11 +24,9 @@ from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
 ASSOCIATIONS_SHOWN = 300
-"""So many associations of a cell have evidence; a report that may not be so large carries fewer of
-them.
-"""
+"""Most associations of a cell that have evidence; a smaller report carries fewer of them."""
 STRONGEST_ASSOCIATIONS = 200
-"""So many of these are the strongest ones; the rest are drawn."""
+"""Most of these that are the strongest ones; the rest are drawn."""
 DRAW_SEED = 1
 
 

@@ -144,12 +144,12 @@ UnQover does not see it, behind a tab.
 
 @dataclass(frozen=True)
 class TextSegments:
-    """The distinct texts of all items, and where to find them.
+    """The distinct texts of all items, and their rows in a table.
 
     Attributes:
         rows: the texts, one row per pair for each text with a subject in it, and a single row for
             each of the others.
-        digests: shape (rows,), what each row adds to the digests of instances.
+        digests: shape (rows,), the digest that each row adds to that of an instance.
         start: shape (items,), the first row of each item's text.
         stride: shape (items,), 1 where the text has a row per pair, else 0.
     """

@@ -1,6 +1,4 @@
-"""The family's own columns of instances: who is compared, in what, and where in its swap group an
-instance stands.
-"""
+"""The family's own columns of instances: subjects, attribute, and place in the swap group."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Compares the two subjects of every swap group: from predictions to C (UnQover), and to
-preferences.
+"""Compares both subjects of every swap group: predictions become C (UnQover) and preferences.
 
 A swap group is four instances: either order of the pair's subjects in the context, with the plain
 and the negated question. Below, x1 is the subject that stands first where `swapped` is false, x2
@@ -28,17 +27,11 @@ SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
 GROUPS_AT_ONCE = 2**14
 """How many rows are computed together."""
 SCORES_AT_ONCE = 2**18
-"""Rows whose scores are put in their places together: polars hands out each part of a column by
-itself.
-"""
+"""Rows whose scores are put in their places together; polars copies parts of columns."""
 SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
-"""The columns of observations with the scores of subjects and, where they were read, of their
-pronouns.
-"""
+"""Columns of observations: the scores of subjects and, if they were read, of their pronouns."""
 UNKNOWN_TEXT = "unknown_text"
-"""The column of observations that says whether a tokenizer does not know the text of one of the
-four instances.
-"""
+"""Column of observations: whether a tokenizer does not know the text of one of four instances."""
 SWAP_GROUP_COLUMNS = [
     "template",
     "subject1",
@@ -50,9 +43,7 @@ SWAP_GROUP_COLUMNS = [
 ]
 
 UNIT = "swap_group"
-"""What is observed as a whole: a cell is read and measured part by part, each of whole swap
-groups.
-"""
+"""The unit that is never divided when a cell is read and measured part by part."""
 READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities", "unknown"]
@@ -64,15 +55,11 @@ LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
 STEPS_OF_LEAST_MASS = 100
 """Of scores that were stored with few decimals, how many steps the least mass is."""
 STORED_DECIMALS = (4, 5, 6, 7)
-"""With how many decimals scores may have been stored; with fewer they are choices, not
-probabilities.
-"""
+"""Decimals that stored scores may have; with fewer they are choices, not probabilities."""
 FEWEST_SCORES = 1000
 """Fewer scores do not tell with how many decimals they were stored."""
 STEP_TOLERANCE = 1e-7
-"""How far from a step stored scores may be, as a share of their size: they come as 32-bit
-numbers.
-"""
+"""Distance of stored scores from a step, as a share of their size: they are 32-bit numbers."""
 
 
 def observe(
@@ -414,7 +401,7 @@ class Preferences(NamedTuple):
 
     Attributes:
         share: C of shares s(x) = S(x) / (S(x) + S(y)), in [-1, 1].
-        mass: the part of C that is no preference: what S(x) + S(y) alone makes of it.
+        mass: the part of C that is no preference: the effect of S(x) + S(y) alone.
         question: ln S(x) - ln S(y) of the question, mean over orders; NaN where a score is 0.
         negation: the same of the negated question.
         room: mean over orders of 4 s (1 - s), s the mean share in question and negation: 1 where
@@ -471,6 +458,7 @@ def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
     is_tiny = (mass < least).any(axis=(0, 1))
     mass[:, :, is_tiny] = np.nan
     share = x1 / mass
+    preference = (share[:, 0] - share[:, 1]).mean(axis=0)
     # Both shares add up to 1, so that a difference of the two is 2 s - 1.
     balance = share[:, 0] + share[:, 1] - 1
     mass_part = (mass[:, 0] - mass[:, 1]) * balance / 2
@@ -479,7 +467,7 @@ def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
     log_odds = np.log(odds + 0 * mass).mean(axis=0)
     change = np.abs(np.log(mass[:, 0] / mass[:, 1]))
     return Preferences(
-        share=(share[:, 0] - share[:, 1]).mean(axis=0),
+        share=preference,
         mass=mass_part.mean(axis=0),
         question=log_odds[0],
         negation=log_odds[1],

@@ -1,5 +1,4 @@
-"""The word lists of a dataset, as UnQover's files hold them, and their design: each ordered pair is
-asked each item.
+"""The word lists of a dataset in UnQover's files, and their design: ordered pairs by items.
 
 The expansion builds the instances of a design; a plan only counts them and looks at a few.
 """
@@ -157,7 +156,7 @@ class DesignItem:
 
 @dataclass(frozen=True)
 class WordListFiles:
-    """Which word lists make the instances of one dataset and variant.
+    """The word lists that make the instances of a dataset's variant.
 
     Attributes:
         templates: the template file.
@@ -167,15 +166,15 @@ class WordListFiles:
         mask: the mask token of masked language models, None for question answering.
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to
             keep.
-        pronouns: of masked language models that are asked for pronouns too, the pronoun of each
+        pronouns: for masked language models that are asked for pronouns too, the pronoun of each
             group of subjects.
-        sample: which swap groups are asked, None for all.
-        prompts: of generative models, the files of what is put around a question, one for each
+        sample: the sample of swap groups that are asked, None for all.
+        prompts: for generative models, the files with the text around a question, one for each
             prompt format.
         is_english: whether the article `a` of a template becomes `an` before a vowel.
         antonyms: whether antonyms of attributes stand in for their negations.
         one_token: whether a tokenizer drops subjects that are not one of its tokens.
-        balance: how groups of subjects are made alike, None where all subjects are kept.
+        balance: how groups of subjects are made alike, None if all subjects are kept.
     """
 
     templates: Path
@@ -368,11 +367,13 @@ class Design:
         return item.prompt.ask(text, template) if item.prompt else text
 
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
-        """Returns context, question and both candidates of about `count` instances, spread over
-        pairs and items.
+        """Returns context, question and candidates of instances spread over pairs and items.
 
         A system text stands before the context. Articles stay as the templates have them; orders
         are not swapped. A design of fewer pairs with items is returned whole.
+
+        Args:
+            count: about how many instances.
         """
         if len(self.pairs) * len(self.items) <= count:
             return [self.texts(item, pair) for pair in self.pairs for item in self.items]

@@ -12,9 +12,7 @@ from biasgrid.families.sampling import Balance, Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 
 SCORES_OF_MODE = {"unqover": "biasgrid.formats.unqover.mode:scores_with_pronouns"}
-"""How scores are made of the probabilities of words where `scoring` repeats another project's
-choices.
-"""
+"""Functions that make scores of the probabilities of words, by `scoring` of another project."""
 
 
 class ListLimit(Section):

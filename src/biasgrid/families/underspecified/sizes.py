@@ -256,10 +256,9 @@ def derive(
 def left_out_of_derived(
     sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
-    """Yields the numbers that models are compared by and that are made of several sums, with the
-    names of clusters.
+    """Yields the sizes that models are compared by, each with the names of its clusters.
 
-    See `corrected_sizes`.
+    They are made of several sums; see `corrected_sizes`.
     """
     if any(each.keys["measure"][0] == "gamma" for each in sums):
         cell = CellAssociations(sums, settings)
@@ -424,8 +423,7 @@ def design_of_cell(
 
 
 def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
-    """Yields how much gamma differs between clusters, and how large associations that are counted
-    must be to be found.
+    """Yields the noise of gamma, and the sizes from which counted associations are found.
 
     What a gain adds is left out: it is in proportion to an association, and so nothing where there
     is none.

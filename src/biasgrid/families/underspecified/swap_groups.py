@@ -15,9 +15,7 @@ from biasgrid.families.underspecified.tallies.sums import MeanTally, SumsOfSubje
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
 
 CountsOfParts = Sequence[Mapping[str, FloatArray]]
-"""How many swap groups each part of a cell has, along each factor, kind by kind; see
-`PartKind.along`.
-"""
+"""Numbers of swap groups of each part of a cell, by kind and factor; see `PartKind.along`."""
 ASSOCIATION = ("subject", "attribute")
 PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
 COMPARED_PARTS = (["subject"], ["subject", "attribute"])

@@ -1,4 +1,4 @@
-"""Associations synthetic in synthetic corpora: models trained on them have a bias that is known.
+"""Associations in synthetic corpora: models trained on them have a bias that is known.
 
 Every subject x has a weight w(x, a) for every attribute a: a part of its own, and one that it
 shares with all subjects of its group. Of a pair (x1, x2), the corpus answers the plain question

@@ -1,5 +1,6 @@
-"""The lines of word lists: a head, such as `[subj]`, a group and a term; heads make columns,
-aligned by position.
+"""The lines of word lists: a head, such as `[subj]`, a group and a term.
+
+The lines of a head are a column; columns are aligned by position.
 """
 
 from __future__ import annotations

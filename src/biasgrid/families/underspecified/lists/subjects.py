@@ -1,6 +1,4 @@
-"""Lists of subjects: their reading, which of them a tokenizer or balance keeps, and how the groups'
-names differ.
-"""
+"""Lists of subjects: reads them, keeps those that fit, and describes the names of groups."""
 
 from __future__ import annotations
 
@@ -158,7 +156,7 @@ def balanced_subjects(
         sides: one or two lists.
         counts: from `tokens_of_subjects`, for each list.
         kept: for each list, which of its subjects are not dropped for their tokens.
-        balance: in what the groups are made alike.
+        balance: the facts in which the groups are made alike.
     """
     groups: list[str | None] = []
     tokens: list[tuple[int, ...]] = []

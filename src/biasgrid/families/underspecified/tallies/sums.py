@@ -1,8 +1,7 @@
-"""Sums over the swap groups of a cell, by subject, partner, attribute and template; parts are added
-in turn.
+"""Sums over the swap groups of a cell, by subject, partner, attribute and template.
 
-Each number is added to its sum in the order of the swap groups, so that tables are the same to the
-byte whatever the number of threads, and wherever a cell is divided into parts.
+Parts of a cell are added in turn. Each number is added to its sum in the order of the swap groups,
+so that tables are the same to the byte for any number of threads and any division into parts.
 """
 
 from __future__ import annotations
