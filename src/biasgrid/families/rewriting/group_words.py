@@ -118,14 +118,20 @@ class GroupWords:
 
 
 def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
-    """Reads groups and returns them with every fault that is in their file."""
+    """Reads groups and returns them with every fault of their file.
+
+    The groups are None if rows are too damaged to be told apart.
+    """
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
         people = read_words(path.parent / head.people, PEOPLE_EXPECTED) if head.people else []
     except InputError as error:
         return None, error.faults
-    faults = [*word_row_faults(path, document, head)]
+    faults = [
+        *group_name_faults(path, document, head),
+        *word_row_faults(path, document, head),
+    ]
     if faults:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}
@@ -141,47 +147,55 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
 
 
 def groups_digest(path: Path) -> str:
-    """Returns a digest of the words of groups, empty where they cannot be read, which `read`
-    tells.
+    """Returns a digest of the words of groups; empty if they cannot be read.
+
+    Why they cannot be read is told by `reading.read`.
     """
     groups, faults = read_group_words(path)
-    return (
-        ""
-        if groups is None or faults
-        else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
-    )
+    if groups is None or faults:
+        return ""
+    content = json.dumps(groups.deciding_words())
+    return sha256(content.encode()).hexdigest()[:16]
 
 
-def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
-    """Yields rows of unequal lengths, empty words, groups named twice, and what needs `people`."""
+def group_name_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
+    """Yields groups that are named twice, or differ only in case or normal form."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "each group once")
     for name, other in similar_names(head.groups):
         problem = f"{name!r} differs from {other!r} only in case or normal form"
         yield document.fault(path, ("groups",), problem, "each group once")
-    sections = {name: getattr(head, name) for name in CONDITIONS}
-    rows = [
-        ((name, number), row)
-        for name, section in sections.items()
-        for number, row in enumerate(section)
-    ]
+
+
+def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
+    """Yields rows of unequal lengths, empty cells, a file without rows, and a lack of `people`."""
+    rows: list[tuple[NodePlace, list[WordsOfGroup]]] = []
+    for section in CONDITIONS:
+        for number, row in enumerate(getattr(head, section)):
+            rows.append(((section, number), row))
     if not rows:
         yield Fault(str(path), "", "no words", f"rows of words in one of {', '.join(CONDITIONS)}")
+    # All rows have a neutral word, or none has: the longer rows decide.
+    count = len(head.groups)
     lengths = {len(row) for _, row in rows}
-    allowed = max(lengths & {len(head.groups), len(head.groups) + 1}, default=len(head.groups))
+    length = max(lengths & {count, count + 1}, default=count)
     for place, row in rows:
-        if len(row) != allowed:
-            names = [*head.groups, "neutral"][:allowed]
-            expected = f"{allowed} words, as in the other rows: one each for {', '.join(names)}"
+        if len(row) != length:
+            names = [*head.groups, "neutral"][:length]
+            expected = f"{length} words, as in the other rows: one each for {', '.join(names)}"
             yield document.fault(path, place, f"{len(row)} words", expected)
         for number, cell in enumerate(row):
-            if not cell or not all(word.strip("() *") for word in words_of_cell(cell)):
+            if is_blank_cell(cell):
                 expected = "a word, or a list of words of which the first one is written"
                 yield document.fault(path, (*place, number), "no word", expected)
     if head.before_person and not head.people:
-        yield document.fault(
-            path, ("before_person",), "no `people`", "`people`, a file of words for persons"
-        )
+        expected = "`people`, a file of words for persons"
+        yield document.fault(path, ("before_person",), "no `people`", expected)
+
+
+def is_blank_cell(cell: WordsOfGroup) -> bool:
+    """Whether a cell is empty, or has a word without characters beside the marks of the file."""
+    return not cell or not all(word.strip("() *") for word in words_of_cell(cell))
 
 
 def words_of_cell(cell: WordsOfGroup) -> list[str]:
@@ -190,46 +204,59 @@ def words_of_cell(cell: WordsOfGroup) -> list[str]:
 
 
 def word_rows(head: GroupFile) -> Iterator[WordRow]:
-    """Yields the rows of a file, of nouns one for the singular and one for the plural."""
-    for name, condition in CONDITIONS.items():
-        for number, row in enumerate(getattr(head, name)):
+    """Yields the rows of a file; a row of nouns gives one of singulars and one of plurals."""
+    for section, condition in CONDITIONS.items():
+        for number, row in enumerate(getattr(head, section)):
+            place = (section, number)
             cells = [words_of_cell(cell) for cell in row]
-            # The plurals of nouns are behind a stroke.
-            singulars = [[re.sub(r"/[^)*]+", "", word) for word in words] for words in cells]
-            for forms in (singulars, list(map(plurals, cells))) if name == "nouns" else (cells,):
-                yield word_row(forms, len(head.groups), condition, (name, number))
+            forms = [cells]
+            if section == "nouns":
+                forms = [[singulars(cell) for cell in cells], [plurals(cell) for cell in cells]]
+            for form in forms:
+                yield word_row(form, len(head.groups), condition, place)
 
 
 def word_row(
     cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace
 ) -> WordRow:
-    """Returns a row of words."""
-    plain = [
-        [ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell]
-        for cell in cells
-    ]
-    sought = tuple(
-        tuple(
-            word
-            for word, as_given in zip(words, cell, strict=True)
-            if not ONLY_WRITTEN.match(as_given)
-        )
-        for words, cell in zip(plain[:groups], cells, strict=False)
-    )
-    defaults = frozenset(
-        word.removesuffix(DEFAULT_SIGN).lower()
-        for cell in cells
-        for word in cell
-        if word.endswith(DEFAULT_SIGN)
-    )
-    return WordRow(tuple(words[0] for words in plain), sought, condition, defaults, place)
+    """Makes a row of words.
+
+    Args:
+        cells: the words of each group with the marks of the file, and of the neutral cell, if any.
+        groups: the number of groups.
+        condition: what must follow the words; None if they always hold.
+        place: the row's place in its file.
+    """
+    written: list[str] = []
+    sought: list[tuple[str, ...]] = []
+    defaults: set[str] = set()
+    for number, cell in enumerate(cells):
+        plain = [ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell]
+        written.append(plain[0])
+        defaults |= {
+            word.removesuffix(DEFAULT_SIGN).lower() for word in cell if word.endswith(DEFAULT_SIGN)
+        }
+        # A neutral word is only written: it names no group.
+        if number < groups:
+            marked = zip(plain, cell, strict=True)
+            sought.append(tuple(word for word, given in marked if not ONLY_WRITTEN.match(given)))
+    return WordRow(tuple(written), tuple(sought), condition, frozenset(defaults), place)
+
+
+def singulars(words: list[str]) -> list[str]:
+    """Returns nouns without the plurals that stand behind a stroke."""
+    return [re.sub(r"/[^)*]+", "", word) for word in words]
 
 
 def plurals(words: list[str]) -> list[str]:
     """Returns the plurals of nouns: behind a stroke, or made with -s, -es or -ies."""
-    return [
-        re.sub(r"^(\(?)([^)*]+)", lambda found: found[1] + plural(found[2]), word) for word in words
-    ]
+    return [re.sub(r"^(\(?)([^)*]+)", with_plural, word) for word in words]
+
+
+def with_plural(match: re.Match[str]) -> str:
+    """Returns the bracket before a noun, if any, and the noun's plural."""
+    bracket, noun = match.groups()
+    return f"{bracket}{plural(noun)}"
 
 
 def plural(noun: str) -> str:
@@ -244,39 +271,48 @@ def plural(noun: str) -> str:
 
 def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[Fault]:
     """Yields words that name two groups, and words of two rows of which neither is the default."""
-    rows: dict[str, list[tuple[int, WordRow]]] = {}
+    uses: dict[str, list[tuple[int, WordRow]]] = {}
     for row in groups.rows:
-        for number, sought in enumerate(row.sought):
+        for group, sought in enumerate(row.sought):
             for word in sought:
-                rows.setdefault(word.lower(), []).append((number, row))
-    for word, other in similar_names(rows, normal_form):
+                uses.setdefault(word.lower(), []).append((group, row))
+    for word, other in similar_names(uses, normal_form):
         problem = f"{word!r} is {other!r} in a different Unicode normal form"
-        yield document.fault(
-            path,
-            rows[word][0][1].place,
-            problem,
-            "each word once, or all words in the normal form NFC",
-        )
-    for word, several in rows.items():
-        place = several[-1][1].place
-        names = [groups.names[number] for number in dict.fromkeys(number for number, _ in several)]
-        if len(names) > 1:
-            problem = f"{word!r} is a word of {' and of '.join(names)}"
-            yield document.fault(
-                path,
-                place,
-                problem,
-                f"a word of only one group; in brackets, ({word}) is written but not searched for",
+        _, row = uses[word][0]
+        expected = "each word once, or all words in the normal form NFC"
+        yield document.fault(path, row.place, problem, expected)
+    for word, of_word in uses.items():
+        rows = [row for _, row in of_word]
+        place = rows[-1].place
+        numbers = dict.fromkeys(group for group, _ in of_word)
+        if len(numbers) > 1:
+            names = " and of ".join(groups.names[number] for number in numbers)
+            problem = f"{word!r} is a word of {names}"
+            expected = (
+                f"a word of only one group; in brackets, ({word}) is written but not searched for"
             )
+            yield document.fault(path, place, problem, expected)
             continue
-        for condition in dict.fromkeys(row.condition for _, row in several):
-            same = [row for _, row in several if row.condition == condition]
-            marked = sum(word in row.defaults for row in same)
-            if len(same) > 1 and marked != 1:
-                problem = f"{word!r} is in {len(same)} rows, {marked} of them marked"
-                yield document.fault(
-                    path, place, problem, f"{word}{DEFAULT_SIGN} in the row to use by default"
-                )
+        for problem in default_problems(word, rows):
+            expected = f"{word}{DEFAULT_SIGN} in the row to use by default"
+            yield document.fault(path, place, problem, expected)
+
+
+def default_problems(word: str, rows: list[WordRow]) -> Iterator[str]:
+    """Yields the conditions under which several rows hold a word, and not just one is the default.
+
+    Args:
+        word: the word in lower case.
+        rows: the rows in which it is looked for, all of one group.
+
+    Yields:
+        The number of rows with one condition, in words.
+    """
+    for condition in dict.fromkeys(row.condition for row in rows):
+        same = [row for row in rows if row.condition == condition]
+        marked = sum(word in row.defaults for row in same)
+        if len(same) > 1 and marked != 1:
+            yield f"{word!r} is in {len(same)} rows, {marked} of them marked"
 
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001
@@ -352,14 +388,15 @@ class Rewriter(TextRewriter):
     @cached_property
     def readings(self) -> Mapping[str, list[WordReading]]:
         """The rows of each word that is looked for, by the word in lower case; defaults first."""
-        found: dict[str, list[WordReading]] = {}
+        readings: dict[str, list[WordReading]] = {}
         for row in self.groups.rows:
-            for word in (word for words in row.sought for word in words):
-                found.setdefault(word.lower(), []).append(WordReading(word, row))
-        return {
-            word: sorted(rows, key=lambda one: word not in one.row.defaults)
-            for word, rows in found.items()
-        }
+            for words in row.sought:
+                for word in words:
+                    readings.setdefault(word.lower(), []).append(WordReading(word, row))
+        for word, of_word in readings.items():
+            # The sort is stable: rows that are no default stay in the order of the file.
+            of_word.sort(key=lambda reading: word not in reading.row.defaults)
+        return readings
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -375,19 +412,25 @@ class Rewriter(TextRewriter):
         return re.compile(rf"\s+(?:{'|'.join(map(re.escape, longest))})\b", re.IGNORECASE)
 
     def matches(self, text: str) -> Iterator[WordMatch]:
-        """Yields the words of groups in a text."""
+        """Yields the words of groups in a text; a word whose condition is not met is none."""
         for found in self.pattern.finditer(text):
-            readings = self.readings[" ".join(found[0].lower().split())]
+            # A phrase may be broken over lines.
+            word = " ".join(found[0].lower().split())
             # Readings that need something behind the word come before those that always hold.
-            ordered = sorted(readings, key=lambda one: one.row.condition is None)
-            chosen = next(
-                (one for one in ordered if self.holds(one.row.condition, text, found.end())), None
-            )
-            if chosen is not None:
-                yield WordMatch(found.start(), found.end(), chosen.spelling, chosen.row)
+            ordered = sorted(self.readings[word], key=lambda reading: reading.row.condition is None)
+            for reading in ordered:
+                if self.holds(reading.row.condition, text, found.end()):
+                    yield WordMatch(found.start(), found.end(), reading.spelling, reading.row)
+                    break
 
     def holds(self, condition: Condition | None, text: str, end: int) -> bool:
-        """Says whether what must follow a word follows it."""
+        """Whether the text behind a word meets a condition.
+
+        Args:
+            condition: the condition of a row; None always holds.
+            text: the text.
+            end: where the word ends.
+        """
         if condition == "person":
             return self.person.match(text, end) is not None
         if condition == "noun":
@@ -401,75 +444,91 @@ class Rewriter(TextRewriter):
 
     def ambiguous_words(self, text: str) -> list[str]:
         """Returns the words in a text of which several rows hold, so that the default was taken."""
-        return [
-            match.spelling
-            for match in self.matches(text)
-            if sum(
-                one.row.condition == match.row.condition
-                for one in self.readings[match.spelling.lower()]
-            )
-            > 1
-        ]
+        ambiguous = []
+        for match in self.matches(text):
+            readings = self.readings[match.spelling.lower()]
+            conditions = [reading.row.condition for reading in readings]
+            if conditions.count(match.row.condition) > 1:
+                ambiguous.append(match.spelling)
+        return ambiguous
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text with the words of a group, or with neutral ones."""
+        """Returns a text with the words of a group, or with neutral ones.
+
+        Args:
+            text: the text.
+            target: the number of the group; the number of groups for neutral words.
+        """
         done, rest = "", 0
         for match in self.matches(text):
             word = match.row.written[target]
-            is_of_target = (
-                target < len(match.row.sought) and match.spelling in match.row.sought[target]
-            )
+            sought = match.row.sought
+            is_of_target = target < len(sought) and match.spelling in sought[target]
+            # The word behind a rewritten one may have been replaced with it, to agree.
             if match.start < rest or is_of_target or word.lower() == match.spelling.lower():
                 continue
             before = done + text[rest : match.start]
-            written = match_case(
-                word,
-                text[match.start : match.end],
-                match.spelling,
-                SENTENCE_START.search(before) is not None,
-            )
+            starts = SENTENCE_START.search(before) is not None
+            written = match_case(word, text[match.start : match.end], match.spelling, starts)
             done, rest = with_article(before, written) + written, match.end
             behind = NEXT_WORD.match(text, rest)
-            other = self.agreeing(word, behind[0]) if behind else None
-            if behind and other is not None:
+            if behind is None:
+                continue
+            other = self.agreeing(word, behind[0])
+            if other is not None:
                 done, rest = done + other, behind.end()
         return done + text[rest:]
 
     def agreeing(self, word: str, behind: str) -> str | None:
-        """Returns what becomes of the word behind one that was written, None where it stays."""
-        agreeing = self.groups.agreement.get(word.lower(), {})
+        """Returns the form of the following word that agrees with a written word.
+
+        Args:
+            word: the word that was written.
+            behind: the word behind it, with the space between both.
+
+        Returns:
+            The other form with the same space before it; None if the word stays.
+        """
+        forms = self.groups.agreement.get(word.lower(), {})
         plain = behind.strip().replace("’", "'")  # noqa: RUF001
-        other = agreeing.get(plain.lower())
-        return None if other is None else behind[: len(behind) - len(plain)] + other
+        form = forms.get(plain.lower())
+        if form is None:
+            return None
+        space = behind[: len(behind) - len(plain)]
+        return space + form
 
 
 def match_case(word: str, found: str, spelling: str, starts: bool) -> str:
-    """Returns a word in the capitals of the one in whose place it comes.
+    """Returns a word in the capitals of the word that it replaces.
 
     Args:
-        word: as the file spells it.
-        found: how the text spells it.
-        spelling: how the file spells that.
+        word: the new word, as the file spells it.
+        found: the replaced word, as the text spells it.
+        spelling: the replaced word, as the file spells it.
         starts: whether it begins a sentence.
     """
     if found.isupper() and len(found) > 1 and found != spelling:
         return word.upper()
+    # A capital that the file has, too, as in `Black`, is no reason for another one.
     if found[0].isupper() and (starts or found != spelling):
         return word[0].upper() + word[1:]
     return word
 
 
 def with_article(before: str, word: str) -> str:
-    """Returns the text before a word, with `a` or `an` as the word takes it."""
-    article = ARTICLE.search(before)
-    if article is None:
+    """Returns the text before a word, with its last word `a` or `an` as the next word needs it."""
+    match = ARTICLE.search(before)
+    if match is None:
         return before
+    article, space = match.groups()
     fitting = "an" if VOWEL.match(word) else "a"
-    if fitting == article[1].lower():
+    if fitting == article.lower():
         return before
-    cased = fitting.upper() if article[1].isupper() and len(article[1]) > 1 else fitting
-    cased = cased[0].upper() + cased[1:] if article[1][0].isupper() else cased
-    return before[: article.start(1)] + cased + article[2]
+    if article.isupper() and len(article) > 1:
+        fitting = fitting.upper()
+    if article[0].isupper():
+        fitting = fitting[0].upper() + fitting[1:]
+    return before[: match.start(1)] + fitting + space
 
 
 class RewritingMode(Mode):
