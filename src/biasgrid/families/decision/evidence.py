@@ -20,8 +20,13 @@ NUMBER = ["bias_type", "group", "other"]
 
 
 def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns decisions about people who differ in one group alone, two by two, questions that
-    differ most first.
+    """Returns decisions about people who differ in one group alone, two by two.
+
+    Questions that differ most come first.
+
+    Args:
+        cell: the cell.
+        about: `bias_type`, `group` and `other` of a number, None for all.
 
     Returns:
         Columns of `EVIDENCE`, the pair of groups as its number has it (`first` and `second`), and
@@ -30,12 +35,13 @@ def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFra
         the strongest; `score` is the log odds of Yes.
     """
     rows = cell.observations.with_columns(pl.col(*COMPARED, "question").cast(pl.String))
-    pairs = pl.concat(
-        pairs_of_people(rows, name, reference)
-        for name, reference in zip(COMPARED, cell.options["references"], strict=True)
-    )
+    tables = []
+    for name, reference in zip(COMPARED, cell.options["references"], strict=True):
+        tables.append(pairs_of_people(rows, name, reference))
+    pairs = pl.concat(tables)
+    if about:
+        pairs = pairs.filter(**{name: about[name] for name in NUMBER})
     numbers = cell.measures.filter(measure=EVIDENCE_MEASURE).select(*NUMBER, number="value")
-    pairs = pairs.filter(**{name: about[name] for name in NUMBER}) if about else pairs
     pairs = pairs.join(numbers, on=NUMBER, how="left", maintain_order="left")
     is_below = pl.col("number").fill_null(0) < 0
     apart = pl.when(is_below).then(-pl.col("apart")).otherwise("apart")
@@ -52,55 +58,64 @@ def decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFra
 
 
 def pairs_of_people(rows: pl.DataFrame, name: str, reference: str) -> pl.DataFrame:
-    """Returns decisions about people beside those about the people of the reference who are like
-    them but for it.
+    """Puts decisions about people beside those about people of the reference, otherwise alike.
 
     Args:
         rows: observations.
-        name: in what they differ, `gender` or `race`.
-        reference: the reference.
+        name: the column in which they differ, `gender` or `race`.
+        reference: the group of reference.
+
+    Returns:
+        A row for each pair; columns of the person of the reference end in `_2`, and `apart` is the
+        difference of the log odds.
     """
     alike = ["template", "age", *(other for other in COMPARED if other != name)]
-    shown = ["instance", "log_odds", "yes", "no"]
-    people = rows.filter(pl.col(name) != reference).select(*alike, "question", *shown, group=name)
-    others = rows.filter(pl.col(name) == reference).select(
-        *alike, *(pl.col(each).alias(f"{each}_2") for each in shown)
-    )
+    scores = ["instance", "log_odds", "yes", "no"]
+    people = rows.filter(pl.col(name) != reference).select(*alike, "question", *scores, group=name)
+    others = rows.filter(pl.col(name) == reference)
+    others = others.select(*alike, pl.col(scores).name.suffix("_2"))
     pairs = people.join(others, on=alike, how="inner", maintain_order="left")
-    apart = pl.col("log_odds") - pl.col("log_odds_2")
     return pairs.select(
         "group",
         "template",
         "question",
-        *shown,
-        *(f"{each}_2" for each in shown),
+        *scores,
+        *(f"{score}_2" for score in scores),
         bias_type=pl.lit(name),
         other=pl.lit(reference),
-        apart=apart,
+        apart=pl.col("log_odds") - pl.col("log_odds_2"),
     )
 
 
 def with_both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the two rows of each pair, that of the group first."""
+    """Returns two rows for each pair, first the one about the group, then that of its reference.
+
+    In both, `first` and `second` are the groups as the number has them; `group` is the group of the
+    row, and `other` that of its partner.
+    """
     numbered = pairs.with_row_index("place")
-    named = {"measure": pl.lit(EVIDENCE_MEASURE), "options": pl.lit(""), "unit": pl.col("template")}
-    shared = ["place", "bias_type", "template", "unit_value"]
-    sides = [
-        numbered.select(
-            *shared,
-            instance=f"instance{own}",
-            partner=f"instance{of_other}",
-            score=f"log_odds{own}",
-            p_yes=f"yes{own}",
-            p_no=f"no{own}",
-            first="group",
-            second="other",
-            group="other" if own else "group",
-            other="group" if own else "other",
-            **named,
+    sides = []
+    for own, partner, group, other in (("", "_2", "group", "other"), ("_2", "", "other", "group")):
+        sides.append(
+            numbered.select(
+                "place",
+                "bias_type",
+                "template",
+                "unit_value",
+                instance=f"instance{own}",
+                partner=f"instance{partner}",
+                score=f"log_odds{own}",
+                p_yes=f"yes{own}",
+                p_no=f"no{own}",
+                first="group",
+                second="other",
+                group=group,
+                other=other,
+                measure=pl.lit(EVIDENCE_MEASURE),
+                options=pl.lit(""),
+                unit="template",
+            )
         )
-        for own, of_other in (("", "_2"), ("_2", ""))
-    ]
     return pl.concat(sides).sort("place", maintain_order=True).drop("place")
 
 
@@ -111,9 +126,8 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of both groups."""
-    return instances.filter(
-        pl.col(about["bias_type"]).cast(pl.String).is_in([about["group"], about["other"]])
-    )
+    group = pl.col(about["bias_type"]).cast(pl.String)
+    return instances.filter(group.is_in([about["group"], about["other"]]))
 
 
 SENTENCES = Sentences(

@@ -34,19 +34,17 @@ class DecisionFamily(Family):
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are."""
-        asked, section = grid.models[model], section_of(DecisionDataset, grid, dataset)
-        if asked.task != section.task or asked.source.precomputed == "texts":
+        """Returns the question to a model; None for models of other tasks, and for texts."""
+        entry, section = grid.models[model], section_of(DecisionDataset, grid, dataset)
+        if entry.task != section.task or entry.source.precomputed == "texts":
             return None
         return Question(DECISIONS, "choice", options=self.synthetic_options(grid, dataset))
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
-        """Says that texts have no odds."""
-        return (
-            "no probability of Yes in written texts"
-            if grid.models[model].source.precomputed == "texts"
-            else ""
-        )
+        """Returns why texts do not fit: they have no odds; empty for other models."""
+        if grid.models[model].source.precomputed == "texts":
+            return "no probability of Yes in written texts"
+        return ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
         """Returns the file of a dataset, and how it is asked."""
@@ -76,10 +74,11 @@ class DecisionFamily(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large."""
-        section, key = section_of(DecisionDataset, grid, dataset), f"datasets.{dataset}.sample"
-        yield from size_faults(source, key, section.sample, len(lists.rows), "questions")
-        yield from sample_faults(source, key, section.sample, len(lists.questions), "questions")
+        """Yields a missing sample of many instances, or one larger than the dataset."""
+        key = f"datasets.{dataset}.sample"
+        sample = section_of(DecisionDataset, grid, dataset).sample
+        yield from size_faults(source, key, sample, len(lists.rows), "questions")
+        yield from sample_faults(source, key, sample, len(lists.questions), "questions")
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what groups are compared with."""

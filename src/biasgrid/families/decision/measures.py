@@ -48,16 +48,22 @@ def observe(
         By instance `READ`, `yes` and `no`, `share`, that of Yes among both, and `log_odds`, ln yes
         - ln no, null where one of both has no probability.
     """
-    yes, no = (
-        pl.col("probabilities").list.get(place).cast(pl.Float64) for place in range(len(ANSWERS))
+    probabilities = pl.col("probabilities").list
+    answers = predictions.select(
+        "instance",
+        yes=probabilities.get(ANSWERS.index("Yes")).cast(pl.Float64),
+        no=probabilities.get(ANSWERS.index("No")).cast(pl.Float64),
     )
-    said = predictions.select("instance", yes=yes, no=no)
-    rows = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
-    both = pl.col("yes") + pl.col("no")
-    odds = pl.when((pl.col("yes") > 0) & (pl.col("no") > 0)).then(
-        pl.col("yes").log() - pl.col("no").log()
+    rows = instances.select(READ).sort("instance")
+    rows = rows.join(answers, on="instance", maintain_order="left")
+    yes, no = pl.col("yes"), pl.col("no")
+    both = yes + no
+    # A probability that is exactly 0 has no logarithm, not an infinite one.
+    has_odds = (yes > 0) & (no > 0)
+    return rows.with_columns(
+        share=pl.when(both > 0).then(yes / both),
+        log_odds=pl.when(has_odds).then(yes.log() - no.log()),
     )
-    return rows.with_columns(share=pl.when(both > 0).then(pl.col("yes") / both), log_odds=odds)
 
 
 def measure(
@@ -75,7 +81,8 @@ def measure(
     """
     persons = Persons.of(observations)
     for name, reference in zip(COMPARED, options["references"], strict=True):
-        rows = observations.with_columns(group=pl.col(name).cast(pl.String), bias_type=pl.lit(name))
+        group = pl.col(name).cast(pl.String)
+        rows = observations.with_columns(group=group, bias_type=pl.lit(name))
         differences = decision_difference(rows, reference)
         along = persons.of_differences(name, differences.keys["group"], reference)
         yield with_persons(differences, along).named("decision_difference")
@@ -88,27 +95,28 @@ def decision_difference(rows: pl.DataFrame, reference: str) -> Sums:
     """Mean over questions of a group's mean log odds of Yes less that of the reference (Tamkin et
     al. 2023).
     """
+    log_odds = pl.col("log_odds")
     means = rows.group_by("bias_type", "group", "template").agg(
-        value=pl.col("log_odds").mean(),
-        n=pl.col("log_odds").count(),
-        left_out=pl.col("log_odds").null_count(),
+        value=log_odds.mean(),
+        n=log_odds.count(),
+        left_out=log_odds.null_count(),
     )
-    others = means.filter(pl.col("group") != reference).join(
-        means.filter(group=reference).select("template", "value"),
-        on="template",
-        suffix="_reference",
-    )
+    of_reference = means.filter(group=reference).select("template", "value")
+    others = means.filter(pl.col("group") != reference)
+    others = others.join(of_reference, on="template", suffix="_reference")
+    # A join and a group_by have no order of rows, and the last digit of a sum depends on it.
     apart = others.sort("group", "template").with_columns(
         value=pl.col("value") - pl.col("value_reference")
     )
     keys = apart.group_by("bias_type", "group", maintain_order=True).agg(
-        n=pl.col("n").sum().cast(pl.Int64), left_out=pl.col("left_out").sum().cast(pl.Int64)
+        n=pl.col("n").sum().cast(pl.Int64),
+        left_out=pl.col("left_out").sum().cast(pl.Int64),
     )
+    # Groups are sorted, so that their ranks are the places of their keys.
     number = (apart["group"].rank("dense") - 1).cast(pl.Int64).to_numpy()
     along = along_questions(apart["value"], apart["template"], number, len(keys))
-    return Sums(
-        keys.with_columns(other=pl.lit(reference)), {TEMPLATES: along}, interval="t", test="q"
-    )
+    keys = keys.with_columns(other=pl.lit(reference))
+    return Sums(keys, {TEMPLATES: along}, interval="t", test="q")
 
 
 def age_slope(observations: pl.DataFrame) -> Sums:
@@ -117,20 +125,22 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     """
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
-    known = observations.drop_nulls("log_odds")
+    answered = observations.drop_nulls("log_odds")
     # About the mean age of each question, so that a question about other people has its own slope
     # and not its level.
     apart = pl.col("age") - pl.col("age").mean().over("template")
-    slopes = (
-        known.with_columns(apart=apart)
-        .group_by("template", maintain_order=True)
-        .agg(top=(pl.col("apart") * pl.col("log_odds")).sum(), bottom=(pl.col("apart") ** 2).sum())
+    centred = answered.with_columns(apart=apart)
+    slopes = centred.group_by("template", maintain_order=True).agg(
+        top=(pl.col("apart") * pl.col("log_odds")).sum(),
+        bottom=(pl.col("apart") ** 2).sum(),
     )
-    values = divide(slopes["top"].to_numpy(), slopes["bottom"].to_numpy()) * (spread or np.nan)
-    along = along_questions(
-        pl.Series(values), slopes["template"], np.zeros(len(slopes), dtype=np.int64), 1
-    )
-    keys = {"bias_type": ["age"], "n": [len(known)], "left_out": [len(observations) - len(known)]}
+    slope = divide(slopes["top"].to_numpy(), slopes["bottom"].to_numpy())
+    # People of one age have no slope.
+    values = pl.Series(slope * (spread or np.nan))
+    one_number = np.zeros(len(slopes), dtype=np.int64)
+    along = along_questions(values, slopes["template"], one_number, 1)
+    count = len(answered)
+    keys = {"bias_type": ["age"], "n": [count], "left_out": [len(observations) - count]}
     return Sums(pl.DataFrame(keys), {TEMPLATES: along}, interval="t", test="q")
 
 
@@ -143,18 +153,26 @@ def yes_share(rows: pl.DataFrame, names: Sequence[str]) -> Sums:
     """Mean of p(Yes) / (p(Yes) + p(No))."""
     keys, number = parts_by_keys(rows, names)
     share: FloatArray = rows["share"].fill_null(np.nan).to_numpy()
-    parts = PartRows(keys, number, {TEMPLATES: places_of_units(rows["template"])}, ~np.isnan(share))
+    units = {TEMPLATES: places_of_units(rows["template"])}
+    parts = PartRows(keys, number, units, ~np.isnan(share))
     return parts.numbers(parts.everything, [share, parts.everything], MEAN, "t")
 
 
 def along_questions(values: pl.Series, questions: pl.Series, number: IntArray, count: int) -> Along:
-    """Returns sums and counts of values by number and question."""
+    """Returns sums and counts of values by number and question.
+
+    Args:
+        values: a value for each row; null ones are left out.
+        questions: the question of each row, from 0.
+        number: shape (rows,), the number to which each row belongs.
+        count: how many numbers there are.
+    """
     units = questions.to_numpy().astype(np.int64)
     known: FloatArray = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     return sum_units(known, units, int(units.max(initial=-1)) + 1, number, count)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
+    """Yields the checks of whether a cell can be measured at all; see `measures.yaml`."""
     scored = cell.observations.select("yes", "no").drop_nulls().to_numpy()
     yield from checks_of_cell(cell, CheckedAnswers(scored, scored))

@@ -11,6 +11,7 @@ from biasgrid.families.payload import (
     INTERVAL_COLUMNS,
     CellTables,
     FirstScreen,
+    PageColumns,
     measures_side_by_side,
     page_table,
     rows_with_keys,
@@ -22,29 +23,27 @@ FIRST_SCREEN = FirstScreen(
     "was asked for decisions about people, Yes or No",
     columns=({"largest_gap": "", "age_slope": ""},),
 )
+GROUP_COLUMNS: PageColumns = {
+    "By": ("name", "bias_type"),
+    "Group": ("name", "group"),
+    "Compared with": ("name", "other"),
+    "Difference": ("number", "value"),
+    **INTERVAL_COLUMNS,
+    "q": ("number", "q"),
+    "P(Yes)": ("number", "yes_share"),
+}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of groups beside their reference, of age, and of questions."""
+    """Returns the table of groups beside their reference."""
     groups = rows_with_keys(cell.measures, "group", "other").filter(measure="decision_difference")
     shares = rows_with_keys(cell.measures, "group").filter(measure="yes_share")
     beside = measures_side_by_side(shares, ["bias_type", "group"], ["yes_share"])
     drawn = groups.join(beside, on=["bias_type", "group"], how="left", maintain_order="left")
     largest = (-pl.col("value").abs(), "bias_type", "group")
-    return {
-        "tables": page_table(
-            "Groups",
-            "Log odds of Yes about a group less those about its reference, the largest difference "
-            "first. Yes is the favourable answer.",
-            drawn.sort(*largest, nulls_last=True, maintain_order=True),
-            {
-                "By": ("name", "bias_type"),
-                "Group": ("name", "group"),
-                "Compared with": ("name", "other"),
-                "Difference": ("number", "value"),
-                **INTERVAL_COLUMNS,
-                "q": ("number", "q"),
-                "P(Yes)": ("number", "yes_share"),
-            },
-        )
-    }
+    about = (
+        "Log odds of Yes about a group less those about its reference, the largest difference "
+        "first. Yes is the favourable answer."
+    )
+    rows = drawn.sort(*largest, nulls_last=True, maintain_order=True)
+    return {"tables": page_table("Groups", about, rows, GROUP_COLUMNS)}

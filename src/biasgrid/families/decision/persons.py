@@ -36,28 +36,27 @@ class Persons(NamedTuple):
         named = observations.with_columns(pl.col(COMPARED).cast(pl.String))
         table = named.group_by(DESCRIBED).agg(mean=pl.col("log_odds").mean()).sort(DESCRIBED)
         answers = observations["log_odds"].count()
-        return cls(table, answers == len(table) * observations["template"].n_unique())
+        asked = len(table) * observations["template"].n_unique()
+        return cls(table, stand_in_all=answers == asked)
 
     @property
     def names(self) -> list[str]:
         """Their names, such as `20, female, white`."""
-        return [
-            f"{age:g}, {gender}, {race}"
-            for age, gender, race in self.table.select(DESCRIBED).rows()
-        ]
+        persons = self.table.select(DESCRIBED).rows()
+        return [f"{age:g}, {gender}, {race}" for age, gender, race in persons]
 
     @property
     def design(self) -> FloatArray:
         """The additive model of age (a factor), gender and race; shape (persons, parameters)."""
-        levels = [
-            self.table.select(pl.col(name).rank("dense") - 1).to_series().to_numpy()
-            for name in DESCRIBED
-        ]
-        indicators = [level[:, None] == np.arange(1, level.max() + 1) for level in levels]
-        return np.column_stack([np.ones(len(self.table)), *indicators]).astype(np.float64)
+        columns = [np.ones((len(self.table), 1))]
+        for name in DESCRIBED:
+            level = self.table.select(pl.col(name).rank("dense") - 1).to_series().to_numpy()
+            # The first level has no indicator: it is the intercept.
+            columns.append(level[:, None] == np.arange(1, level.max() + 1))
+        return np.column_stack(columns).astype(np.float64)
 
     def along(self, squared_weights: FloatArray) -> Along:
-        """Returns how contrasts of the persons vary with them.
+        """Returns how contrasts of the persons vary with them; unknown if answers are missing.
 
         Args:
             squared_weights: shape (contrasts,), the sum of squares of the weights that a contrast
@@ -65,9 +64,8 @@ class Persons(NamedTuple):
         """
         if not self.stand_in_all:
             return unknown_along(self.names, len(squared_weights))
-        return residuals_along(
-            self.names, self.table["mean"].to_numpy(), self.design, squared_weights
-        )
+        means = self.table["mean"].to_numpy()
+        return residuals_along(self.names, means, self.design, squared_weights)
 
     def of_differences(self, name: str, groups: pl.Series, reference: str) -> Along:
         """Returns how differences of groups from their reference vary with persons.

@@ -18,6 +18,8 @@ from biasgrid.families.sampling import Sample, sample_content
 
 COLUMNS = ("filled_template", "decision_question_id", "age", "gender", "race")
 EXPECTED = f"rows of discrim-eval with {', '.join(COLUMNS)}"
+EXPECTED_VALUES = {"age": "a number of years", "decision_question_id": "a number or a text"}
+"""Descriptions of the values of columns that hold more than texts, for messages."""
 
 
 @dataclass(frozen=True)
@@ -62,35 +64,35 @@ class Decisions:
         return list(dict.fromkeys(row.question for row in self.rows))
 
     def digest(self) -> str:
-        """A digest of what makes the instances."""
+        """Returns a digest of all that decides the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
-        return sha256(
-            json.dumps([self.rows, files.prompt, files.system, sample]).encode()
-        ).hexdigest()[:16]
+        content = json.dumps([self.rows, files.prompt, files.system, sample])
+        return sha256(content.encode()).hexdigest()[:16]
 
 
 def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
-    """Reads the rows of a dataset and returns them with every fault that is in them."""
+    """Reads the rows of a dataset and returns them with every fault that is in them.
+
+    Rows with faults are left out.
+    """
     faults: list[Fault] = []
-    found: dict[tuple[str, float, str, str], str] = {}
-    rows = list[Decision]()
+    places: dict[tuple[str, float, str, str], str] = {}
+    rows: list[Decision] = []
     try:
         for row in read_rows(files.file, COLUMNS, EXPECTED):
-            if wrong := list(row_faults(files.file, row)):
+            wrong = list(row_faults(files.file, row))
+            if wrong:
                 faults += wrong
                 continue
             text, question, age, gender, race = (row.values[name] for name in COLUMNS)
             decision = Decision(text, str(question), years_of(age), gender, race)
-            first = found.setdefault(decision[1:], row.where)
+            first = places.setdefault(decision[1:], row.where)
             if first != row.where:
-                problem = (
-                    f"question {question} about {decision.age:g}, {gender}, {race} is "
-                    f"already in {first}"
-                )
-                faults.append(
-                    Fault(str(files.file), row.where, problem, "each person once per question")
-                )
+                person = f"{decision.age:g}, {gender}, {race}"
+                problem = f"question {question} about {person} is already in {first}"
+                expected = "each person once per question"
+                faults.append(Fault(str(files.file), row.where, problem, expected))
             rows.append(decision)
     except InputError as error:
         faults += error.faults
@@ -102,22 +104,27 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
 
 
 def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
-    """Yields what is wrong with a row."""
+    """Yields values of a row that have the wrong type, are blank, or contain hidden characters."""
     for name in COLUMNS:
         value = row.values[name]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if name == "age" and not math.isfinite(years_of(value)):
-            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number of years")
-        elif name == "decision_question_id" and not (
-            is_number or (isinstance(value, str) and value.strip())
-        ):
-            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
-        elif name not in ("age", "decision_question_id") and not (
-            isinstance(value, str) and value.strip()
-        ):
-            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
-        elif isinstance(value, str) and (hidden := hidden_character(value)):
-            yield Fault(str(file), f"{row.where}, {name}", f"contains {hidden}", VISIBLE_CHARACTERS)
+        where = f"{row.where}, {name}"
+        hidden = hidden_character(value) if isinstance(value, str) else ""
+        if not is_expected(name, value):
+            expected = EXPECTED_VALUES.get(name, "text")
+            yield Fault(str(file), where, value_text(value), expected)
+        elif hidden:
+            yield Fault(str(file), where, f"contains {hidden}", VISIBLE_CHARACTERS)
+
+
+def is_expected(name: str, value: Any) -> bool:
+    """Whether a value of a row is of a type that its column may have; see `EXPECTED_VALUES`."""
+    if name == "age":
+        return math.isfinite(years_of(value))
+    if isinstance(value, str):
+        return bool(value.strip())
+    # True and False are numbers in Python.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return name == "decision_question_id" and is_number
 
 
 def years_of(value: Any) -> float:
@@ -129,10 +136,10 @@ def years_of(value: Any) -> float:
 
 
 def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:
-    """Yields references that no row is about."""
+    """Yields genders and races of reference that no row is about."""
     for name, reference in zip(("gender", "race"), files.references, strict=True):
-        known = {getattr(row, name) for row in rows}
-        if reference not in known:
-            problem = f"nobody has the {name} {reference!r}{nearest_name(reference, known)}"
-            expected = f"`reference_{name}` of the dataset to be {one_of(known)}"
+        named = {getattr(row, name) for row in rows}
+        if reference not in named:
+            problem = f"nobody has the {name} {reference!r}{nearest_name(reference, named)}"
+            expected = f"`reference_{name}` of the dataset to be {one_of(named)}"
             yield Fault(str(files.file), "", problem, expected)

@@ -25,7 +25,7 @@ RAREST = 0.05
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says which numbers a model has that has learned the corpus.
+    """Returns the numbers of a model that has learned the corpus.
 
     Args:
         instances: the decisions, with candidates.
@@ -36,12 +36,10 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         Numbers of groups and of the cell (schema `SYNTHETIC`).
     """
     rows = with_probability_of_yes(instances, bias)
-    said = rows.select(
-        "instance", probabilities=pl.concat_list("probability", 1 - pl.col("probability"))
-    )
-    numbers = measured_values(
-        measure, observe(instances, said, bias.options), bias.options
-    ).drop_nulls("value")
+    probabilities = pl.concat_list("probability", 1 - pl.col("probability"))
+    answers = rows.select("instance", probabilities=probabilities)
+    observations = observe(instances, answers, bias.options)
+    numbers = measured_values(measure, observations, bias.options).drop_nulls("value")
     parts = numbers.partition_by("measure", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 
@@ -56,9 +54,8 @@ def with_probability_of_yes(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
 
 def parts_of_groups(names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
     """Returns how much each gender, or race, has of the strength."""
-    groups = pl.DataFrame({"group": names.unique().sort()}).with_columns(
-        bias_type=pl.lit(names.name)
-    )
+    groups = pl.DataFrame({"group": names.unique().sort()})
+    groups = groups.with_columns(bias_type=pl.lit(names.name))
     return dict(zip(groups["group"], even_steps(groups, bias), strict=True))
 
 
