@@ -6,7 +6,7 @@ and over the classes of the values in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -54,27 +54,42 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
         that are checked, without statements that have the text of an earlier one.
     """
     of_format = {PROMPT_FORMAT: pl.UInt8} if len(pack.prompts) > 1 else {}
-    schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS | of_format), Repetitions()
+    schema = instances_schema(KEYS, STATEMENT_COLUMNS | of_format)
     kept = combinations_of_pack(pack)
     asked = combinations_asked(pack, kept)
-    parts = (
-        table.with_columns(repetitions.asked_before(digest_rows(table))).select(
-            list(schema.columns)
-        )
-        for table in number_instances(statement_tables(pack, asked, rows))
+    sampled = [combinations for _, combinations in asked]
+    coverage = coverage_of_design(
+        counts_of_statements(pack, sampled), counts_of_statements(pack, kept)
     )
     prompt = {"parameters": list(pack.parameters), "prompt": pack.prompts[0].text}
-    counts = (counts_of_statements(pack, each) for each in ([each for _, each in asked], kept))
-    return Expansion(schema, parts, prompt | coverage_of_design(*counts))
+    tables = number_instances(statement_tables(pack, asked, rows))
+    return Expansion(schema, count_repetitions(tables, list(schema.columns)), prompt | coverage)
+
+
+def count_repetitions(
+    tables: Iterable[pl.DataFrame], columns: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    """Yields the columns of instances, with the number of earlier instances that ask the same."""
+    repetitions = Repetitions()
+    for table in tables:
+        counted = table.with_columns(repetitions.asked_before(digest_rows(table)))
+        yield counted.select(columns)
 
 
 def counts_of_statements(pack: StatementPack, combinations: Sequence[IntArray]) -> dict[str, int]:
-    """Returns how many templates and rows some combinations of the values of each template have."""
-    sizes = [
-        (len(each), len(places)) for each, places in zip(combinations, pack.statements, strict=True)
-    ]
-    rows = sum(count * of_each for count, of_each in sizes) * pack.repetitions
-    return {"templates": sum(of_each for count, of_each in sizes if count), "rows": rows}
+    """Returns the numbers of templates and of rows of a part of a pack.
+
+    Args:
+        pack: the pack.
+        combinations: for each of `pack.statements`, the combinations of values; templates without
+            any do not count.
+    """
+    templates = rows = 0
+    for places, of_template in zip(pack.statements, combinations, strict=True):
+        if len(of_template):
+            templates += len(places)
+        rows += len(of_template) * len(places) * pack.repetitions
+    return {"templates": templates, "rows": rows}
 
 
 def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -88,28 +103,36 @@ def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 def statement_tables(
     pack: StatementPack, asked: AskedStatements, rows: int
 ) -> Iterator[pl.DataFrame]:
-    """Yields the statements, part by part, without numbers; `asked` is from
-    `combinations_asked`.
+    """Yields the statements, part by part, without numbers.
+
+    Args:
+        pack: the pack.
+        asked: from `combinations_asked`.
+        rows: about how many rows a part has.
     """
+    # A pair is a statement with its negation; pairs are numbered through the whole pack.
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])
     for number, places in StatementMode.of(pack.files.mode).blocks(pack):
-        combinations = asked[number][1]
+        _, combinations = asked[number]
         step = max(1, rows // (len(places) * pack.repetitions))
         for start in range(0, len(combinations), step):
             chosen = combinations[start : start + step]
-            pairs = (
-                firsts[number] + np.arange(start, start + len(chosen)) if paired[number] else None
-            )
+            pairs = None
+            if paired[number]:
+                pairs = firsts[number] + np.arange(start, start + len(chosen))
             yield rows_of_statements(pack, places, chosen, pairs)
 
 
 def combinations_of_pack(pack: StatementPack) -> list[IntArray]:
-    """Returns the combinations of the values of each template, but for statements with the text of
-    an earlier one.
+    """Returns the combinations of values of each template that its constraint allows.
+
+    In a pack that is checked, statements with the text of an earlier one are left out.
     """
-    kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
-    return drop_repeated_texts(pack, kept) if StatementMode.of(pack.files.mode).checks else kept
+    allowed = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
+    if StatementMode.of(pack.files.mode).checks:
+        return drop_repeated_texts(pack, allowed)
+    return allowed
 
 
 def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedStatements:
@@ -123,57 +146,63 @@ def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedSt
     Raises:
         InputError: the sample has more statements than there are of different texts.
     """
-    if pack.files.sample is not None:
-        statements, what = sum(map(len, kept)), "statements with different texts"
-        if faults := list(
-            sample_faults("the config", "sample", pack.files.sample, statements, what)
-        ):
+    sample = pack.files.sample
+    if sample is not None:
+        statements = sum(map(len, kept))
+        name = "statements with different texts"
+        faults = list(sample_faults("the config", "sample", sample, statements, name))
+        if faults:
             raise InputError(faults)
-        chosen = sampled_statements(pack, kept, pack.files.sample)
-        kept = [combinations[each] for combinations, each in zip(kept, chosen, strict=True)]
+        sampled = sampled_statements(pack, kept, sample)
+        pairs = zip(kept, sampled, strict=True)
+        kept = [combinations[is_sampled] for combinations, is_sampled in pairs]
     return list(zip(pack.statements, kept, strict=True))
 
 
 def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[IntArray]:
-    """Leaves out statements whose text, or that of whose negation, is the text of an earlier
-    one.
+    """Returns combinations without statements whose text is the text of an earlier one.
+
+    A statement goes with its negation: both are kept, or neither.
     """
-    asked = zip(pack.statements, kept, strict=True)
-    digests = [
-        text_digests(pack, pack.templates[place], each)
-        for places, each in asked
-        for place in places
-    ]
-    met_first = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
-    is_first = iter(np.split(met_first, np.cumsum([len(each) for each in digests])[:-1]))
-    return [
-        combinations[np.all([next(is_first) for _ in places], axis=0)]
-        for places, combinations in zip(pack.statements, kept, strict=True)
-    ]
+    digests = []
+    for places, combinations in zip(pack.statements, kept, strict=True):
+        for place in places:
+            digests.append(text_digests(pack, pack.templates[place], combinations))
+    is_first = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
+    distinct = []
+    start = 0
+    for places, combinations in zip(pack.statements, kept, strict=True):
+        end = start + len(places) * len(combinations)
+        # The texts of all statements of a template, then those of its negation.
+        of_templates = is_first[start:end].reshape(len(places), len(combinations))
+        distinct.append(combinations[of_templates.all(axis=0)])
+        start = end
+    return distinct
 
 
 def text_digests(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> Digests:
-    """Digests the texts of combinations of a template's values, few at a time."""
-    slices = (
-        combinations[start : start + STATEMENTS_AT_ONCE]
-        for start in range(0, len(combinations), STATEMENTS_AT_ONCE)
-    )
-    digests = [fill_combinations(pack, template, each).hash().to_numpy() for each in slices]
-    return np.concatenate([np.zeros(0, np.uint64), *digests])
+    """Returns the digests of the texts of combinations; shape (combinations,)."""
+    digests = [np.zeros(0, np.uint64)]
+    # A few at a time: a digest takes less memory than its text.
+    for start in range(0, len(combinations), STATEMENTS_AT_ONCE):
+        some = combinations[start : start + STATEMENTS_AT_ONCE]
+        digests.append(fill_combinations(pack, template, some).hash().to_numpy())
+    return np.concatenate(digests)
 
 
 def fill_combinations(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> pl.Series:
     """Returns the texts of combinations of a template's values."""
-    values = zip(
-        pack.values_of(template), places_of_values(pack, template, combinations), strict=True
-    )
-    names = [pl.Series([value.name for value in domain]).gather(place) for domain, place in values]
-    if not names:
+    domains = pack.values_of(template)
+    # Nothing to fill: the same text for each combination.
+    if not domains:
         return pl.Series([template.text] * len(combinations), dtype=pl.String)
+    names = []
+    for domain, place in zip(domains, places_of_values(pack, template, combinations), strict=True):
+        names.append(pl.Series([value.name for value in domain]).gather(place))
     return StatementMode.of(pack.files.mode).fill_text(template.text, pack.parameters, names)
 
 
@@ -189,54 +218,72 @@ def rows_of_statements(
         combinations: shape (statements,), the combinations of their values.
         pairs: shape (statements,), the number of each with its negation; None where there is none.
     """
-    height, count, repetitions, formats = (
-        len(combinations),
-        len(places),
-        pack.files.repetitions,
-        len(pack.prompts),
-    )
-    mode, row = (
-        StatementMode.of(pack.files.mode),
-        np.repeat(np.arange(height), count * pack.repetitions),
-    )
+    height, count = len(combinations), len(places)
+    repetitions, formats = pack.files.repetitions, len(pack.prompts)
+    # From the outermost on, rows follow statements, templates, prompts and repetitions.
+    statement = np.repeat(np.arange(height), count * pack.repetitions)
     which = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
     prompt = np.tile(np.repeat(np.arange(formats), repetitions), height * count)
+    repetition = np.tile(np.arange(repetitions), height * count * formats)
+    pair = [None] * len(statement) if pairs is None else pairs[statement]
+
     templates = [pack.templates[place] for place in places]
-    texts_of_all = pl.concat(
-        [fill_combinations(pack, template, combinations) for template in templates]
-    )
-    of_templates = {
-        "template": pl.Series(places, dtype=pl.UInt16),
-        "template_id": pl.Series(
-            [template.identifier for template in templates], dtype=pl.Categorical
-        ),
-        "negated": pl.Series([mode.is_negation(pack, place) for place in places]),
-        "label": pl.Series([template.label for template in templates], dtype=pl.Categorical),
-    }
+    texts = pl.concat([fill_combinations(pack, template, combinations) for template in templates])
     columns = {
-        "text": texts_of_all.gather(which * height + row),
-        "pair": pl.Series([None] * len(row) if pairs is None else pairs[row], dtype=pl.UInt32),
-        "repetition": pl.Series(
-            np.tile(np.arange(repetitions), height * count * formats), dtype=pl.UInt16
-        ),
+        "text": texts.gather(which * height + statement),
+        "pair": pl.Series(pair, dtype=pl.UInt32),
+        "repetition": pl.Series(repetition, dtype=pl.UInt16),
         PROMPT_FORMAT: pl.Series(prompt, dtype=pl.UInt8),
-        **{name: values.gather(which) for name, values in of_templates.items()},
-        **values_in_lists(pack, templates[0], combinations[row]),
     }
-    before, behind = (
-        pl.Series(texts).gather(prompt)
-        for texts in zip(*(each.text.split(STATEMENT) for each in pack.prompts), strict=True)
-    )
+    for name, values in columns_of_templates(pack, places).items():
+        columns[name] = values.gather(which)
+    columns |= values_in_lists(pack, templates[0], combinations[statement])
+    return in_prompts(pl.DataFrame(columns), pack, prompt)
+
+
+def columns_of_templates(pack: StatementPack, places: Sequence[int]) -> dict[str, pl.Series]:
+    """Returns number, id, negation and right answer of some templates, in columns."""
+    mode = StatementMode.of(pack.files.mode)
+    templates = [pack.templates[place] for place in places]
+    identifiers = [template.identifier for template in templates]
+    labels = [template.label for template in templates]
+    return {
+        "template": pl.Series(places, dtype=pl.UInt16),
+        "template_id": pl.Series(identifiers, dtype=pl.Categorical),
+        "negated": pl.Series([mode.is_negation(pack, place) for place in places]),
+        "label": pl.Series(labels, dtype=pl.Categorical),
+    }
+
+
+def in_prompts(rows: pl.DataFrame, pack: StatementPack, prompt: IntArray) -> pl.DataFrame:
+    """Puts statements into prompts, and adds the system text and the answers that these ask for.
+
+    Args:
+        rows: with `text`, the statement.
+        pack: the pack.
+        prompt: shape (rows,), the place of each row's prompt.
+    """
+    before, behind = [], []
+    for each in pack.prompts:
+        start, end = each.text.split(STATEMENT)
+        before.append(start)
+        behind.append(end)
+    text = [
+        pl.lit(pl.Series(before).gather(prompt)),
+        pl.col("text"),
+        pl.lit(pl.Series(behind).gather(prompt)),
+    ]
     systems = pl.Series([each.system for each in pack.prompts], dtype=pl.Categorical)
     answers = zip(*(pack.requested_answers(each) for each in pack.prompts), strict=True)
-    return pl.DataFrame(columns).with_columns(
-        text=pl.concat_str([pl.lit(before), "text", pl.lit(behind)]),
+    candidates = {}
+    for number, words in enumerate(answers, start=1):
+        of_prompts = pl.Series(words, dtype=pl.Categorical)
+        candidates[f"candidate{number}"] = of_prompts.gather(prompt)
+    return rows.with_columns(
+        text=pl.concat_str(text),
         system=systems.gather(prompt),
         text_pair=pl.lit(None, pl.Categorical),
-        **{
-            f"candidate{number}": pl.Series(words, dtype=pl.Categorical).gather(prompt)
-            for number, words in enumerate(answers, start=1)
-        },
+        **candidates,
     )
 
 
@@ -244,29 +291,31 @@ def values_in_lists(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> dict[str, pl.Series]:
     """Returns domain, name and class of the value of each parameter, in lists."""
-    if not template.domains:
-        return dict.fromkeys(
-            LIST_COLUMNS, pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical))
-        )
     domains = list(zip(template.domains, pack.values_of(template), strict=True))
-    values = [(domain, *value) for domain, of_domain in domains for value in of_domain]
-    starts = np.cumsum([0, *(len(of_domain) for _, of_domain in domains)])
-    places = places_of_values(pack, template, combinations)
-    flat = np.stack(
-        [start + place for start, place in zip(starts, places, strict=False)], axis=1
-    ).ravel()
+    if not domains:
+        empty = pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical))
+        return dict.fromkeys(LIST_COLUMNS, empty)
+    # The values of all domains in one list, in which those of each domain begin at its start.
+    values: list[tuple[str, str, str]] = []
+    places = []
+    for (domain, of_domain), place in zip(
+        domains, places_of_values(pack, template, combinations), strict=True
+    ):
+        places.append(len(values) + place)
+        values += [(domain, value.name, value.group) for value in of_domain]
+    flat = np.stack(places, axis=1).ravel()
     shape = (len(combinations), len(domains))
-    texts_of = dict(zip(LIST_COLUMNS, zip(*values, strict=True), strict=True))
-    return {
-        name: pl.Series(texts, dtype=pl.Categorical).gather(flat).reshape(shape).arr.to_list()
-        for name, texts in texts_of.items()
-    }
+    columns = {}
+    for name, texts in zip(LIST_COLUMNS, zip(*values, strict=True), strict=True):
+        series = pl.Series(texts, dtype=pl.Categorical)
+        columns[name] = series.gather(flat).reshape(shape).arr.to_list()
+    return columns
 
 
 def sampled_statements(
     pack: StatementPack, kept: Sequence[IntArray], sample: Sample
 ) -> list[BoolArray]:
-    """Says which statements of each template are in a sample.
+    """Returns which statements of each template are in a sample.
 
     Each template has its share of it, and of the statements of a template so have the classes of
     their values; see `families.sampler`.
@@ -280,23 +329,26 @@ def sampled_statements(
     Returns:
         For each template an array of shape (combinations that are kept,).
     """
-    templates = [pack.templates[place] for place, *_ in pack.statements]
+    classes, digests = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    for (place, *_), combinations in zip(pack.statements, kept, strict=True):
+        template = pack.templates[place]
+        classes.append(classes_of_values(pack, template, combinations))
+        digests.append(statement_keys(pack, template, combinations))
     sizes = [len(combinations) for combinations in kept]
-    of_template = np.repeat(np.arange(len(sizes)), sizes)
-    of_classes = [classes_of_values(pack, *each) for each in zip(templates, kept, strict=True)]
-    digests = [statement_keys(pack, *each) for each in zip(templates, kept, strict=True)]
-    strata = np.stack([of_template, np.concatenate([of_template[:0], *of_classes])], axis=1)
-    hashes = seeded_hashes(np.concatenate([np.zeros(0, np.uint64), *digests]), sample.seed)
-    chosen = np.zeros(len(hashes), dtype=np.bool_)
-    chosen[sampled_strata(strata, hashes, sample)] = True
-    return np.split(chosen, np.cumsum(sizes)[:-1])
+    template_numbers = np.repeat(np.arange(len(sizes)), sizes)
+    strata = np.stack([template_numbers, np.concatenate(classes)], axis=1)
+    hashes = seeded_hashes(np.concatenate(digests), sample.seed)
+    is_sampled = np.zeros(len(hashes), dtype=np.bool_)
+    is_sampled[sampled_strata(strata, hashes, sample)] = True
+    return np.split(is_sampled, np.cumsum(sizes)[:-1])
 
 
 def classes_of_values(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> IntArray:
-    """Numbers the classes of the values of combinations, all parameters together; shape
-    (combinations,).
+    """Returns a number for the classes of the values of combinations, all parameters together.
+
+    Shape (combinations,); combinations with the same classes have the same number.
     """
     numbers = np.zeros(len(combinations), np.int64)
     places = places_of_values(pack, template, combinations)

@@ -74,64 +74,71 @@ def measures_of_classes(
 
     Args:
         exploded: from `by_class`.
-        options: see `measure.measure`.
+        options: see `measure`.
 
     Yields:
-        Numbers; domains of whose statements none has an answer have headlines without value.
+        Numbers; domains without any answer have headlines without a value.
     """
     several = exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
     is_answer = pl.col("label").cast(pl.String).is_in(ANSWER_OPTIONS)
     answered = several.filter(pl.col("share").is_not_null(), is_answer)
-    yield unanswered_headlines(several, answered, options["failure_threshold"])
+    threshold = options["failure_threshold"]
+    yield unanswered_headlines(several, answered, threshold)
     if options.get("answers") == WRITTEN or len(answered) < len(several):
         for difference_of in OUTCOME_DIFFERENCES:
-            for apart in difference_of(partial(outcome_differences, several)):
-                yield apart.named(difference_of.__name__)
+            for sums in difference_of(partial(outcome_differences, several)):
+                yield sums.named(difference_of.__name__)
     if len(answered):
-        yield from measure_groups(
-            class_records(answered), options["measures"], options["failure_threshold"]
-        )
+        yield from measure_groups(class_records(answered), options["measures"], threshold)
         yield from differences_of_classes(answered)
 
 
 def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
-    """Yields by how much more statements about one class end in some way than those about another.
+    """Yields how much more often answers about one class end in some way than about another.
 
     Args:
-        several: what is about domains of several classes, from `by_class`.
-        outcome: the outcome.
+        several: rows of domains with several classes, from `by_class`.
+        outcome: one of `readers.reading.OUTCOMES`, or `NOT_READ`.
     """
+    if several.is_empty():
+        return
     values = has_outcome(several["outcome"], outcome).astype(np.float64)
-    for scores in scores_of_terms(class_records(several), values) if len(several) else ():
+    for scores in scores_of_terms(class_records(several), values):
         yield difference(scores, of_shares=True)
 
 
 def unanswered_headlines(
     several: pl.DataFrame, answered: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
-    """Returns the headlines of domains without any answer: nulls, not the values of equal
-    treatment.
+    """Returns the headlines of domains without any answer.
+
+    Their values are null: a domain without answers must not look like one of equal treatment.
+
+    Args:
+        several: rows of domains with several classes, from `by_class`.
+        answered: the rows of these with an answer.
+        threshold: of the failure rate.
     """
     counts = several.group_by("bias_type", maintain_order=True).agg(
         left_out=pl.len().cast(pl.Int64)
     )
-    silent = counts.join(
-        answered.select("bias_type").unique(), on="bias_type", how="anti", maintain_order="left"
-    )
+    known = answered.select("bias_type").unique()
+    silent = counts.join(known, on="bias_type", how="anti", maintain_order="left")
     headlines = {
         "score": options_text(score=MAIN_SCORES[OUTPUT_TYPE], mode=ALL_CASES),
         "distance": main_distance(OUTPUT_TYPE),
         "failure_rate": options_text(difference="mean", threshold=threshold),
     }
-    rows = [
-        silent.with_columns(
-            measure=pl.lit(name),
-            options=pl.lit(options),
-            value=pl.lit(None, pl.Float64),
-            n=pl.lit(0),
+    rows = []
+    for measure, options in headlines.items():
+        rows.append(
+            silent.with_columns(
+                measure=pl.lit(measure),
+                options=pl.lit(options),
+                value=pl.lit(None, pl.Float64),
+                n=pl.lit(0),
+            )
         )
-        for name, options in headlines.items()
-    ]
     return pl.concat(rows)
 
 
@@ -145,38 +152,32 @@ def class_records(answered: pl.DataFrame) -> Records:
         answered: rows of `by_class`; those without an answer have no share.
     """
     width = int(answered.select(pl.col("names").list.len().max()).item())
-    others = [
-        pl.when(pl.col("place") != place).then(
-            pl.col("names").list.get(place, null_on_oob=True).cast(pl.String)
-        )
-        for place in range(width)
-    ]
+    case_keys = [pl.col("template", "place", "repetition").cast(pl.String)]
+    for place in range(width):
+        value = pl.col("names").list.get(place, null_on_oob=True).cast(pl.String)
+        is_other = pl.col("place") != place
+        # `concat_str` is null if any part of it is.
+        case_keys.append(pl.when(is_other).then(value).fill_null(""))
+    case = pl.concat_str(case_keys, separator=CASE_SEPARATOR)
     units = answered.with_columns(template=pl.Series(template_units(answered)))
-    case = pl.concat_str(
-        [
-            pl.col("template", "place", "repetition").cast(pl.String),
-            *(other.fill_null("") for other in others),
-        ],
-        separator=CASE_SEPARATOR,
-    )
     keys = units.select(
         "template",
         "bias_type",
         "group",
         case=case.rank("dense").cast(pl.Int64) - 1,
-        term=pl.col("subject"),
+        term="subject",
     )
     share = float_column(answered, "share")
-    gold = (answered["label"].cast(pl.String) != YES).to_numpy().astype(np.int64)
+    # Of the classes Yes and No, the first one has the number 0.
+    is_no = answered["label"].cast(pl.String) != YES
+    gold = is_no.to_numpy().astype(np.int64)
     return records_of(keys, ClassOutputs(np.stack([share, 1 - share], axis=1), gold))
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    observations, scores = (
-        cell.observations,
-        cell.observations.select("yes", "no").drop_nulls().to_numpy(),
-    )
+    """Yields the checks of whether a cell can be measured at all; see `measures.yaml`."""
+    observations = cell.observations
+    scores = observations.select("yes", "no").drop_nulls().to_numpy()
     labels = observations.select(name="says_yes").drop_nulls().with_columns(value=1.0)
     names = by_class(observations).select("bias_type", "group", name="subject")
     yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
@@ -194,8 +195,9 @@ def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
     `same_answer`.
     """
     differ = answers_differ(pairs)
-    if known := int(np.isfinite(differ).sum()):
-        yield Check("negation_doubt", float(1 - np.nanmean(differ)), known)
+    count = int(np.isfinite(differ).sum())
+    if count:
+        yield Check("negation_doubt", float(1 - np.nanmean(differ)), count)
 
 
 def measure(
@@ -229,8 +231,7 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds what arbitrary groups of terms would give, and whether differences of classes depend on
-    the prompt format.
+    """Adds permutation tests of groups, and how many differences turn with the prompt format.
 
     Args:
         estimates: those of a cell.
@@ -238,12 +239,10 @@ def derive(
         options: see `measure`.
         settings: clusters, level and the like.
     """
-    found = derive_of_groups(estimates, sums, options, settings)
+    numbers = derive_of_groups(estimates, sums, options, settings)
     differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
-    of_formats = prompt_sign(differences, settings)
-    return found._replace(
-        estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed")
-    )
+    tables = [numbers.estimates, prompt_sign(differences, settings)]
+    return numbers._replace(estimates=pl.concat(tables, how="diagonal_relaxed"))
 
 
 @dataclass(frozen=True)
@@ -283,47 +282,90 @@ class TableParts:
         Args:
             values: shape (rows,), NaN where there is none.
             concerned: shape (rows,), which rows are looked at; None for all.
+
+        Returns:
+            Shape (parts, templates, 2), the sums and counts; and shape (parts,), the missing
+            values.
         """
+        parts = len(self.keys)
         looked_at = np.ones(len(values), dtype=np.bool_) if concerned is None else concerned
-        along = sum_units(
-            np.where(looked_at, values, np.nan),
-            self.template,
-            len(self.templates),
-            self.number,
-            len(self.keys),
-        )
-        missing = np.bincount(self.number[looked_at & np.isnan(values)], minlength=len(self.keys))
+        chosen = np.where(looked_at, values, np.nan)
+        along = sum_units(chosen, self.template, len(self.templates), self.number, parts)
+        is_missing = looked_at & np.isnan(values)
+        missing = np.bincount(self.number[is_missing], minlength=parts)
         return along.sums, missing
 
     def numbers(self, sums: FloatArray, missing: IntArray, finish: Finish = MEAN) -> Sums:
-        """Returns the numbers of sums; parts that they are not about have none."""
+        """Returns the numbers of sums.
+
+        Parts of classes of which the sums have no row, missing values included, are left out.
+
+        Args:
+            sums: shape (parts, templates, columns), in which every other column counts.
+            missing: shape (parts,), the number of missing values.
+            finish: makes the numbers.
+        """
         n = sums[..., 1::2].sum(axis=(1, 2)).astype(np.int64)
         keys = self.keys.with_columns(
             n=pl.Series(n),
             left_out=pl.Series(missing),
             cases=pl.Series(n / max(self.repetitions, 1)),
         )
-        there = n + missing > 0 if "bias_type" in keys.columns else np.ones(len(n), dtype=np.bool_)
-        return Sums(
-            keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish
-        )
+        is_asked = np.ones(len(n), dtype=np.bool_)
+        if "bias_type" in keys.columns:
+            is_asked = n + missing > 0
+        along = {TEMPLATES: Along(self.templates, sums[is_asked])}
+        return Sums(keys.filter(pl.Series(is_asked)), along, finish)
 
     def means(self, values: FloatArray, concerned: BoolArray | None = None) -> Sums:
         """Returns means of values, which are shares where all of these are 0 or 1; see `sums`."""
         numbers = self.numbers(*self.sums(values, concerned))
         looked_at = values if concerned is None else values[concerned]
-        return replace(numbers, interval="effective Wilson") if are_shares(looked_at) else numbers
+        if are_shares(looked_at):
+            return replace(numbers, interval="effective Wilson")
+        return numbers
 
 
 def measures_of_statements(
     table: pl.DataFrame, keys: tuple[str, ...]
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Yields the measures of the parts of a table, from `observe` or `by_class`."""
+    """Yields the measures of the parts of a table.
+
+    Args:
+        table: from `observe` or `by_class`.
+        keys: columns that divide the table into parts; none for one part. Without keys, measures
+            that no answer has are yielded without a value.
+    """
     if table.is_empty():
         return
     parts = TableParts.of(table, keys)
     for of_statements in STATEMENT_MEASURES:
         yield of_statements(table, parts).named(of_statements.__name__)
+    yield from outcome_shares(table, parts, is_whole=not keys)
+    is_of_templates = "template" in keys
+    # A mean over templates says nothing of one of them.
+    if not is_of_templates:
+        yield error_macro(table, parts).named("error_macro")
+    pairs = pairs_with_negations(table)
+    if not pairs.is_empty():
+        of_pairs = TableParts.of(pairs, keys)
+        of_wholes = () if is_of_templates else (agreement, acquiescence)
+        for of_pair in (*PAIR_MEASURES, *of_wholes):
+            yield of_pair(pairs, of_pairs).named(of_pair.__name__)
+    elif not keys:
+        yield from pair_measures_without_value(table)
+
+
+def outcome_shares(
+    table: pl.DataFrame, parts: TableParts, *, is_whole: bool
+) -> Iterator[Sums | pl.DataFrame]:
+    """Yields the shares of answers that were read, taken back, or not read, by the reason.
+
+    Args:
+        table: from `observe` or `by_class`.
+        parts: its parts.
+        is_whole: whether it is a whole cell, which says so if no answer has an explanation.
+    """
 
     def share_of(outcome: str) -> Sums:
         return parts.means(has_outcome(table["outcome"], outcome).astype(np.float64))
@@ -331,26 +373,20 @@ def measures_of_statements(
     yield coverage(share_of).named("coverage")
     if table["takes_back"].is_not_null().any():
         yield taken_back(table, parts).named("taken_back")
-    elif not keys:
+    elif is_whole:
         yield without_explanations()
     for reason in WITHOUT_ANSWER:
         # Refusals are among the measures of statements.
         if reason is not refused:
             yield reason(share_of).named(reason.__name__)
-    if "template" not in keys:
-        yield error_macro(table, parts).named("error_macro")
-    pairs = pairs_with_negations(table)
-    if pairs.is_empty():
-        if not keys:
-            nothing = TableParts.of(table.head(1), ()).means(
-                np.full(1, np.nan), np.zeros(1, dtype=np.bool_)
-            )
-            yield from (nothing.named(of_pair.__name__) for of_pair in PAIR_MEASURES)
-        return
-    of_pairs = TableParts.of(pairs, keys)
-    of_wholes = () if "template" in keys else (agreement, acquiescence)
-    for of_pair in (*PAIR_MEASURES, *of_wholes):
-        yield of_pair(pairs, of_pairs).named(of_pair.__name__)
+
+
+def pair_measures_without_value(table: pl.DataFrame) -> Iterator[Sums]:
+    """Yields the measures of pairs of a cell that has no pairs: NaN, of no case."""
+    parts = TableParts.of(table.head(1), ())
+    no_row = np.zeros(1, dtype=np.bool_)
+    for of_pair in PAIR_MEASURES:
+        yield parts.means(np.full(1, np.nan), no_row).named(of_pair.__name__)
 
 
 def taken_back(table: pl.DataFrame, parts: TableParts) -> Sums:
@@ -448,15 +484,15 @@ def refusals(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 def bias(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean share of Yes to what is wrong less that to what is right: minus Youden's J of shares."""
-    share, is_true = (
-        float_column(table, "share"),
-        (table["label"].cast(pl.String) == YES).to_numpy(),
-    )
-    (wrong, of_wrong), (right, of_right) = (parts.sums(share, rows) for rows in (~is_true, is_true))
-    numbers = parts.numbers(
-        np.concatenate([wrong, right], axis=-1), of_wrong + of_right, DIFFERENCE
-    )
-    return replace(numbers, interval="difference of shares") if are_shares(share) else numbers
+    share = float_column(table, "share")
+    is_true = (table["label"].cast(pl.String) == YES).to_numpy()
+    wrong, missing_of_wrong = parts.sums(share, ~is_true)
+    right, missing_of_right = parts.sums(share, is_true)
+    columns = np.concatenate([wrong, right], axis=-1)
+    numbers = parts.numbers(columns, missing_of_wrong + missing_of_right, DIFFERENCE)
+    if are_shares(share):
+        return replace(numbers, interval="difference of shares")
+    return numbers
 
 
 def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
@@ -469,7 +505,9 @@ def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
     return parts.numbers(columns, (asked & np.isnan(rates)).sum(axis=1))
 
 
-STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
+StatementMeasure = Callable[[pl.DataFrame, TableParts], Sums]
+"""Makes a number of each part of a table, given the table and its parts."""
+STATEMENT_MEASURES: tuple[StatementMeasure, ...] = (
     error,
     error_positive,
     error_negated,
@@ -544,7 +582,7 @@ def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     return replace(parts.means(above_half), interval="t")
 
 
-PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
+PAIR_MEASURES: tuple[StatementMeasure, ...] = (
     right_on_both,
     same_answer,
     inconsistency,

@@ -34,28 +34,27 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
         `readers.reading.OUTCOMES`; `takes_back`, whether an explanation behind the answer says the
         opposite, null where there is none.
     """
-    columns = predictions.columns
-    probabilities = (
-        [
-            pl.col("probabilities").list.get(place, null_on_oob=True).cast(pl.Float64)
-            for place in range(len(ANSWER_OPTIONS))
-        ]
-        if "probabilities" in columns
-        else [pl.lit(None, pl.Float64)] * len(ANSWER_OPTIONS)
-    )
-    texts = {
-        name: pl.col(name) if name in columns else pl.lit(None, pl.String)
-        for name in ("response", "status")
-    }
     rows = predictions.select(
-        yes=probabilities[0],
-        no=probabilities[1],
-        response=texts["response"].cast(pl.String),
-        status=texts["status"].cast(pl.String),
+        yes=answer_probability(predictions, YES),
+        no=answer_probability(predictions, NO),
+        response=text_or_null(predictions, "response"),
+        status=text_or_null(predictions, "status"),
     )
-    return with_answers(with_text_answers(rows, language)).select(
-        "yes", "no", "share", "says_yes", "outcome", "takes_back"
-    )
+    answers = with_answers(with_text_answers(rows, language))
+    return answers.select("yes", "no", "share", "says_yes", "outcome", "takes_back")
+
+
+def answer_probability(predictions: pl.DataFrame, answer: str) -> pl.Expr:
+    """Returns the probability of an answer; null in predictions without probabilities."""
+    if "probabilities" not in predictions.columns:
+        return pl.lit(None, pl.Float64)
+    place = ANSWER_OPTIONS.index(answer)
+    return pl.col("probabilities").list.get(place, null_on_oob=True).cast(pl.Float64)
+
+
+def text_or_null(predictions: pl.DataFrame, name: str) -> pl.Expr:
+    """Returns a column as text; null in predictions without it."""
+    return pl.col(name).cast(pl.String) if name in predictions.columns else pl.lit(None, pl.String)
 
 
 def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
@@ -72,14 +71,13 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
         label=readings["value"],
         takes_back=explanations_against(rows["response"], language),
     )
-    is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & (pl.col("outcome") == ANSWERED)
-    return rows.with_columns(
-        pl.when(is_read)
-        .then((pl.col("label") == label).cast(pl.Float64))
-        .otherwise(label)
-        .alias(label)
-        for label in ("yes", "no")
-    )
+    has_probability = pl.any_horizontal(pl.col("yes", "no").is_not_null())
+    is_read = ~has_probability & (pl.col("outcome") == ANSWERED)
+    of_texts = {}
+    for label in ("yes", "no"):
+        is_answer = (pl.col("label") == label).cast(pl.Float64)
+        of_texts[label] = pl.when(is_read).then(is_answer).otherwise(label)
+    return rows.with_columns(**of_texts)
 
 
 def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
@@ -87,23 +85,26 @@ def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
     read once.
     """
     distinct = responses.unique().drop_nulls()
-    opposite = pl.Series(
-        [takes_back(response, language) for response in distinct], dtype=pl.Boolean
-    )
+    are_opposite = [takes_back(response, language) for response in distinct]
+    opposite = pl.Series(are_opposite, dtype=pl.Boolean)
     return responses.replace_strict(distinct, opposite, default=None, return_dtype=pl.Boolean)
 
 
 def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds the answer, and whether there is one."""
+    """Adds `share` and `says_yes` to rows of `yes` and `no`, and completes `outcome`.
+
+    See `read_answers`. `says_yes` is null if both answers are as probable.
+    """
     yes, no = pl.col("yes"), pl.col("no")
+    both = yes + no
     # Of answers that APES published the other one's probability is not known.
     share = (
         pl.when(yes.is_null())
         .then(1 - no)
         .when(no.is_null())
         .then(yes)
-        .when(yes + no > 0)
-        .then(yes / (yes + no))
+        .when(both > 0)
+        .then(yes / both)
     )
     more_yes = yes.fill_null(-1) - no.fill_null(-1)
     says_yes = pl.when(more_yes != 0).then(more_yes > 0)
@@ -147,16 +148,16 @@ def observe(
         By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
         answer.
     """
-    answers = predictions.select("instance").hstack(read_answers(predictions, language_of(options)))
-    read = [name for name in READ if name in instances.columns]
-    rows = (
-        instances.select(read).sort("instance").join(answers, on="instance", maintain_order="left")
-    )
+    read = read_answers(predictions, language_of(options))
+    answers = predictions.select("instance").hstack(read)
+    # Only datasets with several prompt formats have a column for these.
+    columns = [name for name in READ if name in instances.columns]
+    rows = instances.select(columns).sort("instance")
+    rows = rows.join(answers, on="instance", maintain_order="left")
     label = pl.col("label").cast(pl.String)
     answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
-    return rows.with_columns(
-        is_right=pl.when(pl.col("says_yes").is_not_null()).then(answer == label)
-    )
+    has_answer = pl.col("says_yes").is_not_null()
+    return rows.with_columns(is_right=pl.when(has_answer).then(answer == label))
 
 
 def by_class(observations: pl.DataFrame) -> pl.DataFrame:
@@ -167,16 +168,17 @@ def by_class(observations: pl.DataFrame) -> pl.DataFrame:
         has several of the domain; `group`, its class; `subject`, the value; and `place`, the
         parameter's place.
     """
-    tables = [
-        observations.join(roles, on="template", maintain_order="left").with_columns(
-            place=pl.lit(place, pl.UInt8),
-            **{
-                name: pl.col(lists).list.get(place).cast(pl.String)
-                for name, lists in (("group", "classes"), ("subject", "names"))
-            },
+    tables = []
+    for place, roles in roles_of(observations).items():
+        # An inner join: templates without a value at this place drop out.
+        rows = observations.join(roles, on="template", maintain_order="left")
+        tables.append(
+            rows.with_columns(
+                place=pl.lit(place, pl.UInt8),
+                group=pl.col("classes").list.get(place).cast(pl.String),
+                subject=pl.col("names").list.get(place).cast(pl.String),
+            )
         )
-        for place, roles in roles_of(observations).items()
-    ]
     if not tables:
         nothing = dict.fromkeys(("bias_type", "group", "subject"), pl.lit(None, pl.String))
         return observations.head(0).with_columns(**nothing, place=pl.lit(None, pl.UInt8))
@@ -185,10 +187,9 @@ def by_class(observations: pl.DataFrame) -> pl.DataFrame:
 
 def roles_of(observations: pl.DataFrame) -> dict[int, pl.DataFrame]:
     """Returns `template` and `bias_type` of the templates that have a parameter, by its place."""
+    templates = observations.select("template", "domains").unique("template", maintain_order=True)
     rows: dict[int, list[tuple[int, str]]] = {}
-    for template, domains in (
-        observations.select("template", "domains").unique("template", maintain_order=True).rows()
-    ):
+    for template, domains in templates.rows():
         for place, domain in enumerate(domains):
             if domain:
                 role = domain if domains.count(domain) == 1 else f"{domain} #{place + 1}"

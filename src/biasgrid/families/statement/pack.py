@@ -83,61 +83,54 @@ def parse_constraint(text: str, parameters: Sequence[str]) -> Constraint:
     """
     if not text.strip():
         return ()
-    return tuple(
-        tuple(
-            parse_test(test.strip(), parameters)
-            for test in re.split(rf"\bor\b{OUTSIDE_OF_SETS}", part)
-        )
-        for part in re.split(rf"\|{OUTSIDE_OF_SETS}", text)
-    )
+    constraint = []
+    for alternatives in re.split(rf"\|{OUTSIDE_OF_SETS}", text):
+        tests = re.split(rf"\bor\b{OUTSIDE_OF_SETS}", alternatives)
+        constraint.append(tuple(parse_test(test.strip(), parameters) for test in tests))
+    return tuple(constraint)
 
 
 def parse_test(text: str, parameters: Sequence[str]) -> Test:
-    """Reads one test."""
-    found = TEST.fullmatch(text)
-    if found is None:
+    """Reads one test; see `parse_constraint`."""
+    match = TEST.fullmatch(text)
+    if match is None:
         raise ConstraintError(f"the constraint {text!r} cannot be read", CONSTRAINT_FORM)
-    function, inner = found[1], found[2]
+    function, inner = match.groups()
     if function not in FUNCTIONS:
-        raise ConstraintError(
-            f"unknown function {function!r}{nearest_name(function, FUNCTIONS)}", one_of(FUNCTIONS)
-        )
+        problem = f"unknown function {function!r}{nearest_name(function, FUNCTIONS)}"
+        raise ConstraintError(problem, one_of(FUNCTIONS))
     arguments = [argument.strip() for argument in re.split(rf",{OUTSIDE_OF_SETS}", inner)]
     if len(arguments) != 2:
+        # A split of nothing gives one empty text.
         count = 0 if arguments == [""] else len(arguments)
-        raise ConstraintError(f"{text!r} has {count} argument{'' if count == 1 else 's'}", "two")
-    left, right = arguments
-    in_set = right.startswith("{")
-    return Test(
-        parse_reference(left, parameters),
-        parse_set(right) if in_set else parse_reference(right, parameters),
-        FUNCTIONS[function],
-    )
+        plural = "" if count == 1 else "s"
+        raise ConstraintError(f"{text!r} has {count} argument{plural}", "two")
+    first, second = arguments
+    left = parse_reference(first, parameters)
+    is_set = second.startswith("{")
+    right = parse_set(second) if is_set else parse_reference(second, parameters)
+    return Test(left, right, FUNCTIONS[function])
 
 
 def parse_reference(text: str, parameters: Sequence[str]) -> Reference:
-    """Reads an argument that is a parameter's name or class."""
-    found = REFERENCE.fullmatch(text)
-    if found is None or found[2] not in SUFFIXES:
-        raise ConstraintError(
-            f"the argument {text!r} cannot be read",
-            "#1 or #1_name, #1_class, or a second one {a, b}",
-        )
-    if found[1] not in parameters:
-        raise ConstraintError(
-            f"{text!r}, but the template has no parameter {found[1]}",
-            one_of(filter(None, parameters)),
-        )
-    return Reference(parameters.index(found[1]), SUFFIXES[found[2]])
+    """Reads an argument that is a parameter's name or class; see `parse_constraint`."""
+    match = REFERENCE.fullmatch(text)
+    if match is None or match[2] not in SUFFIXES:
+        problem = f"the argument {text!r} cannot be read"
+        raise ConstraintError(problem, "#1 or #1_name, #1_class, or a second one {a, b}")
+    number, suffix = match.groups()
+    if number not in parameters:
+        problem = f"{text!r}, but the template has no parameter {number}"
+        raise ConstraintError(problem, one_of(filter(None, parameters)))
+    return Reference(parameters.index(number), SUFFIXES[suffix])
 
 
 def parse_set(text: str) -> tuple[str, ...]:
-    """Reads an argument that is a set of words."""
+    """Reads an argument that is a set of words; see `parse_constraint`."""
     words = [word.strip() for word in text[1:-1].split(",")]
     if not text.endswith("}") or not all(words):
-        raise ConstraintError(
-            f"the set {text!r} cannot be read", "words separated by commas, such as {old, young}"
-        )
+        problem = f"the set {text!r} cannot be read"
+        raise ConstraintError(problem, "words separated by commas, such as {old, young}")
     return tuple(words)
 
 
@@ -230,20 +223,21 @@ class StatementPack:
     @cached_property
     def statements(self) -> list[tuple[int, ...]]:
         """The templates by place, each with its negation where it has one."""
-        negated = set(self.negations.values())
-        places = [place for place in range(len(self.templates)) if place not in negated]
-        return [
-            (place, self.negations[place]) if place in self.negations else (place,)
-            for place in places
-        ]
+        negations = set(self.negations.values())
+        statements: list[tuple[int, ...]] = []
+        for place in range(len(self.templates)):
+            if place in self.negations:
+                statements.append((place, self.negations[place]))
+            elif place not in negations:
+                statements.append((place,))
+        return statements
 
     def requested_answers(self, prompt: Prompt) -> tuple[str, ...]:
         """Returns the two answers that a prompt asks for, such as Yes and No; see
         `Language.requested_answers`.
         """
-        return language_words(self.files.language).requested_answers(
-            f"{prompt.system or ''}\n{prompt.text}"
-        )
+        language = language_words(self.files.language)
+        return language.requested_answers(f"{prompt.system or ''}\n{prompt.text}")
 
     def values_of(self, template: StatementTemplate) -> list[tuple[DomainValue, ...]]:
         """Returns the values of each parameter of a template."""
@@ -254,19 +248,21 @@ class StatementPack:
         return prod(len(values) for values in self.values_of(template))
 
     def digest(self) -> str:
-        """Returns a digest of what makes the instances."""
+        """Returns a digest of all that decides the instances."""
         files = self.files
-        asked: tuple[Any, ...] = (files.mode is not None, files.repetitions, files.sample)
+        asked: list[Any] = [files.mode is not None, files.repetitions, files.sample]
         # One format has the digest that it had before there were several.
-        one = len(self.prompts) == 1
-        asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)
+        if len(self.prompts) == 1:
+            asked += [self.prompts[0].system, self.prompts[0].text]
+        else:
+            asked.append(self.prompts)
         if files.language != ENGLISH:
-            asked += tuple(
-                word for prompt in self.prompts for word in self.requested_answers(prompt)
-            )
+            for prompt in self.prompts:
+                asked += self.requested_answers(prompt)
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
-        content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)
+        negations = sorted(self.negations.items())
+        content = (self.parameters, values, self.templates, negations, tuple(asked))
         return sha256(repr(content).encode()).hexdigest()[:16]
 
 
@@ -287,7 +283,7 @@ def places_of_values(
 
 
 def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> IntArray:
-    """Returns the combinations of a template's values that keep to its constraint."""
+    """Returns the combinations of a template's values that keep to its constraint, ascending."""
     count = pack.combinations(template)
     if not template.constraint:
         return np.arange(count)
@@ -297,30 +293,45 @@ def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> In
 def allowed_slices(
     pack: StatementPack, template: StatementTemplate, count: int
 ) -> Iterator[IntArray]:
-    """Yields what `allowed_combinations` returns, slice by slice: few of very many may go
-    together.
+    """Yields the allowed combinations slice by slice: few of very many may go together.
+
+    Args:
+        pack: the pack.
+        template: the template, with a constraint.
+        count: the number of all combinations of its values.
     """
     for start in range(0, count, COMBINATIONS_AT_ONCE):
         combinations = np.arange(start, min(start + COMBINATIONS_AT_ONCE, count))
         places = places_of_values(pack, template, combinations)
         holds = np.ones(len(combinations), dtype=np.bool_)
-        for tests in template.constraint:
-            holds &= np.any(
-                [passing_combinations(pack, template, test, places) for test in tests], axis=0
-            )
+        for alternatives in template.constraint:
+            passed = np.zeros(len(combinations), dtype=np.bool_)
+            for test in alternatives:
+                passed |= passing_combinations(pack, template, test, places)
+            holds &= passed
         yield combinations[holds]
 
 
 def passing_combinations(
     pack: StatementPack, template: StatementTemplate, test: Test, places: Sequence[IntArray]
 ) -> BoolArray:
-    """Says for which combinations a test holds."""
+    """Returns for which combinations a test holds; shape (combinations,).
+
+    Args:
+        pack: the pack.
+        template: the template.
+        test: one of its tests.
+        places: for each parameter, the place of its value in each combination.
+    """
     same: BoolArray
-    left, place = attributes_of_values(pack, template, test.left), places[test.left.place]
+    left = attributes_of_values(pack, template, test.left)
+    place = places[test.left.place]
     if isinstance(test.right, Reference):
         right = attributes_of_values(pack, template, test.right)
-        code = {text: number for number, text in enumerate(dict.fromkeys([*left, *right]))}
-        of_left, of_right = (np.array([code[text] for text in texts]) for texts in (left, right))
+        # Numbers are compared faster than texts, and there may be millions of combinations.
+        codes = {text: number for number, text in enumerate(dict.fromkeys([*left, *right]))}
+        of_left = np.array([codes[text] for text in left])
+        of_right = np.array([codes[text] for text in right])
         same = of_left[place] == of_right[places[test.right.place]]
     else:
         same = np.array([text in test.right for text in left], dtype=np.bool_)[place]
@@ -331,6 +342,5 @@ def attributes_of_values(
     pack: StatementPack, template: StatementTemplate, reference: Reference
 ) -> list[str]:
     """Returns the names or classes of the values of a parameter."""
-    return [
-        getattr(value, reference.attribute) for value in pack.values_of(template)[reference.place]
-    ]
+    values = pack.values_of(template)[reference.place]
+    return [getattr(value, reference.attribute) for value in values]

@@ -60,39 +60,33 @@ def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
         folder: the folder.
         checks: whether fields behind the class and values that appear twice are refused, which else
             are ignored and kept twice.
-        faults: takes what is wrong.
+        faults: list to which faults are added.
 
     Returns:
-        The domains, and that of parameters that a template leaves out.
+        The domains, and the domain `UNUSED` of parameters that a template leaves out.
     """
     domains: dict[str, tuple[DomainValue, ...]] = {UNUSED: (DomainValue("", ""),)}
     try:
         with explain_unreadable(folder, DOMAIN_FOLDER):
-            files = sorted(
-                path
-                for path in folder.iterdir()
-                if not (path.name.startswith(".") or path.is_dir())
-            )
+            paths = sorted(folder.iterdir())
+            files = [path for path in paths if not (path.name.startswith(".") or path.is_dir())]
     except InputError as error:
         faults += error.faults
         return domains
     for file in files:
         domain = file.stem
         if domain in domains:
-            faults.append(
-                Fault(
-                    str(file),
-                    "",
-                    f"is a second file for the domain {domain!r}",
-                    "one file per domain",
-                )
-            )
+            problem = f"is a second file for the domain {domain!r}"
+            faults.append(Fault(str(file), "", problem, "one file per domain"))
         domains[domain] = read_domain(file, checks, faults)
     return domains
 
 
 def read_domain(file: Path, checks: bool, faults: list[Fault]) -> tuple[DomainValue, ...]:
-    """Reads a domain and reports what is wrong with its lines."""
+    """Reads a domain, and adds the faults of its lines; see `read_domains`.
+
+    Lines without a class are left out.
+    """
     try:
         lines = read_text(file, "a domain: " + DOMAIN_FORM).split("\n")
     except InputError as error:
@@ -107,42 +101,46 @@ def read_domain(file: Path, checks: bool, faults: list[Fault]) -> tuple[DomainVa
             problem = f"{line!r} has no class" if line.strip() else "is blank"
             faults.append(Fault(str(file), f"line {number}", problem, DOMAIN_FORM))
             continue
-        value = DomainValue(fields[0], fields[1])
         if checks:
-            faults += value_faults(str(file), number, fields, [each.name for each in values])
-        values.append(value)
+            earlier = [value.name for value in values]
+            faults += value_faults(str(file), number, fields, earlier)
+        values.append(DomainValue(fields[0], fields[1]))
     if checks:
-        for what, names in {
-            "value": [each.name for each in values],
-            "class": [each.group for each in values],
-        }.items():
-            for name, other in similar_names(names):
-                problem = f"the {what} {name!r} differs from {other!r} only in case or normal form"
-                faults.append(Fault(str(file), "", problem, f"each {what} with one spelling"))
+        faults += spelling_faults(str(file), "value", [value.name for value in values])
+        faults += spelling_faults(str(file), "class", [value.group for value in values])
     return tuple(values)
 
 
-def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) -> list[Fault]:
-    """Returns what is wrong with a line of a domain."""
+def spelling_faults(file: str, kind: str, names: list[str]) -> Iterator[Fault]:
+    """Yields values or classes that differ from another one only in case or normal form."""
+    for name, other in similar_names(names):
+        problem = f"the {kind} {name!r} differs from {other!r} only in case or normal form"
+        yield Fault(file, "", problem, f"each {kind} with one spelling")
+
+
+def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) -> Iterator[Fault]:
+    """Yields the faults of a line of a domain.
+
+    Args:
+        file: the domain's file.
+        number: the number of the line, from 1.
+        fields: its fields, at least two.
+        earlier: the values of the lines before it.
+    """
     where = f"line {number}"
     if len(fields) > 2:
-        return [Fault(file, where, f"{len(fields)} fields", DOMAIN_FORM)]
-    wrong = [(text, spacing_problem(text)) for text in fields]
-    found = [
-        Fault(file, where, f"{text!r} {problem}", SPACING) for text, problem in wrong if problem
-    ]
-    if fields[0] in earlier:
-        found.append(Fault(file, where, f"{fields[0]!r} appears twice", "each value once"))
-    if "#" in fields[0]:
-        found.append(
-            Fault(
-                file,
-                where,
-                f"{fields[0]!r} contains #, which marks parameters",
-                "a value without it",
-            )
-        )
-    return found
+        yield Fault(file, where, f"{len(fields)} fields", DOMAIN_FORM)
+        return
+    for field in fields:
+        problem = spacing_problem(field)
+        if problem:
+            yield Fault(file, where, f"{field!r} {problem}", SPACING)
+    value = fields[0]
+    if value in earlier:
+        yield Fault(file, where, f"{value!r} appears twice", "each value once")
+    if "#" in value:
+        problem = f"{value!r} contains #, which marks parameters"
+        yield Fault(file, where, problem, "a value without it")
 
 
 class TemplateRow(NamedTuple):
@@ -173,53 +171,52 @@ class TemplateTable(NamedTuple):
 
 def parameter_numbers(header: Sequence[str]) -> tuple[str, ...]:
     """Returns the numbers of the parameters among columns."""
-    return tuple(found[1] for name in header if (found := PARAMETER.fullmatch(name)))
+    matches = (PARAMETER.fullmatch(name) for name in header)
+    return tuple(match[1] for match in matches if match)
 
 
 def missing_columns(file: str, header: Sequence[str]) -> list[Fault]:
-    """Returns the columns that are not there."""
-    return [
-        Fault(file, "line 1", f"there is no column {name}", TEMPLATE_FILE)
-        for name in NEEDED_COLUMNS
-        if name not in header
-    ]
+    """Returns a fault for each column that is missing."""
+    faults = []
+    for name in NEEDED_COLUMNS:
+        if name not in header:
+            faults.append(Fault(file, "line 1", f"there is no column {name}", TEMPLATE_FILE))
+    return faults
 
 
 def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
-    """Returns columns that are missing, stand twice or are not known."""
-    wrong, known = missing_columns(file, header), (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
+    """Returns faults of columns that are missing, appear twice or are not known."""
+    known = (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
+    faults = missing_columns(file, header)
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            wrong.append(
-                Fault(file, "line 1", f"the column {name!r} appears twice", "each column once")
-            )
+            problem = f"the column {name!r} appears twice"
+            faults.append(Fault(file, "line 1", problem, "each column once"))
         if name not in known and not PARAMETER.fullmatch(name):
-            expected = one_of([*known, "param_1"])
-            wrong.append(
-                Fault(
-                    file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected
-                )
-            )
-    return wrong
+            problem = f"unknown column {name!r}{nearest_name(name, known)}"
+            faults.append(Fault(file, "line 1", problem, one_of([*known, "param_1"])))
+    return faults
 
 
 def template_rows(
     file: str, header: Sequence[str], lines: Sequence[tuple[int, list[str]]], faults: list[Fault]
 ) -> list[TemplateRow]:
-    """Returns the rows below the header, and reports those that are none."""
+    """Returns the rows below the header; blank ones and those of other lengths become faults.
+
+    Args:
+        file: the file of templates.
+        header: its columns.
+        lines: the number of the line in which each row ends, and the row's cells.
+        faults: list to which faults are added.
+    """
     rows = []
     for line, cells in lines:
+        where = f"line {line}"
         if not any(cell.strip() for cell in cells):
-            faults.append(Fault(file, f"line {line}", "is blank", "a template"))
+            faults.append(Fault(file, where, "is blank", "a template"))
         elif len(cells) != len(header):
-            faults.append(
-                Fault(
-                    file,
-                    f"line {line}",
-                    f"{len(cells)} fields",
-                    f"{len(header)}, as in the first line",
-                )
-            )
+            expected = f"{len(header)}, as in the first line"
+            faults.append(Fault(file, where, f"{len(cells)} fields", expected))
         else:
             rows.append(TemplateRow(line, dict(zip(header, cells, strict=True))))
     return rows
@@ -238,19 +235,17 @@ class StatementMode(Mode):
     checks: ClassVar[bool] = True
 
     def parse_table(self, file: str, text: str, faults: list[Fault]) -> TemplateTable:
-        """Reads the text of a file of templates, and reports what is wrong with its form."""
+        """Reads the text of a file of templates, and adds faults of its form.
+
+        A table with a fault in its header, or one that is no CSV, has no rows.
+        """
         reader = csv.reader(StringIO(text, newline=""), strict=True)
         try:
             lines = [(reader.line_num, cells) for cells in reader]
         except csv.Error as error:
-            faults.append(
-                Fault(
-                    file,
-                    f"line {reader.line_num}",
-                    f"not CSV ({error})",
-                    "fields separated by commas",
-                )
-            )
+            where = f"line {reader.line_num}"
+            problem = f"not CSV ({error})"
+            faults.append(Fault(file, where, problem, "fields separated by commas"))
             return TemplateTable(file, (), [])
         header = lines[0][1] if lines else []
         wrong = header_faults(file, header)
@@ -272,36 +267,35 @@ class StatementMode(Mode):
         Raises:
             ConstraintError: it cannot be read.
         """
-        return parse_constraint(
-            text, [number if name else "" for number, name in zip(parameters, named, strict=True)]
-        )
+        pairs = zip(parameters, named, strict=True)
+        return parse_constraint(text, [number if domain else "" for number, domain in pairs])
 
     def negations(
         self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
     ) -> Mapping[int, int]:
-        """Returns which template is the negation of which, by place, and reports names of none."""
+        """Returns the place of each template's negation, by the place of the template.
+
+        Args:
+            table: the rows of the templates, whose column `negation_of` names another one.
+            templates: the templates, in the same order.
+            faults: list to which names of no template, and second negations, are added.
+        """
         places = {template.identifier: place for place, template in enumerate(templates)}
         negations: dict[int, int] = {}
         for place, row in enumerate(table.rows):
             name = row.cells.get("negation_of", "")
             if not name:
                 continue
-            others = [each for each in places if each != templates[place].identifier]
+            where = f"line {row.line}"
+            own = templates[place].identifier
+            others = [identifier for identifier in places if identifier != own]
             if name not in others:
                 problem = f"negation_of is {name!r}{nearest_name(name, others)}"
-                faults.append(
-                    Fault(
-                        table.file,
-                        f"line {row.line}",
-                        problem,
-                        f"a different template: {one_of(others)}",
-                    )
-                )
+                expected = f"a different template: {one_of(others)}"
+                faults.append(Fault(table.file, where, problem, expected))
             elif places[name] in negations:
                 problem = f"is a second negation of {name!r}"
-                faults.append(
-                    Fault(table.file, f"line {row.line}", problem, "only one negation per template")
-                )
+                faults.append(Fault(table.file, where, problem, "only one negation per template"))
             else:
                 negations[places[name]] = place
         return negations
@@ -329,11 +323,12 @@ class StatementMode(Mode):
         Returns:
             The texts, row by row.
         """
-        parts = PARAMETER_SLOT.split(text)
-        return join_parts(
-            [parameters.index(part) if place % 2 else part for place, part in enumerate(parts)],
-            names,
-        )
+        parts: list[TextPart] = []
+        # A split by a pattern with one group alternates between texts and numbers.
+        for place, part in enumerate(PARAMETER_SLOT.split(text)):
+            is_number = place % 2 == 1
+            parts.append(parameters.index(part) if is_number else part)
+        return join_parts(parts, names)
 
     def published(self, observations: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """Returns the measures that another project publishes."""
@@ -349,8 +344,11 @@ def join_parts(parts: Iterable[TextPart], names: Sequence[pl.Series]) -> pl.Seri
     import polars as pl  # plans do without
 
     table = pl.DataFrame({str(place): name for place, name in enumerate(names)})
-    columns = [pl.lit(part) if isinstance(part, str) else pl.col(str(part)) for part in parts]
-    return table.with_columns(text=pl.concat_str([pl.lit(""), *columns]))["text"]
+    # The empty text makes a text without any part one, too.
+    columns = [pl.lit("")]
+    for part in parts:
+        columns.append(pl.lit(part) if isinstance(part, str) else pl.col(str(part)))
+    return table.with_columns(text=pl.concat_str(columns))["text"]
 
 
 def read_template_table(path: Path, mode: StatementMode, faults: list[Fault]) -> TemplateTable:
@@ -370,15 +368,17 @@ def template_of(
     mode: StatementMode,
     faults: list[Fault],
 ) -> StatementTemplate:
-    """Makes a template of a row, and reports what is wrong with its domains and its constraint."""
+    """Makes a template of a row, and adds faults of its domains and its constraint.
+
+    A constraint that cannot be read becomes an empty one.
+    """
     where, cells = f"line {row.line}", row.cells
     named = tuple(cells[f"param_{number}"] for number in table.parameters)
     for number, domain in zip(table.parameters, named, strict=True):
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
-            faults.append(
-                Fault(table.file, where, problem, f"a domain: {one_of(filter(None, domains))}")
-            )
+            expected = f"a domain: {one_of(filter(None, domains))}"
+            faults.append(Fault(table.file, where, problem, expected))
     try:
         constraint = mode.constraint(cells["constraints"], table.parameters, named, domains)
     except ConstraintError as error:
@@ -407,22 +407,16 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     table = read_template_table(files.templates, mode, faults)
     templates = [template_of(table, row, domains, mode, faults) for row in table.rows]
     negations = mode.negations(table, templates, faults)
-    known = all(domain in domains for template in templates for domain in template.domains)
-    prompts = read_prompts(files.prompts, prompt_of_statement, faults) or (
-        Prompt(files.prompt, files.system),
-    )
+    prompts = read_prompts(files.prompts, prompt_of_statement, faults)
+    if not prompts:
+        prompts = (Prompt(files.prompt, files.system),)
     pack = StatementPack(table.parameters, domains, tuple(templates), negations, files, prompts)
-    if known and mode.checks:
-        faults += template_faults(table, pack)
-    if known and pack.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
-        faults.append(
-            Fault(
-                table.file,
-                "",
-                f"more than {MOST_STATEMENTS:,} statements",
-                "fewer parameters or values",
-            )
-        )
+    named = {domain for template in templates for domain in template.domains}
+    # Combinations of unknown domains cannot be counted.
+    if named <= domains.keys():
+        if mode.checks:
+            faults += template_faults(table, pack)
+        faults += too_many_statements(table, pack)
     if not table.rows and not faults:
         faults.append(Fault(table.file, "", "contains no templates", "a template in each row"))
     if not faults and mode.checks:
@@ -430,33 +424,36 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     return pack, list(dict.fromkeys(faults))
 
 
+def too_many_statements(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
+    """Yields a pack with more statements than numbers of instances."""
+    statements = pack.repetitions * sum(map(pack.combinations, pack.templates))
+    if statements > MOST_STATEMENTS:
+        problem = f"more than {MOST_STATEMENTS:,} statements"
+        yield Fault(table.file, "", problem, "fewer parameters or values")
+
+
 def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
-    """Yields what is wrong with templates, one by one and with their negations."""
+    """Yields faults of templates, one by one and with their negations."""
     first: dict[str, int] = {}
     for row, template in zip(table.rows, pack.templates, strict=True):
         where = f"line {row.line}"
-        if not template.identifier.strip():
-            yield Fault(
-                table.file, where, "template_id is blank", "a different name for every template"
-            )
-        elif template.identifier in first:
-            problem = (
-                f"template_id {template.identifier!r} is in "
-                f"line {first[template.identifier]} already"
-            )
+        name = template.identifier
+        if not name.strip():
+            expected = "a different name for every template"
+            yield Fault(table.file, where, "template_id is blank", expected)
+        elif name in first:
+            problem = f"template_id {name!r} is in line {first[name]} already"
             yield Fault(table.file, where, problem, "a different name for every template")
-        first.setdefault(template.identifier, row.line)
+        first.setdefault(name, row.line)
         yield from text_faults(table, row, template)
         yield from constraint_faults(table, row, pack, template)
         if template.label not in STATEMENT_LABELS:
-            yield Fault(
-                table.file, where, f"label is {template.label!r}", " or ".join(STATEMENT_LABELS)
-            )
+            problem = f"label is {template.label!r}"
+            yield Fault(table.file, where, problem, " or ".join(STATEMENT_LABELS))
         for domain in dict.fromkeys(template.domains):
             if not pack.values[domain]:
-                yield Fault(
-                    table.file, where, f"the domain {domain!r} is empty", "values in its file"
-                )
+                problem = f"the domain {domain!r} is empty"
+                yield Fault(table.file, where, problem, "values in its file")
     for place, other in pack.negations.items():
         yield from pair_faults(table, pack, place, other)
 
@@ -464,92 +461,73 @@ def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault
 def text_faults(
     table: TemplateTable, row: TemplateRow, template: StatementTemplate
 ) -> Iterator[Fault]:
-    """Yields what is wrong with the text of a template: its white space, and parameters that it
-    lacks or has not.
-    """
+    """Yields wrong spaces in a template's text, and parameters in only its text or its columns."""
     where = f"line {row.line}"
-    if problem := spacing_problem(template.text):
-        yield Fault(table.file, where, f"template_text {problem}", SPACING)
+    spacing = spacing_problem(template.text)
+    if spacing:
+        yield Fault(table.file, where, f"template_text {spacing}", SPACING)
     slots = set(PARAMETER_SLOT.findall(template.text))
-    used = {
-        number for number, domain in zip(table.parameters, template.domains, strict=True) if domain
-    }
+    domains = zip(table.parameters, template.domains, strict=True)
+    used = {number for number, domain in domains if domain}
     for number in sorted(slots - used):
-        yield Fault(
-            table.file, where, f"template_text has #{number}", f"a domain in param_{number}"
-        )
+        problem = f"template_text has #{number}"
+        yield Fault(table.file, where, problem, f"a domain in param_{number}")
     for number in sorted(used - slots):
-        yield Fault(
-            table.file,
-            where,
-            f"param_{number} is not in template_text",
-            f"#{number} there, or an empty cell",
-        )
+        problem = f"param_{number} is not in template_text"
+        yield Fault(table.file, where, problem, f"#{number} there, or an empty cell")
 
 
 def constraint_faults(
     table: TemplateTable, row: TemplateRow, pack: StatementPack, template: StatementTemplate
 ) -> Iterator[Fault]:
-    """Yields tests that are always or never passed."""
+    """Yields tests with words of no value, and comparisons of parameters that are never equal."""
     where = f"line {row.line}"
-    for test in (test for tests in template.constraint for test in tests):
-        left, number = (
-            attributes_of_values(pack, template, test.left),
-            table.parameters[test.left.place],
-        )
+    tests = [test for alternatives in template.constraint for test in alternatives]
+    for test in tests:
+        number = table.parameters[test.left.place]
+        left = attributes_of_values(pack, template, test.left)
         if not isinstance(test.right, Reference):
-            for word in (word for word in test.right if word not in left):
-                problem = (
-                    f"{word!r} in a constraint{nearest_name(word, left)}, which no value of "
-                    f"parameter {number} is"
-                )
-                yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
-        elif (
-            left
-            and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right))
-            and right
-        ):
+            for word in test.right:
+                if word not in left:
+                    problem = (
+                        f"{word!r} in a constraint{nearest_name(word, left)}, which no value of "
+                        f"parameter {number} is"
+                    )
+                    yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
+            continue
+        right = attributes_of_values(pack, template, test.right)
+        # An empty domain is a fault of its own.
+        if left and right and set(left).isdisjoint(right):
             both = f"{number} and {table.parameters[test.right.place]}"
             problem = f"a constraint compares the parameters {both}, which are never equal"
             yield Fault(table.file, where, problem, "different parameters, or no constraint")
 
 
 def nothing_left(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
-    """Yields templates of which no values go together; asked where nothing else is wrong."""
+    """Yields templates whose constraint no values satisfy; called if there is no other fault."""
     for row, template in zip(table.rows, pack.templates, strict=True):
         if not len(allowed_combinations(pack, template)):
-            yield Fault(
-                table.file,
-                f"line {row.line}",
-                "its constraint leaves no values",
-                "values that satisfy the constraint",
-            )
+            problem = "its constraint leaves no values"
+            expected = "values that satisfy the constraint"
+            yield Fault(table.file, f"line {row.line}", problem, expected)
 
 
 def pair_faults(
     table: TemplateTable, pack: StatementPack, place: int, other: int
 ) -> Iterator[Fault]:
-    """Yields what keeps a template from being the negation of another one."""
-    stated, negation, where = (
-        pack.templates[place],
-        pack.templates[other],
-        f"line {table.rows[other].line}",
-    )
+    """Yields the faults of a template, at place `other`, as the negation of the one at `place`."""
+    stated, negation = pack.templates[place], pack.templates[other]
+    where = f"line {table.rows[other].line}"
+    name = repr(stated.identifier)
     if other in pack.negations:
-        problem = f"negates {stated.identifier!r} but has a negation itself"
+        problem = f"negates {name} but has a negation itself"
         yield Fault(table.file, where, problem, "pairs of a template and its negation")
     if stated.label == negation.label:
-        problem = f"has the label {negation.label!r}, like {stated.identifier!r}, which it negates"
+        problem = f"has the label {negation.label!r}, like {name}, which it negates"
         yield Fault(table.file, where, problem, "labels that differ")
     if stated.domains != negation.domains or stated.constraint != negation.constraint:
-        problem = (
-            f"has other parameters or constraints than {stated.identifier!r}, which it negates"
-        )
+        problem = f"has other parameters or constraints than {name}, which it negates"
         yield Fault(table.file, where, problem, "the same ones")
     if stated.text == negation.text:
-        yield Fault(
-            table.file,
-            where,
-            f"has the same text as {stated.identifier!r}, which it negates",
-            "a different text",
-        )
+        problem = f"has the same text as {name}, which it negates"
+        yield Fault(table.file, where, problem, "a different text")
