@@ -125,6 +125,8 @@ TOLD = {
 NOTHING_FOUND = "nothing is significant"
 DECIMALS = 12
 """Differences that are the same but for rounding are equal."""
+KEYS_OF_DIFFERENCES = [key for key in MEASURE_KEYS if key != "template"]
+"""Keys that rows of differences of outcomes may have."""
 
 
 class OutcomeDifference(NamedTuple):
@@ -146,6 +148,12 @@ class OutcomeDifference(NamedTuple):
     happened: bool
 
     @property
+    def size(self) -> float:
+        """The absolute difference of both rates."""
+        one, other = self.rates
+        return abs(one - other)
+
+    @property
     def told(self) -> str:
         """The difference in words, such as `refuses women more: 0.75 against 0.00`."""
         first = 0 if self.rates[0] >= self.rates[1] else 1
@@ -156,8 +164,7 @@ class OutcomeDifference(NamedTuple):
 def with_outcomes(
     estimates: pl.DataFrame, parts: Sequence[Sums], settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds what is said of a whole cell where groups differ in what is refused, not understood or
-    cut short.
+    """Adds rows for the whole cell of the outcomes that differ between groups.
 
     Args:
         estimates: those of the cell.
@@ -169,47 +176,73 @@ def with_outcomes(
         pair that differs most; and one of `refusals_differ`, the size of the largest significant
         difference, 0 where there is none.
     """
-    largest = [found for part in parts if (found := largest_difference(part, settings)) is not None]
+    largest = []
+    for part in parts:
+        difference = largest_difference(part, settings)
+        if difference is not None:
+            largest.append(difference)
     if not largest:
         return estimates
-    wholes = {*of_wholes(estimates)["bias_type"]}
-    rows = [found.row for found in largest if found.happened]
-    named = [
-        row if row["bias_type"][0] in wholes else row.with_columns(bias_type=None) for row in rows
-    ]
-    return pl.concat([estimates, *named, refusals_differ(largest)], how="diagonal_relaxed")
+    bias_types = {*of_wholes(estimates)["bias_type"]}
+    rows = []
+    for difference in largest:
+        if difference.happened:
+            row = difference.row
+            # A bias type without other numbers of its own is that of the whole cell.
+            is_type = row["bias_type"][0] in bias_types
+            rows.append(row if is_type else row.with_columns(bias_type=None))
+    return pl.concat([estimates, *rows, refusals_differ(largest)], how="diagonal_relaxed")
 
 
 def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDifference | None:
-    """Returns the largest difference of outcomes of a kind, None where it is none of these or has
-    no value.
+    """Returns the largest difference of outcomes of a kind.
+
+    None if the sums are no differences of outcomes, or none of them has a value.
     """
     measure = str(part.keys["measure"][0]) if len(part.keys) else ""
     values = part.values
-    known = int(np.isfinite(values).sum())
-    if measure not in TOLD or not known:
+    count = int(np.isfinite(values).sum())
+    if measure not in TOLD or not count:
         return None
     number = int(np.nanargmax(np.abs(values)))
     # All of a kind are estimated, since their variances may borrow from each other.
-    rows = estimate([part], settings._replace(level=1 - settings.alpha / known))
-    nothing = {key: pl.lit(None, pl.String) for key in MEASURE_KEYS if key != "template"}
-    missing = [each.alias(key) for key, each in nothing.items() if key not in rows.columns]
-    row = rows.filter("is_claim").with_columns(missing)[number]
+    rows = estimate([part], settings._replace(level=1 - settings.alpha / count))
+    absent = [key for key in KEYS_OF_DIFFERENCES if key not in rows.columns]
+    claims = rows.filter("is_claim").with_columns(null_columns(absent))
+    row = claims[number]
     keys = row.row(0, named=True)
-    one = keys["group"] or keys["subject_group"] or keys["subject"]
-    rates = [float(each) for each in mean(part.totals[number].reshape(2, 2))]
-    whole = row.with_columns(
-        *(each.alias(key) for key, each in nothing.items() if key != "bias_type"),
-        p=(pl.col("p") * known).clip(upper_bound=1),
+    group = keys["group"] or keys["subject_group"] or keys["subject"]
+    sides = str(group), str(keys["other"] or f"others than {group}")
+    first, second = mean(part.totals[number].reshape(2, 2))
+    return OutcomeDifference(
+        largest_of(row, count),
+        measure,
+        sides,
+        (float(first), float(second)),
+        happened=bool(part.totals[:, 0::2].any()),
+    )
+
+
+def largest_of(row: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns the row of the largest of some differences as a row of a whole cell.
+
+    Args:
+        row: its estimate.
+        count: the number of differences, by which p is multiplied (Bonferroni).
+    """
+    return row.with_columns(
+        *null_columns([key for key in KEYS_OF_DIFFERENCES if key != "bias_type"]),
+        p=(pl.col("p") * count).clip(upper_bound=1),
         q=None,
         holm=None,
         selected_low=None,
         selected_high=None,
     )
-    sides = str(one), str(keys["other"] or f"others than {one}")
-    return OutcomeDifference(
-        whole, measure, sides, (rates[0], rates[1]), bool(part.totals[:, 0::2].any())
-    )
+
+
+def null_columns(names: Iterable[str]) -> list[pl.Expr]:
+    """Returns columns of texts that are null everywhere."""
+    return [pl.lit(None, pl.String).alias(name) for name in names]
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
@@ -222,31 +255,28 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     Returns:
         A row of measures, whose `flag` says which it is, and whose p is that of the difference.
     """
-    found = [
-        each
-        for each in largest
-        if each.row.select(is_significant("p").fill_null(value=False)).item()
-    ]
+    is_found = is_significant("p").fill_null(value=False)
+    significant = [each for each in largest if each.row.select(is_found).item()]
     # What is refused is often counted as not found, too: of equal differences the first of `TOLD`
     # is told.
-    ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
-    strongest = max(
-        ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None
-    )
-    size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
-    told = None if strongest is None else strongest.told
-    p = None if strongest is None else strongest.row["p"].item()
+    order = list(TOLD)
+    ranked = sorted(significant, key=lambda each: order.index(each.measure))
+    strongest = max(ranked, key=lambda each: round(each.size, DECIMALS), default=None)
     row = {
         "measure": REFUSALS_DIFFER,
         "options": "",
-        "value": size,
+        "value": 0.0,
         "n": len(largest),
         "left_out": 0,
+        "flag": None,
+        "p": None,
     }
-    kinds = {"flag": pl.String, "p": pl.Float64}
-    return pl.DataFrame([row | {"flag": told, "p": p}], schema_overrides=kinds).with_columns(
-        is_claim=pl.lit(value=True)
-    )
+    if strongest is not None:
+        p = strongest.row["p"].item()
+        row |= {"value": strongest.size, "flag": strongest.told, "p": p}
+    types = {"flag": pl.String, "p": pl.Float64}
+    table = pl.DataFrame([row], schema_overrides=types)
+    return table.with_columns(is_claim=pl.lit(value=True))
 
 
 def has_outcome(outcomes: pl.Series, outcome: str) -> BoolArray:

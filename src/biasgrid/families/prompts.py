@@ -8,7 +8,7 @@ placeholders.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -47,63 +47,65 @@ def read_prompts(
 
     Args:
         paths: their files.
-        make: makes a prompt of a file's lines, None where they are none.
-        faults: takes what is wrong.
+        make: makes a prompt of a file's lines, None if these have faults.
+        faults: list to which faults are added.
     """
-    found: dict[AnyPrompt, Path] = {}
+    files: dict[AnyPrompt, Path] = {}
     for path in paths:
         prompt = make(path, word_list_lines(path, faults), faults)
-        if prompt in found:
-            faults.append(
-                Fault(str(path), "", f"the same prompt as {found[prompt]}", "different prompts")
-            )
+        if prompt in files:
+            problem = f"the same prompt as {files[prompt]}"
+            faults.append(Fault(str(path), "", problem, "different prompts"))
         elif prompt:
-            found[prompt] = path
-    return tuple(found)
+            files[prompt] = path
+    return tuple(files)
 
 
 def prompt_of_lines(
     path: Path, lines: NumberedLines, placeholders: Sequence[str], faults: list[Fault]
 ) -> Prompt | None:
-    """Makes a prompt of a file's lines, None where they are none.
+    """Makes a prompt of a file's lines.
 
     Args:
         path: the file.
         lines: its lines.
-        placeholders: what the prompt has once each.
-        faults: takes what is wrong.
+        placeholders: the placeholders of which the prompt must have each once.
+        faults: list to which faults are added.
+
+    Returns:
+        The prompt, None if a fault was found.
     """
-    found = len(faults)
     systems = [(number, line) for number, line in lines if line.startswith(SYSTEM_HEAD)]
     text = "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
     *others, last = placeholders
     expected = f"each of {', '.join(others)} and {last} once" if others else f"{last} once"
+    wrong: list[Fault] = []
     for number, _ in systems[1:]:
-        faults.append(
-            Fault(
-                str(path),
-                f"line {number}",
-                "a second system text",
-                f"one line that begins with {SYSTEM_HEAD}",
-            )
-        )
+        where = f"line {number}"
+        one_line = f"one line that begins with {SYSTEM_HEAD}"
+        wrong.append(Fault(str(path), where, "a second system text", one_line))
     for placeholder in placeholders:
-        if text.count(placeholder) != 1:
-            faults.append(
-                Fault(
-                    str(path),
-                    "",
-                    f"{placeholder} appears {text.count(placeholder)} times in the prompt",
-                    expected,
-                )
-            )
-    for number, line in lines:
-        unknown = [
-            one for one in PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, *placeholders)
-        ]
-        faults += [
-            Fault(str(path), f"line {number}", f"nothing fills {one}", expected) for one in unknown
-        ]
-    if found < len(faults):
+        count = text.count(placeholder)
+        if count != 1:
+            problem = f"{placeholder} appears {count} times in the prompt"
+            wrong.append(Fault(str(path), "", problem, expected))
+    for number, name in unknown_placeholders(lines, placeholders):
+        problem = f"nothing fills {name}"
+        wrong.append(Fault(str(path), f"line {number}", problem, expected))
+    if wrong:
+        faults += wrong
         return None
-    return Prompt(text, systems[0][1].removeprefix(SYSTEM_HEAD).strip() if systems else None)
+    if not systems:
+        return Prompt(text)
+    _, system = systems[0]
+    return Prompt(text, system.removeprefix(SYSTEM_HEAD).strip())
+
+
+def unknown_placeholders(
+    lines: NumberedLines, placeholders: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    """Yields placeholders that nothing fills, each with the number of its line."""
+    for number, line in lines:
+        for name in PLACEHOLDER.findall(line):
+            if name not in (SYSTEM_HEAD, *placeholders):
+                yield number, name
