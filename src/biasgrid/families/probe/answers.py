@@ -37,7 +37,8 @@ def option_reader(probe: Probe) -> AnswerReader:
     def read(answer: str, options: Sequence[str], keys: str) -> Reading:
         values = parse_keys(keys)
         texts = tuple(fill_keys(texts_of[option], values) for option in options)
-        return with_label(read_choice(answer, Menu(texts, letters=True), probe.language), options)
+        choice = read_choice(answer, Menu(texts, letters=True), probe.language)
+        return with_label(choice, options)
 
     return AnswerReader(("options", "keys"), read)
 
@@ -49,6 +50,7 @@ def meaning_reader(probe: Probe) -> AnswerReader:
 
     def read(answer: str, keys: str) -> Reading:
         values = parse_keys(keys)
+        # The first letter without a key ends the menu; the dash stands behind the alphabet.
         count = next(place for place, letter in enumerate(f"{ALPHABET}-") if letter not in values)
         meanings = [str(values[option_letter(place)]) for place in range(count)]
         letters_alone = Menu(("",) * count, letters=True)
@@ -59,11 +61,10 @@ def meaning_reader(probe: Probe) -> AnswerReader:
 
 def word_reader(probe: Probe) -> AnswerReader:
     """Reads which of several words an answer chooses."""
+    menu = Menu(tuple(probe.labels))
 
     def read(answer: str) -> Reading:
-        return with_label(
-            read_choice(answer, Menu(tuple(probe.labels)), probe.language), probe.labels
-        )
+        return with_label(read_choice(answer, menu, probe.language), probe.labels)
 
     return AnswerReader((), read)
 
@@ -88,7 +89,9 @@ def pronoun_reader(probe: Probe) -> AnswerReader:
 
 def with_label(reading: Reading, labels: Sequence[str]) -> Reading:
     """Returns a reading of an option with its label in place of its number."""
-    return reading if reading.value is None else reading._replace(value=labels[int(reading.value)])
+    if reading.value is None:
+        return reading
+    return reading._replace(value=labels[int(reading.value)])
 
 
 READERS: Mapping[str, Callable[[Probe], AnswerReader]] = {

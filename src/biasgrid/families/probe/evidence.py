@@ -27,18 +27,25 @@ KEYS_OF_ANSWER = ("expected", "attribute", "group")
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the answers to items, of each metric those first that have most of what it counts.
 
+    Args:
+        cell: the cell.
+        about: `measure`, the metric that is explained, or None for all.
+
     Returns:
         Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the
         answer, `found` what the evaluator saw, `said` the label where there is no answer in words.
     """
     probe = read_probe_of_cell(cell.options)
-    rows = with_key_columns(
-        cell.observations.cast({pl.Categorical: pl.String}), needed_keys(probe.head.metric.values())
-    ).with_columns(attribute=pl.col("keys").map_elements(first_text, return_dtype=pl.String))
+    rows = cell.observations.cast({pl.Categorical: pl.String})
+    rows = with_key_columns(rows, needed_keys(probe.head.metric.values()))
+    attribute = pl.col("keys").map_elements(first_text, return_dtype=pl.String)
+    rows = rows.with_columns(attribute=attribute)
     names = [about["measure"]] if about else explained_metrics(probe)
     tables = [answers_of_metric(name, probe, rows) for name in names]
-    found = pl.concat([table for table in tables if len(table)] or tables[:1])
-    return found.with_columns(bias_type=pl.lit(probe.head.bias_type), options=pl.lit(""))
+    # Columns of empty tables may have other types; if all are empty, one is enough.
+    filled = [table for table in tables if len(table)]
+    table = pl.concat(filled or tables[:1])
+    return table.with_columns(bias_type=pl.lit(probe.head.bias_type), options=pl.lit(""))
 
 
 def first_text(keys: str) -> str:
@@ -50,29 +57,30 @@ def explained_metrics(probe: Probe) -> list[str]:
     """Returns the metrics whose answers count one by one, and the share of answers in which nothing
     was found.
     """
-    metrics = probe.head.metric.items()
-    return [
-        *(name for name, metric in metrics if isinstance(metric, ObservationMetric)),
-        UNDETECTED,
-    ]
+    names = []
+    for name, metric in probe.head.metric.items():
+        if isinstance(metric, ObservationMetric):
+            names.append(name)
+    return [*names, UNDETECTED]
 
 
 def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
+    """Returns the answers to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
-        every = rows.unique("instance", keep="first", maintain_order=True)
-        every = every.with_columns(
-            score=pl.col("undetected").cast(pl.Float64), found=reason_undetected()
-        )
-        items = (
-            every.group_by("item")
-            .agg(unit_value=pl.col("score").mean())
-            .filter(pl.col("unit_value") > 0)
-        )
-        return answers_by_item(every.filter("undetected").join(items, on="item"), UNDETECTED)
+        return undetected_answers_by_item(rows)
     metric = probe.head.metric[name]
     assert isinstance(metric, ObservationMetric)
     return answers_of_items(name, metric, rows_where(rows, metric.where))
+
+
+def undetected_answers_by_item(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the answers in which nothing was found, those first to items with most of them."""
+    answers = rows.unique("instance", keep="first", maintain_order=True)
+    is_undetected = pl.col("undetected").cast(pl.Float64)
+    answers = answers.with_columns(score=is_undetected, found=reason_undetected())
+    items = answers.group_by("item").agg(unit_value=pl.col("score").mean())
+    items = items.filter(pl.col("unit_value") > 0)
+    return answers_by_item(answers.filter("undetected").join(items, on="item"), UNDETECTED)
 
 
 def reason_undetected() -> pl.Expr:
@@ -91,7 +99,7 @@ def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns what was answered to items, those first that have most of what a metric counts.
+    """Returns the answers to items, those first that have most of what a metric counts.
 
     Args:
         name: the metric's name.
@@ -103,35 +111,38 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
         all items of which it counts any.
     """
     counts, hit, weight = averaging_terms(metric)
-    nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
-    counted = something.filter(counts).with_columns(
-        hit=hit.cast(pl.Float64) * weight, weight=weight
-    )
+    unread, read = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
+    weighted = hit.cast(pl.Float64) * weight
+    counted = read.filter(counts).with_columns(hit=weighted, weight=weight)
     share = pl.col("hit").sum() / pl.col("weight").sum()
-    items = counted.group_by("item").agg(unit_value=share).filter(pl.col("unit_value").is_not_nan())
-    answers = (
-        counted.sort(-pl.col("weight"), maintain_order=True)
-        .group_by("instance", maintain_order=True)
-        .agg(pl.col("item", *KEYS_OF_ANSWER, "label").first(), score=share)
-        .join(findings_text(something), on="instance", how="left")
+    items = counted.group_by("item").agg(unit_value=share)
+    items = items.filter(pl.col("unit_value").is_not_nan())
+    # The label of an answer is that with the largest weight.
+    ordered = counted.sort(-pl.col("weight"), maintain_order=True)
+    answers = ordered.group_by("instance", maintain_order=True).agg(
+        pl.col("item", *KEYS_OF_ANSWER, "label").first(), score=share
     )
-    unread = nothing.select("instance", "item", *KEYS_OF_ANSWER, found=reason_undetected())
-    return answers_by_item(
-        pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name
-    )
+    answers = answers.join(findings_text(read), on="instance", how="left")
+    without = unread.select("instance", "item", *KEYS_OF_ANSWER, found=reason_undetected())
+    table = pl.concat([answers, without], how="diagonal_relaxed")
+    return answers_by_item(table.join(items, on="item"), name)
 
 
-def findings_text(something: pl.DataFrame) -> pl.DataFrame:
-    """Words by `instance` what was `found`: labels, of probabilities with their shares, and
+def findings_text(read: pl.DataFrame) -> pl.DataFrame:
+    """Returns by `instance` the text `found`: labels, of probabilities with their shares, and
     numbers.
+
+    Args:
+        read: the observations in which something was found.
     """
-    named = pl.coalesce("label", pl.when(pl.col("score") != ANSWER).then("score"))
+    label, value = pl.col("label"), pl.col("value")
+    score = pl.when(pl.col("score") != ANSWER).then("score")
+    named = pl.coalesce(label, score)
     # A label of a whole answer counts once, which says nothing.
-    number = pl.when(pl.col("label").is_null() | (pl.col("value") != 1)).then(
-        pl.col("value").round(3).cast(pl.String)
-    )
+    says_more = label.is_null() | (value != 1)
+    number = pl.when(says_more).then(value.round(3).cast(pl.String))
     words = pl.concat_str(named, number, separator=" ", ignore_nulls=True)
-    return something.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
+    return read.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
@@ -140,10 +151,12 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     Raises:
         InputError: the probe has no such metric whose answers count one by one.
     """
+    name = about["measure"]
     metrics = explained_metrics(read_probe_of_cell(options))
-    if faults := list(unknown_names(options["probe"], "--measure", [about["measure"]], metrics)):
+    faults = list(unknown_names(options["probe"], "--measure", [name], metrics))
+    if faults:
         raise InputError(faults)
-    return about["measure"], ""
+    return name, ""
 
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import factorial
 from random import Random
 from typing import Any
@@ -34,26 +34,22 @@ def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as
     it is repeated.
     """
-    files = requests.files
     items = sampled_items(requests)
-    rows = pl.DataFrame(
-        [row for item in items for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row"
+    prompts: list[tuple[Any, ...]] = []
+    for item in items:
+        prompts += prompt_rows(requests, item)
+    rows = pl.DataFrame(prompts, schema=SCHEMA, orient="row")
+    repetitions = requests.files.repetitions
+    if repetitions > 1:
+        rows = rows.select(pl.all().repeat_by(repetitions).explode())
+    columns = {"repetition": pl.int_range(pl.len()) % repetitions}
+    for place, text in enumerate(requests.candidates.values(), start=1):
+        columns[f"candidate{place}"] = pl.lit(text)
+    coverage = coverage_of_design(
+        {"items": len(items), "rows": len(rows)},
+        {"items": len(requests.probe.items), "rows": requests.count},
     )
-    repeated = (
-        rows.select(pl.all().repeat_by(files.repetitions).explode())
-        if files.repetitions > 1
-        else rows
-    )
-    number = pl.int_range(pl.len()) % files.repetitions
-    texts = requests.candidates.values()
-    candidate_columns = {
-        f"candidate{place}": pl.lit(text) for place, text in enumerate(texts, start=1)
-    }
-    whole = {"items": len(requests.probe.items), "rows": requests.count}
-    coverage = coverage_of_design({"items": len(items), "rows": len(repeated)}, whole)
-    return expand_rows(
-        repeated.with_columns(repetition=number, **candidate_columns), KEYS, coverage
-    )
+    return expand_rows(rows.with_columns(**columns), KEYS, coverage)
 
 
 def sampled_items(requests: ProbeRequests) -> list[int]:
@@ -65,26 +61,24 @@ def sampled_items(requests: ProbeRequests) -> list[int]:
     probe = requests.probe
     compared = (getattr(metric, "by", None) for metric in probe.head.metric.values())
     names = sorted({GROUP_KEY, EXPECTED_KEY, *filter(None, compared)})
-    strata = [
-        (frozenset(tuple(prompt.get(name) for name in names) for prompt in item),)
-        for item in probe.items
-    ]
-    keys = [json.dumps(item, ensure_ascii=False, sort_keys=True) for item in probe.items]
+    strata, keys = [], []
+    for item in probe.items:
+        values = (tuple(prompt.get(name) for name in names) for prompt in item)
+        strata.append((frozenset(values),))
+        keys.append(json.dumps(item, ensure_ascii=False, sort_keys=True))
     return units_of_sample(strata, keys, requests.files.sample)
 
 
 def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
-    """Yields the prompts of an item, in the columns of `SCHEMA`."""
+    """Yields the prompts of an item in each order of its options, in the columns of `SCHEMA`."""
     head, prompts = requests.probe.head, requests.probe.items[item]
     for number, order in enumerate(option_orders(requests, item)):
         for place, keys in enumerate(prompts):
             texts = [fill_keys(head.options[option], keys) for option in order]
-            question = fill_keys(
-                head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)}
-            )
+            with_options = keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)}
             group = keys.get(GROUP_KEY)
             yield (
-                question,
+                fill_keys(head.question, with_options),
                 head.system,
                 item,
                 place,
@@ -97,26 +91,26 @@ def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]
 
 
 def option_orders(requests: ProbeRequests, item: int) -> list[OptionOrder]:
-    """Returns the orders in which the options of an item are asked; another item changes nothing of
-    these.
+    """Returns the orders in which the options of an item are asked.
+
+    They depend on the item alone, so that a change of another item changes none of them.
     """
     head = requests.probe.head
     options = list(head.options)
     count = factorial(len(options))
-    if head.orders == "all":
-        return [permutation(options, number) for number in range(count)]
-    seed = json.dumps([head.seed, requests.probe.items[item]], ensure_ascii=False)
-    return [
-        permutation(options, number) for number in Random(seed).sample(range(count), head.orders)
-    ]
+    numbers: Iterable[int] = range(count)
+    if head.orders != "all":
+        seed = json.dumps([head.seed, requests.probe.items[item]], ensure_ascii=False)
+        numbers = Random(seed).sample(range(count), head.orders)
+    return [permutation(options, number) for number in numbers]
 
 
 def permutation(options: Sequence[str], number: int) -> OptionOrder:
     """Returns a permutation by its number, in the order of `itertools.permutations`."""
-    left, order = list(options), []
-    for rest in range(len(options) - 1, -1, -1):
-        place, number = divmod(number, factorial(rest))
-        order.append(left.pop(place))
+    remaining, order = list(options), []
+    for behind in range(len(options) - 1, -1, -1):
+        place, number = divmod(number, factorial(behind))
+        order.append(remaining.pop(place))
     return tuple(order)
 
 

@@ -15,7 +15,7 @@ from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset, ProbeMode
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.claims.marks import Mark, MarkSection
 from biasgrid.tables.metric import WITHHOLD_MARKS, Measure, read_definitions
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
@@ -43,44 +43,39 @@ class Probes(Family):
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are, in the variant that its
-        section asks for.
-        """
-        entry, section = grid.models[model], section_of(ProbeDataset, grid, dataset)
-        if entry.task != section.task:
+        """Returns the question to a model of the dataset's task, in the variant of its section."""
+        section = section_of(ProbeDataset, grid, dataset)
+        if grid.models[model].task != section.task:
             return None
         loaded = load_probe_of_dataset(grid, dataset)
         variant = section.answers or default_variant(loaded, section, grid.word_lists)
-        asked = {
+        options = {
             "probe": str(probe_path(grid, dataset)),
             "digest": loaded.digest,
             "mode": section.mode,
+            **section.language_option(grid.word_lists),
         }
-        options = {**asked, **section.language_option(grid.word_lists)}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
-        return Question(
-            variant,
-            VARIANT_ANSWERS[variant],
-            options=options,
-            scorers={scorer: "score"} if scorer else {},
-        )
+        scorers = {scorer: "score"} if scorer else {}
+        return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers=scorers)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the evaluator, where it lacks the words of the language."""
         probe = load_probe_of_dataset(grid, dataset).probe
-        language = language_words(
-            section_of(ProbeDataset, grid, dataset).language_reference(grid.word_lists)
-        )
-        if probe and not probe.head.evaluator.knows(language):
-            what = (
-                f"the evaluator `{probe.head.evaluator.name}` looks for "
-                f"English words: {probe.head.evaluator.LOOKS_FOR}"
+        if probe is None:
+            return
+        section = section_of(ProbeDataset, grid, dataset)
+        language = language_words(section.language_reference(grid.word_lists))
+        evaluator = probe.head.evaluator
+        if not evaluator.knows(language):
+            problem = (
+                f"the evaluator `{evaluator.name}` looks for English words: {evaluator.LOOKS_FOR}"
             )
             instead = (
                 "`language_file` with these words, an evaluator with your own words (`one-of`, "
-                "`phrases`, `words`)"
+                "`phrases`, `words`), or `scorer`"
             )
-            yield what, f"{instead}, or `scorer`"
+            yield problem, instead
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
@@ -102,44 +97,41 @@ class Probes(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large."""
-        section, key = section_of(ProbeDataset, grid, dataset), f"datasets.{dataset}.sample"
-        yield from size_faults(source, key, section.sample, lists.count, "items")
-        yield from sample_faults(source, key, section.sample, len(lists.probe.items), "items")
+        """Yields a missing sample of many instances, or one larger than the probe."""
+        key = f"datasets.{dataset}.sample"
+        sample = section_of(ProbeDataset, grid, dataset).sample
+        yield from size_faults(source, key, sample, lists.count, "items")
+        yield from sample_faults(source, key, sample, len(lists.probe.items), "items")
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
-        """Says together with what other probes of the same mode one is judged."""
-        probe, title = (
-            load_probe_of_dataset(grid, dataset).probe,
-            ProbeMode.of(section_of(ProbeDataset, grid, dataset).mode).title,
-        )
+        """Returns the section with which a probe gets its marks, None if it names none.
+
+        Replications of a project have sections of their own.
+        """
+        probe = load_probe_of_dataset(grid, dataset).probe
         if probe is None or probe.head.section is None:
             return None
-        return MarkSection(
-            f"{probe.head.section} ({title})" if title else probe.head.section, bool(title)
-        )
+        title = ProbeMode.of(section_of(ProbeDataset, grid, dataset).mode).title
+        name = f"{probe.head.section} ({title})" if title else probe.head.section
+        return MarkSection(name, bool(title))
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one, and its
-        options scored.
+        """Whether a model that learns all datasets that it is asked learns this one.
+
+        Only a probe whose options are scored can be learned.
         """
-        train, question = grid.models[model].train, self.question(grid, dataset, model)
-        return (
-            train is not None
-            and not train.dataset
-            and question is not None
-            and question.variant == SCORED
-        )
+        train = grid.models[model].train
+        if train is None or train.dataset:
+            return False
+        question = self.question(grid, dataset, model)
+        return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the probe, of whose answers metrics are put in."""
-        section, digest = (
-            section_of(ProbeDataset, grid, dataset),
-            load_probe_of_dataset(grid, dataset).digest,
-        )
+        section = section_of(ProbeDataset, grid, dataset)
         return {
             "probe": str(probe_path(grid, dataset)),
-            "digest": digest,
+            "digest": load_probe_of_dataset(grid, dataset).digest,
             **section.language_option(grid.word_lists),
         }
 
@@ -160,16 +152,14 @@ class Probes(Family):
 
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     """Returns the measures of a probe, those with marks first; without one, those of all."""
-    own = (
-        {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()}
-        if probe
-        else {}
-    )
+    own: dict[str, Measure] = {}
+    if probe:
+        for name, metric in probe.head.metric.items():
+            own[name] = metric_definition(name, metric, probe)
     placebos = {mark.placebo for measure in own.values() for mark in measure.marks}
-    own = {
-        name: replace(measure, counted=None if name in placebos else "")
-        for name, measure in own.items()
-    }
+    # The number of a placebo is no finding.
+    for name, measure in own.items():
+        own[name] = replace(measure, counted=None if name in placebos else "")
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
 
@@ -191,11 +181,14 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
     meaning = kind.meaning.format(**metric.model_dump())
     if isinstance(metric, ObservationMetric) and metric.where:
-        meaning += (
-            f", where {' and '.join(f'{key} is {value!r}' for key, value in metric.where.items())}"
-        )
+        conditions = [f"{key} is {value!r}" for key, value in metric.where.items()]
+        meaning += f", where {' and '.join(conditions)}"
     title = name.replace("_", " ")
-    marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
+    marks: tuple[Mark, ...] = ()
+    for ranges in probe.head.marks:
+        if ranges.measure == name:
+            marks = ranges.marks()
+            break
     return replace(
         kind,
         title=title,
@@ -208,11 +201,17 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
 
 
 def default_variant(loaded: LoadedProbe, section: ProbeDataset, word_lists: str) -> str:
-    """Returns how a probe is asked where its dataset does not say."""
-    head = loaded.probe.head if loaded.probe else None
+    """Returns how a probe is asked where its dataset does not say.
+
+    Options are scored if the evaluator has any, and prompts are not repeated: probabilities would
+    be the same each time.
+    """
+    if loaded.probe is None or section.repetitions > 1:
+        return WRITTEN
+    head = loaded.probe.head
     language = language_words(section.language_reference(word_lists))
-    can_be = head is not None and bool(head.evaluator.candidates(list(head.options), language))
-    return SCORED if can_be and section.repetitions == 1 else WRITTEN
+    candidates = head.evaluator.candidates(list(head.options), language)
+    return SCORED if candidates else WRITTEN
 
 
 def probe_path(grid: Grid, dataset: str) -> Path:

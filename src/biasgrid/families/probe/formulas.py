@@ -101,10 +101,9 @@ def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finis
     """
     if is_signed(metric):
         return DIFFERENCE
-    pairs = [
-        Candidate(partial(difference_of_means, one=one, other=other))
-        for one, other in combinations(range(groups), 2)
-    ]
+    pairs = []
+    for one, other in combinations(range(groups), 2):
+        pairs.append(Candidate(partial(difference_of_means, one=one, other=other)))
     return Finish(name, spread_of_means, pairs)
 
 
@@ -144,30 +143,26 @@ def categories(name: str, metric: CategoryScores) -> Finish:
     """Times * (mean over high categories of mean scores - mean over low ones) + plus; its size
     where `absolute`.
     """
-    signed = partial(
-        high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus
-    )
-    return (
-        Finish(name, partial(size, function=signed), [Candidate(signed)])
-        if metric.absolute
-        else Finish(name, signed)
-    )
+    high = len(metric.high) or 1
+    signed = partial(high_less_low, high=high, times=metric.times, plus=metric.plus)
+    if not metric.absolute:
+        return Finish(name, signed)
+    return Finish(name, partial(size, function=signed), [Candidate(signed)])
 
 
 def largest(name: str, parts: Sequence[Whole]) -> Finish:
     """Largest of the metrics."""
-    functions = functions_of_parts(parts)
-    candidates = [
-        each._replace(function=partial(number_of_columns, columns=place, function=each.function))
-        for part, place in columns_of_parts(parts)
-        for each in part.finish.candidates or [Candidate(part.finish.function, by_size=False)]
-    ]
-    is_ratio = any(part.is_ratio for part in parts)
-    return Finish(
-        name,
-        partial(join_numbers, functions=functions, join=np.max),
-        () if is_ratio else candidates,
-    )
+    join = partial(join_numbers, functions=functions_of_parts(parts), join=np.max)
+    # Of a ratio without a direction no interval is known, so there is none of the largest either.
+    if any(part.is_ratio for part in parts):
+        return Finish(name, join)
+    candidates = []
+    for part, place in columns_of_parts(parts):
+        alone = Candidate(part.finish.function, by_size=False)
+        for candidate in part.finish.candidates or [alone]:
+            of_columns = partial(number_of_columns, columns=place, function=candidate.function)
+            candidates.append(candidate._replace(function=of_columns))
+    return Finish(name, join, candidates)
 
 
 def average(name: str, parts: Sequence[Whole]) -> Finish:
@@ -208,8 +203,10 @@ def is_of_two(metric: Metric) -> bool:
 
 def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
     """Returns how the interval of a metric is made."""
-    if whole.is_ratio or whole.finish.candidates:
-        return "none" if whole.is_ratio else "largest"
+    if whole.is_ratio:
+        return "none"
+    if whole.finish.candidates:
+        return "largest"
     if is_of_two(metric) and is_of_shares(metric):
         return SHARES_APART
     return "effective Wilson" if isinstance(metric, ExpectedShare | LabelRate | WordShare) else "t"
@@ -223,26 +220,33 @@ def is_of_shares(metric: Metric) -> bool:
 
 def wholes_of_probe(probe: Probe) -> dict[str, Whole]:
     """Returns by metric how its number is made, of all that are made of sums."""
-    found: dict[str, Whole] = {}
+    wholes: dict[str, Whole] = {}
     for name, metric in probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
-            values = len(compared_values(metric, probe)) or 1
-            is_ratio = (
-                isinstance(metric, GroupComparison)
-                and metric.kind == "ratio"
-                and not is_signed(metric)
-            )
-            width = values * (LINE_COLUMNS if isinstance(metric, CovariateLine) else 2)
-            found[name] = Whole(finish_of_whole(f"metric {name}", metric, values), width, is_ratio)
+            wholes[name] = whole_of_metric(name, metric, probe)
         elif isinstance(metric, CombinedMetric):
-            parts = list(parts_of_combined(metric, found).values())
+            parts = list(parts_of_combined(metric, wholes).values())
             make = largest if metric.kind == "largest" else average
-            width, is_ratio = (
-                sum(part.width for part in parts),
-                any(part.is_ratio for part in parts),
+            wholes[name] = Whole(
+                make(f"metric {name}", parts),
+                width=sum(part.width for part in parts),
+                is_ratio=any(part.is_ratio for part in parts),
             )
-            found[name] = Whole(make(f"metric {name}", parts), width, is_ratio)
-    return found
+    return wholes
+
+
+def whole_of_metric(name: str, metric: ObservationMetric, probe: Probe) -> Whole:
+    """Returns how the number of a metric is made of the sums of the values that it compares."""
+    values = len(compared_values(metric, probe)) or 1
+    columns = LINE_COLUMNS if isinstance(metric, CovariateLine) else 2
+    is_ratio = False
+    if isinstance(metric, GroupComparison):
+        is_ratio = metric.kind == "ratio" and not is_signed(metric)
+    return Whole(
+        finish_of_whole(f"metric {name}", metric, values),
+        width=values * columns,
+        is_ratio=is_ratio,
+    )
 
 
 def parts_of_combined(metric: CombinedMetric, above: Mapping[str, Whole]) -> dict[str, Whole]:
@@ -268,12 +272,14 @@ def finish_of_whole(name: str, metric: ObservationMetric, values: int) -> Finish
         case Disparity():
             return disparity(name, metric)
         case CovariateLine() | WordShare():
-            of_one = function_of_group(metric)
-            return Finish(
-                name, partial(difference_of_halves, function=of_one) if metric.groups else of_one
-            )
+            function = function_of_group(metric)
+            if metric.groups:
+                function = partial(difference_of_halves, function=function)
+            return Finish(name, function)
+        case CountOfLabel():
+            return count(metric)
         case _:
-            return count(metric) if isinstance(metric, CountOfLabel) else MEAN
+            return MEAN
 
 
 def finish_of_group(name: str, metric: ObservationMetric) -> Finish:
@@ -308,18 +314,20 @@ def named_values(metric: ObservationMetric) -> Sequence[str]:
 
 
 def compared_values(metric: ObservationMetric, probe: Probe) -> Sequence[str]:
-    """Returns the values that a metric compares: those that it names, or all that the prompts of a
-    probe have.
+    """Returns the values that a metric compares.
+
+    These are the values that it names, or all that the prompts of a probe have; none for a metric
+    that compares nothing.
     """
     named = named_values(metric)
     if named or not isinstance(metric, GroupComparison):
         return named
-    asked = [
-        keys
-        for keys in probe.keys
-        if all(str(keys.get(key)) == value for key, value in metric.where.items())
-    ]
-    return sorted({str(keys[metric.by]) for keys in asked if keys.get(metric.by) is not None})
+    values = set()
+    for keys in probe.keys:
+        is_counted = all(str(keys.get(key)) == value for key, value in metric.where.items())
+        if is_counted and keys.get(metric.by) is not None:
+            values.add(str(keys[metric.by]))
+    return sorted(values)
 
 
 ONE_NAME = "one name: nothing can be said of the group"
@@ -347,44 +355,66 @@ def with_claims(
     Returns:
         The same rows, and `items_part` of each metric whose interval is over names too.
     """
+    claims = claims_of_probe(parts, probe, alpha)
+    over_names = any(len(part.along) > 1 for part in parts)
+    rows = with_claim_columns(estimates, claims, OVER_ALL if over_names else OVER_ITEMS)
+    shares_of_items: dict[Key, float] = {}
+    for key, claim in claims.items():
+        measure, _, _ = key
+        if measure in probe.head.metric:
+            shares_of_items[key] = claim.items_part
+    for part in parts:
+        if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all():
+            shares_of_items[key_of(part)] = part_of_items(part, alpha)
+    return pl.concat([rows, items_part(shares_of_items, rows)], how="diagonal_relaxed")
+
+
+def claims_of_probe(parts: Sequence[Sums], probe: Probe, alpha: float) -> dict[Key, Claim]:
+    """Returns the claims of shares, and of metrics that are no plain means or differences."""
     claims: dict[Key, Claim] = {}
     for part in parts:
         claims |= claims_of_shares(part, alpha)
     for name, metric in probe.head.metric.items():
-        if found := claim_of_metric(name, metric, parts, alpha):
-            claims[name, "", None] = found
-    over_all = {key_of(part) for part in parts if len(part.along) > 1}
+        claim = claim_of_metric(name, metric, parts, alpha)
+        if claim is not None:
+            claims[name, "", None] = claim
+    return claims
+
+
+def with_claim_columns(
+    estimates: pl.DataFrame, claims: Mapping[Key, Claim], over: str
+) -> pl.DataFrame:
+    """Puts claims in place of the intervals of estimates, and says why others have none.
+
+    Args:
+        estimates: from `stats.estimate`.
+        claims: the claims.
+        over: the factors that these generalise to.
+    """
     # In probes, the terms of two lists are names.
     factors = pl.col("generalises_to").str.replace(PAIR_OF_LISTS, "names", literal=True)
-    rows = estimates.with_columns(factors).join(
-        claims_table(claims), on=KEY, how="left", nulls_equal=True, maintain_order="left"
-    )
-    taken = pl.col("is_claim") & pl.col("other").is_null() & pl.col("claim").is_not_null()
+    rows = estimates.with_columns(factors)
+    table = claims_table(claims)
+    rows = rows.join(table, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    is_claimed = pl.col("claim").is_not_null()
+    taken = pl.col("is_claim") & pl.col("other").is_null() & is_claimed
     claim = pl.col("claim").struct
-    over = pl.when(bool(over_all)).then(pl.lit(OVER_ALL)).otherwise(pl.lit(OVER_ITEMS))
-    rows = rows.with_columns(
-        *(pl.when(taken).then(claim.field(name)).otherwise(name).alias(name) for name in TAKEN),
-        *(pl.when(~taken).then(name).alias(name) for name in ("se", "df")),
-        generalises_to=pl.when(taken).then(over).otherwise("generalises_to"),
-    ).drop("claim")
-    rows = rows.with_columns(method=pl.when(pl.col("low").is_not_null()).then("method"))
-    is_few = (
-        pl.col("low").is_null()
+    columns = {name: pl.when(taken).then(claim.field(name)).otherwise(name) for name in TAKEN}
+    # An interval of a claim is not made of one variance.
+    columns |= {name: pl.when(~taken).then(name) for name in ("se", "df")}
+    columns["generalises_to"] = pl.when(taken).then(pl.lit(over)).otherwise("generalises_to")
+    rows = rows.with_columns(**columns).drop("claim")
+    has_interval = pl.col("low").is_not_null()
+    rows = rows.with_columns(method=pl.when(has_interval).then("method"))
+    lacks_names = (
+        ~has_interval
         & pl.col("value").is_not_null()
         & (pl.col("clusters") >= LEAST_ITEMS)
+        & (pl.col("generalises_to") == OVER_ALL)
+        & pl.col("reason").ne_missing(ANY_RATIO)
     )
-    one_name = (
-        is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
-    )
-    rows = rows.with_columns(reason=pl.when(one_name).then(pl.lit(ONE_NAME)).otherwise("reason"))
-    parts_of_items = {
-        key: claim.items_part for key, claim in claims.items() if key[0] in probe.head.metric
-    }
-    of_two_groups = (
-        part for part in parts if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all()
-    )
-    parts_of_items |= {key_of(part): part_of_items(part, alpha) for part in of_two_groups}
-    return pl.concat([rows, items_part(parts_of_items, rows)], how="diagonal_relaxed")
+    reason = pl.when(lacks_names).then(pl.lit(ONE_NAME)).otherwise("reason")
+    return rows.with_columns(reason=reason)
 
 
 TAKEN = ("low", "high", "method", "p", "null_mean", "reason")
@@ -392,18 +422,19 @@ TAKEN = ("low", "high", "method", "p", "null_mean", "reason")
 
 
 def claims_table(claims: Mapping[Key, Claim]) -> pl.DataFrame:
-    """Returns claims by `KEY`, each in the column `claim`."""
+    """Returns claims by `KEY`, each in the column `claim`; null where they have NaN."""
     numbers = dict.fromkeys(("low", "high", "items_part", "p", "null_mean"), pl.Float64)
-    kind = pl.Struct({name: numbers.get(name, pl.String) for name in Claim._fields})
-    known = [
-        {
-            name: None if isinstance(each, float) and np.isnan(each) else each
-            for name, each in claim._asdict().items()
-        }
-        for claim in claims.values()
-    ]
+    fields = {name: numbers.get(name, pl.String) for name in Claim._fields}
+    rows = []
+    for claim in claims.values():
+        rows.append({name: null_if_nan(value) for name, value in claim._asdict().items()})
     keys = pl.DataFrame(list(claims), schema=dict.fromkeys(KEY, pl.String), orient="row")
-    return keys.with_columns(claim=pl.Series(known, dtype=kind))
+    return keys.with_columns(claim=pl.Series(rows, dtype=pl.Struct(fields)))
+
+
+def null_if_nan(value: object) -> object:
+    """Returns a value, None in place of NaN."""
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def key_of(part: Sums) -> Key:
@@ -416,18 +447,17 @@ def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
     """Returns the claims of shares, and of how far these are above chance, where names are a
     factor.
     """
-    measure, options = part.keys.select("measure", "options").row(0)
+    measure, options, _ = key_of(part)
     if NAMES not in part.along or (part.interval != WILSON and measure != AT_CHANCE):
         return {}
     (values, low, high), items = shares_over_names(part, alpha)
+    # Above chance, a share and its interval are moved alike.
     shift = part.values - values
-    groups = part.keys["group"].to_list()
-    return {
-        (measure, options, group): Claim(
-            low[each] + shift[each], high[each] + shift[each], WILSON, items[each]
-        )
-        for each, group in enumerate(groups)
-    }
+    low, high = low + shift, high + shift
+    claims: dict[Key, Claim] = {}
+    for place, group in enumerate(part.keys["group"].to_list()):
+        claims[measure, options, group] = Claim(low[place], high[place], WILSON, items[place])
+    return claims
 
 
 def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: float) -> Claim | None:
@@ -445,18 +475,15 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
     groups = by_key.get((BY_GROUP, f"metric={name}"))
     if not isinstance(metric, GroupComparison) or groups is None or len(groups.keys) < len(PAIR):
         return None
+    is_directed = is_signed(metric)
+    are_shares = metric.of != "mean"
     if metric.kind == "ratio":
-        is_directed = len(metric.groups or ()) == len(PAIR)
-        return (
-            claim_of_ratio(groups, is_directed, alpha)
-            if metric.of != "mean" and len(groups.keys) == 2
-            else None
-        )
-    return (
-        None
-        if len(metric.groups or ()) == len(PAIR)
-        else claim_of_gap(groups, metric.of != "mean", alpha)
-    )
+        # Of more than two groups, or of means, no interval of a ratio is known.
+        if not are_shares or len(groups.keys) > len(PAIR):
+            return None
+        return claim_of_ratio(groups, is_directed, alpha)
+    # The difference of two named groups is a plain one.
+    return None if is_directed else claim_of_gap(groups, are_shares, alpha)
 
 
 def claim_of_disparity(part: Sums, centre: float, alpha: float) -> Claim:
@@ -476,19 +503,14 @@ def items_part(parts: Mapping[Key, float], rows: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows of estimates.
     """
-    known = {
-        key: each for key, each in parts.items() if key[1:] == ("", None) and not np.isnan(each)
-    }
-    table = pl.DataFrame(
-        [(measure, share) for (measure, _, _), share in known.items()],
-        schema={"measure": pl.String, "value": pl.Float64},
-        orient="row",
-    )
-    counts = (
-        rows.filter("is_claim", options="")
-        .filter(pl.col("group").is_null())
-        .select("measure", n="clusters")
-    )
+    shares = []
+    for (measure, options, group), share in parts.items():
+        if options == "" and group is None and not np.isnan(share):
+            shares.append((measure, share))
+    schema = {"measure": pl.String, "value": pl.Float64}
+    table = pl.DataFrame(shares, schema=schema, orient="row")
+    wholes = rows.filter(pl.col("is_claim"), pl.col("group").is_null(), options="")
+    counts = wholes.select("measure", n="clusters")
     return table.join(counts, on="measure", maintain_order="left").select(
         "value",
         "n",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import FloatArray
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
@@ -60,6 +61,7 @@ from biasgrid.families.probe.sums import (
     of_answers_alone,
     part_of_answers,
     parts_by_value,
+    names_side_by_side,
     sums_of_numbers,
     sums_of_part,
     sums_of_whole,
@@ -162,9 +164,10 @@ class ProbeCell:
     @classmethod
     def of(cls, probe: Probe, observations: pl.DataFrame, over_names: bool) -> ProbeCell:
         """Puts observations in order; `over_names` says whether intervals are over names, too."""
-        metrics, name_key = probe.head.metric.values(), probe.head.names if over_names else None
-        observed = CellObservations.of(observations, metrics, name_key)
-        return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe))
+        name_key = probe.head.names if over_names else None
+        observed = CellObservations.of(observations, probe.head.metric.values(), name_key)
+        left_out = int(observations["undetected"].sum())
+        return cls(probe, observed, left_out, wholes_of_probe(probe))
 
     @property
     def units(self) -> Units:
@@ -200,9 +203,8 @@ def measure(
     """
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
-    yield from ProbeMode.of(mode).with_intervals(
-        [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
-    )
+    sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
+    yield from ProbeMode.of(mode).with_intervals(sums)
     yield from own_metrics(probe, observations, cell.left_out)
 
 
@@ -215,9 +217,10 @@ def probe_of_mode(options: Mapping[str, Any]) -> Probe:
     default = ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
     metrics: dict[str, Metric] = {}
     for name, metric in probe.head.metric.items():
-        is_rate = isinstance(metric, OfAsked) and metric.base == "rate"
-        among = "answers" if options["mode"] else (getattr(metric, "among", None) or default)
-        metrics[name] = metric.model_copy(update={"among": among}) if is_rate else metric
+        metrics[name] = metric
+        if isinstance(metric, OfAsked) and metric.base == "rate":
+            among = "answers" if options["mode"] else metric.among or default
+            metrics[name] = metric.model_copy(update={"among": among})
     return replace(probe, head=probe.head.model_copy(update={"metric": metrics}))
 
 
@@ -228,15 +231,13 @@ def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
         options: `probe`, its file.
     """
     probe = read_probe_of_cell(options)
-    of_metrics = [whole.finish for whole in wholes_of_probe(probe).values()]
-    metrics = probe.head.metric.items()
-    of_groups = [
-        finish_of_group(name, metric)
-        for name, metric in metrics
-        if isinstance(metric, ObservationMetric)
-    ]
-    chance = [above_chance(probe)] if probe.labels else []
-    return {finish.name: finish for finish in (*of_metrics, *of_groups, *chance)}
+    makers = [whole.finish for whole in wholes_of_probe(probe).values()]
+    for name, metric in probe.head.metric.items():
+        if isinstance(metric, ObservationMetric):
+            makers.append(finish_of_group(name, metric))
+    if probe.labels:
+        makers.append(above_chance(probe))
+    return {finish.name: finish for finish in makers}
 
 
 def derive(
@@ -269,25 +270,29 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
             parts = parts_by_value(metric, observed, values)
             above[name] = sums_of_whole(metric, observed, values, parts, cell.left_out)
         elif isinstance(metric, CombinedMetric):
-            of_parts = [above[each] for each in parts_of_combined(metric, cell.wholes)]
-            beside = np.concatenate([part.sums for part in of_parts], axis=1)
-            above[name] = ItemSums(
-                None, beside, max(part.n for part in of_parts), of_parts[0].left_out
+            above[name] = sums_of_combined(
+                [above[part] for part in parts_of_combined(metric, cell.wholes)]
             )
         else:
             continue
         whole = cell.wholes[name]
         interval = interval_of_metric(metric, whole)
-        yield cell.sums(
-            name,
-            [above[name]],
-            whole.finish,
-            interval,
-            test="p" if interval == SHARES_APART else "",
-        )
+        test: Tested = "p" if interval == SHARES_APART else ""
+        yield cell.sums(name, [above[name]], whole.finish, interval, test=test)
         if isinstance(metric, ObservationMetric):
             yield from by_group(name, metric, cell)
             yield from among_answers(name, metric, cell)
+
+
+def sums_of_combined(parts: Sequence[ItemSums]) -> ItemSums:
+    """Returns what the largest or the average of some metrics is made of: their sums side by side.
+
+    The interval is over items alone.
+    """
+    sums = np.concatenate([part.sums for part in parts], axis=1)
+    n = max(part.n for part in parts)
+    # Answers that say nothing are the same for all metrics.
+    return ItemSums(None, sums, n, parts[0].left_out)
 
 
 def by_group(
@@ -296,13 +301,13 @@ def by_group(
     """What a metric is, or compares, of the answers of each group alone, where there are groups."""
     observed = cell.observed.only(metric)
     parts = parts_by_value(metric, observed, compared_values(metric, cell.probe))
-    if parts:
-        numbers = [
-            sums_of_part(metric, observed, value, part, cell.left_out)
-            for value, part in parts.items()
-        ]
-        interval: IntervalMethod = "effective Wilson" if is_of_shares(metric) else "t"
-        yield cell.sums(measure, numbers, finish_of_group(name, metric), interval, f"metric={name}")
+    if not parts:
+        return
+    numbers = []
+    for value, part in parts.items():
+        numbers.append(sums_of_part(metric, observed, value, part, cell.left_out))
+    interval: IntervalMethod = "effective Wilson" if is_of_shares(metric) else "t"
+    yield cell.sums(measure, numbers, finish_of_group(name, metric), interval, f"metric={name}")
 
 
 def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iterator[Sums]:
@@ -324,61 +329,69 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     groups, and apart.
     """
     answers = cell.observed.answers
-    of_groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
-    parts = [
-        (None, answers, cell.left_out),
-        *((str(rows["group"][0]), rows, 0) for rows in of_groups),
-    ]
-    for name, (summed, of) in SHARES.items():
-        # Of items without any answer names are no part.
-        names = () if name == "undetected_items" else cell.units.names
-        numbers = []
-        for group, rows, left_out in parts:
+    groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
+    for name, share in SHARES.items():
+        if name == "cut_by_scorer" and answers["truncated"].is_null().all():
+            continue
+        numbers = [share_of_answers(name, share, answers, cell)]
+        for rows in groups:
             if name != "cut_by_scorer" or rows["truncated"].is_not_null().any():
-                placed = rows if names else rows.with_columns(name_place=pl.lit(None, pl.UInt32))
-                part = part_of_answers(placed, summed, of, len(cell.units.items), len(names))
-                beside = part.names if names else None
-                numbers.append(
-                    ItemSums(group, part.sums, part.count, left_out, beside, cases=part.answers)
-                )
-        if numbers:
-            yield cell.sums(name, numbers, MEAN, "effective Wilson")
-        if len(of_groups) > 1 and name in DIFFERENCES:
+                number = share_of_answers(name, share, rows, cell)
+                numbers.append(number._replace(group=str(rows["group"][0]), left_out=0))
+        yield cell.sums(name, numbers, MEAN, "effective Wilson")
+        if len(groups) > 1 and name in DIFFERENCES:
             yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
+
+
+def share_of_answers(name: str, share: Share, rows: pl.DataFrame, cell: ProbeCell) -> ItemSums:
+    """Returns what one of `SHARES` is made of, of all answers of a cell or of a group's.
+
+    Args:
+        name: the share.
+        share: its sums.
+        rows: the answers.
+        cell: the cell.
+    """
+    # Of items without any answer names are no part.
+    names = () if name == "undetected_items" else cell.units.names
+    if not names:
+        rows = rows.with_columns(name_place=pl.lit(None, pl.UInt32))
+    part = part_of_answers(rows, share.summed, share.of, len(cell.units.items), len(names))
+    of_names = part.names if names else None
+    return ItemSums(None, part.sums, part.count, cell.left_out, of_names, cases=part.answers)
 
 
 def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
     """Returns what the difference of two groups is made of."""
-    names = [each.names for each in (one, other) if each.names is not None]
-    beside = np.concatenate(names, axis=1) if names else None
+    names = names_side_by_side([one.names, other.names])
     sums = np.concatenate([one.sums, other.sums], axis=1)
-    return ItemSums(one.group, sums, one.n + other.n, one.left_out, beside, other.group)
+    return ItemSums(one.group, sums, one.n + other.n, one.left_out, names, other.group)
 
 
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
     """Returns the differences between groups of how often answers ended in a way, over names where
     all have two.
     """
-    apart = [difference_of_sums(one, other) for one, other in combinations(groups, 2)]
-    has_one = any(
-        each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups
-    )
-    apart = [each._replace(names=None) for each in apart] if has_one else apart
-    return cell.sums(measure, apart, DIFFERENCE, SHARES_APART, test="q")
+    counts = [(group.names[:, 1] > 0).sum() for group in groups if group.names is not None]
+    over_names = all(count >= LEAST_NAMES for count in counts)
+    differences = []
+    for one, other in combinations(groups, 2):
+        difference = difference_of_sums(one, other)
+        differences.append(difference if over_names else difference._replace(names=None))
+    return cell.sums(measure, differences, DIFFERENCE, SHARES_APART, test="q")
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
     """Share of right answers - 1 / number of labels, where a probe knows which are right, not only
     stereotypical.
     """
-    if cell.probe.labels and any(
-        metric.base in RIGHT for metric in cell.probe.head.metric.values()
-    ):
-        accuracy = ExpectedShare(kind="accuracy")
-        part = sums_of_part(
-            accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out
-        )
-        yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
+    bases = [metric.base for metric in cell.probe.head.metric.values()]
+    if not cell.probe.labels or not any(base in RIGHT for base in bases):
+        return
+    accuracy = ExpectedShare(kind="accuracy")
+    observed = cell.observed
+    part = sums_of_part(accuracy, observed, None, observed.part(accuracy), cell.left_out)
+    yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
 
 
 def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iterator[pl.DataFrame]:
@@ -391,14 +404,16 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
     if not names or probe.own is None:
         return
     try:
-        found = dict(probe.own.measure(observations))
-        values = [float(found[name]) for name in names]
+        metrics = dict(probe.own.measure(observations))
+        values = [float(metrics[name]) for name in names]
     except Exception as error:  # the code of a user may raise anything
+        problem = f"{type(error).__name__}: {error}"
         raise UserError(
-            f"`measure` of the probe {probe.head.title!r} failed ({type(error).__name__}: {error})"
+            f"`measure` of the probe {probe.head.title!r} failed ({problem})"
         ) from error
     count = int(observations["instance"].n_unique()) - left_out
-    yield pl.DataFrame({"measure": names, "value": pl.Series(values, dtype=pl.Float64)}).select(
+    table = pl.DataFrame({"measure": names, "value": pl.Series(values, dtype=pl.Float64)})
+    yield table.select(
         "measure",
         pl.col("value").fill_nan(None),
         options=pl.lit(""),
@@ -409,36 +424,42 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    scores, labels, chosen, varies = None, None, None, True
-    if "probabilities" in cell.predictions.collect_schema():
-        lists = (
-            cell.predictions.select("probabilities")
-            .collect()["probabilities"]
-            .drop_nulls()
-            .to_list()
-        )
-        scores = np.array([each for each in lists if None not in each], dtype=np.float64)
+    """Yields the checks of whether a cell can be measured at all; see `measures.yaml`."""
+    scores = complete_probabilities(cell.predictions)
+    chosen, labels, varies = None, None, True
     if isinstance(read_probe_of_cell(cell.options).head.evaluator, CHOICES):
         chosen = chosen_labels(cell)
         # Who gives the answer that is expected of all prompts says what is expected.
-        varies = bool(chosen["expected"].null_count()) or chosen["expected"].n_unique() != 1
+        expected = chosen["expected"]
+        varies = bool(expected.null_count()) or expected.n_unique() != 1
         labels = chosen.select("value", name="label") if varies else None
-    checks = checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels))
-    yield from (check for check in checks if varies or check.measure != "same_text")
+    for check in checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels)):
+        if varies or check.measure != "same_text":
+            yield check
     yield undetected(cell)
     if chosen is not None:
         yield from first_option(chosen)
     yield few_items(cell.observations)
 
 
+def complete_probabilities(predictions: pl.LazyFrame) -> FloatArray | None:
+    """Returns the probabilities of options, shape (answers, options); None of written answers.
+
+    Answers of which any probability is missing are left out.
+    """
+    if "probabilities" not in predictions.collect_schema():
+        return None
+    lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls()
+    complete = [scores for scores in lists.to_list() if None not in scores]
+    return np.array(complete, dtype=np.float64)
+
+
 def undetected(cell: MeasuredCell) -> Check:
     """Answers in which nothing was found / answers."""
     answers = cell.observations.unique("instance")
     share = float(answers["undetected"].mean())  # type: ignore[arg-type]
-    return Check(
-        "undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers)
-    )
+    flag = commonest_answers(cell.predictions, answers)
+    return Check("undetected", share, len(answers), flag=flag)
 
 
 def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
@@ -451,37 +472,35 @@ def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
     if "response" not in predictions.collect_schema():
         return "none is a text"
     silent = answers.filter("undetected").select("instance").lazy()
-    texts = predictions.join(silent, on="instance", how="semi").select(
-        pl.col("response").cast(pl.String).fill_null("")
-    )
-    counts = (
-        texts.group_by("response")
-        .agg(count=pl.len())
-        .sort(-pl.col("count").cast(pl.Int64), "response")
-    )
+    texts = predictions.join(silent, on="instance", how="semi")
+    response = pl.col("response").cast(pl.String).fill_null("")
+    counts = texts.select(response).group_by("response").agg(count=pl.len())
+    # Numbers without a sign cannot be negated.
+    largest_first = -pl.col("count").cast(pl.Int64)
+    counts = counts.sort(largest_first, "response")
     commonest = counts.head(ANSWERS_NAMED).collect()["response"]
     return ", ".join(map(shortened, commonest))
 
 
 def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
-    """Returns what was chosen: of a text its label, of probabilities each label with its own.
+    """Returns the labels that were chosen: of a text one, of probabilities each with its own.
 
     Returns:
         `label`, `expected`, `value`, and `position`, the place of the label among the options as
         they were asked, null where there are no options.
     """
-    asked = cell.instances.select("instance", pl.col("options").cast(pl.List(pl.String))).collect()
+    options = pl.col("options").cast(pl.List(pl.String))
+    asked = cell.instances.select("instance", options).collect()
     rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
     rows = rows.join(asked, on="instance", how="left", maintain_order="left")
-    places = rows.select("label", "options").unique(maintain_order=True)
-    position = [
-        options.index(label) + 1 if label in options else None for label, options in places.rows()
-    ]
-    placed = places.with_columns(position=pl.Series(position, dtype=pl.Int64))
-    found = rows.join(placed, on=["label", "options"], how="left", maintain_order="left")
-    return found.select(
-        "label", "expected", "value", pl.format("option {}", "position").alias("position")
-    )
+    pairs = rows.select("label", "options").unique(maintain_order=True)
+    places = []
+    for label, of_prompt in pairs.rows():
+        places.append(of_prompt.index(label) + 1 if label in of_prompt else None)
+    pairs = pairs.with_columns(position=pl.Series(places, dtype=pl.Int64))
+    rows = rows.join(pairs, on=["label", "options"], how="left", maintain_order="left")
+    position = pl.format("option {}", "position").alias("position")
+    return rows.select("label", "expected", "value", position)
 
 
 def first_option(chosen: pl.DataFrame) -> Iterator[Check]:

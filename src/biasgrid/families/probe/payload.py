@@ -23,6 +23,17 @@ NUMBERS: PageColumns = {
     "Interval": ("interval", ""),
     "n": ("count", "n"),
 }
+METRIC_COLUMNS: PageColumns = {
+    "Metric": ("name", "metric"),
+    "Group": ("name", "group"),
+    **NUMBERS,
+}
+METRIC_GROUP_COLUMNS: PageColumns = {**METRIC_COLUMNS, "Not read": ("number", "undetected")}
+SHARE_COLUMNS: PageColumns = {
+    "Share": ("name", "measure"),
+    "Group": ("name", "group"),
+    **NUMBERS,
+}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,33 +42,27 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """
     groups = rows_with_keys(cell.measures, "group")
     metric = pl.col("options").str.strip_prefix("metric=")
-    named = groups.filter(pl.col("options") != "").with_columns(metric=metric)
-    compared, alone = (named.filter(measure=name) for name in (BY_GROUP, "among_answers"))
-    others = groups.filter(options="").sort("measure", "group", maintain_order=True)
-    not_read = others.filter(measure="undetected_answers").select("group", undetected="value")
+    of_metrics = groups.filter(pl.col("options") != "").with_columns(metric=metric)
+    compared = of_metrics.filter(measure=BY_GROUP)
+    among_answers = of_metrics.filter(measure="among_answers")
+    shares = groups.filter(options="").sort("measure", "group", maintain_order=True)
+    not_read = shares.filter(measure="undetected_answers").select("group", undetected="value")
     compared = compared.join(not_read, on="group", how="left", maintain_order="left")
-    group: PageColumns = {"Group": ("name", "group")}
-    of_metric: PageColumns = {"Metric": ("name", "metric"), **group, **NUMBERS}
     return {
         "tables": [
-            *page_table(
-                "Groups",
-                what_groups_are(compared),
-                compared,
-                {**of_metric, "Not read": ("number", "undetected")},
-            ),
+            *page_table("Groups", what_groups_are(compared), compared, METRIC_GROUP_COLUMNS),
             *page_table(
                 "Groups among answers",
                 "Rates among answers in which something was found.",
-                alone,
-                of_metric,
+                among_answers,
+                METRIC_COLUMNS,
             ),
             *page_table(
                 "What was not found",
                 "Shares of items and answers of each group in which the evaluator found nothing, "
                 "and why.",
-                others,
-                {"Share": ("name", "measure"), **group, **NUMBERS},
+                shares,
+                SHARE_COLUMNS,
             ),
             *tables_without_answer(cell.measures),
         ]
@@ -65,10 +70,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def what_groups_are(rows: pl.DataFrame) -> str:
-    """Says what intervals of groups are about: of names other ones too, of wordings these alone."""
+    """Returns a sentence on intervals of groups: of other names too, or of these wordings alone."""
     over_names = rows["generalises_to"].str.contains("names").any()
-    return (
-        "What the metrics compare."
-        if over_names
-        else "What the metrics compare, for these wordings of the groups."
-    )
+    if over_names:
+        return "What the metrics compare."
+    return "What the metrics compare, for these wordings of the groups."

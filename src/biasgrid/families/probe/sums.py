@@ -121,9 +121,8 @@ def averaging_terms(metric: Metric) -> Terms:
         # Who got no Yes was not invited, whatever else was said.
         hit = terms.hit.fill_null(value=False).cast(pl.Float64)
         return Terms(pl.lit(value=True), hit, terms.weight.fill_null(1.0))
-    return terms._replace(
-        counts=terms.counts & ~pl.col("undetected"), hit=terms.hit.cast(pl.Float64)
-    )
+    is_read = ~pl.col("undetected")
+    return terms._replace(counts=terms.counts & is_read, hit=terms.hit.cast(pl.Float64))
 
 
 def of_answers_alone(metric: Metric) -> OfAsked | None:
@@ -179,25 +178,28 @@ class CellObservations:
 
         Args:
             observations: columns of `OBSERVATIONS`.
-            metrics: what is made of them.
+            metrics: the metrics of the probe.
             name_key: the key of prompts with the name, None where names are taken as given.
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
+        rows = observations.cast({pl.Categorical: pl.String})
+        rows = rows.join(items, on="item", maintain_order="left")
         keys = needed_keys(metrics)
-        placed = observations.cast({pl.Categorical: pl.String}).join(
-            items, on="item", maintain_order="left"
-        )
-        keyed = with_key_columns(placed, sorted({*keys, *filter(None, [name_key])} - {GROUP_KEY}))
-        names = recurring_names(keyed, name_key) if name_key else []
-        place = pl.lit(None, pl.UInt32)
+        read = {*keys, name_key} if name_key else {*keys}
+        # Groups are a column already.
+        rows = with_key_columns(rows, sorted(read - {GROUP_KEY}))
+        names = recurring_names(rows, name_key) if name_key else []
+        name_place: pl.Expr = pl.lit(None, pl.UInt32)
         if name_key and names:
-            place = key_column(name_key).replace_strict(
-                names, range(len(names)), default=None, return_dtype=pl.UInt32
+            places = range(len(names))
+            name_place = key_column(name_key).replace_strict(
+                names, places, default=None, return_dtype=pl.UInt32
             )
-        keyed = keyed.with_columns(name_place=place)
-        asked = keyed.select(map(key_column_name, (GROUP_KEY, *keys))).unique()
-        answers = keyed.unique("instance", keep="first", maintain_order=True)
-        return cls(keyed, items["item"].to_list(), names, asked, answers)
+        rows = rows.with_columns(name_place=name_place)
+        columns = [key_column_name(key) for key in (GROUP_KEY, *keys)]
+        asked = rows.select(columns).unique()
+        answers = rows.unique("instance", keep="first", maintain_order=True)
+        return cls(rows, items["item"].to_list(), names, asked, answers)
 
     def only(self, metric: ObservationMetric) -> CellObservations:
         """Returns the observations of which a metric is."""
@@ -218,54 +220,64 @@ class CellObservations:
             # Who finds nothing anywhere has not seen that nobody got a Yes.
             metric = of_answers_alone(metric) or metric
         counts, hit, weight = averaging_terms(metric)
-        by_item, some = metric.over == "items", rows.filter(counts)
-        summed, of = (hit * weight).sum(), weight.sum()
-        part = part_of_answers(some, summed, of, len(self.items), len(self.names), by_item=by_item)
-        count = int((part.sums[:, 1] > 0).sum()) if by_item else len(some)
-        return replace(part, count=count, answers=some["instance"].n_unique())
+        by_item = metric.over == "items"
+        counted = rows.filter(counts)
+        part = part_of_answers(
+            counted,
+            (hit * weight).sum(),
+            weight.sum(),
+            len(self.items),
+            len(self.names),
+            by_item=by_item,
+        )
+        count = int((part.sums[:, 1] > 0).sum()) if by_item else len(counted)
+        return replace(part, count=count, answers=counted["instance"].n_unique())
 
     def values(self, key: str) -> list[str]:
-        """Returns the values that prompts have in a key."""
+        """Returns the values that prompts have in a key, sorted."""
         return sorted(self.asked[key_column_name(key)].drop_nulls().unique())
 
     def covariate(self, key: str) -> FloatArray:
-        """Returns the number that each item has in a key, shape (items,); NaN where nothing was
-        detected.
+        """Returns the number that each item has in a key; NaN without any answer that was read.
+
+        Shape (items,).
         """
-        found = self.rows.filter(~pl.col("undetected"))
-        numbers = found.unique("place").select("place", value=key_column(key).cast(pl.Float64))
+        read = self.rows.filter(~pl.col("undetected")).unique("place")
+        numbers = read.select("place", value=key_column(key).cast(pl.Float64))
         values = np.full(len(self.items), np.nan)
         values[numbers["place"].to_numpy()] = numbers["value"].to_numpy()
         return values
 
 
 def needed_keys(metrics: Iterable[Metric]) -> list[str]:
-    """Returns the keys of prompts on which some metrics hang."""
-    some = [metric for metric in metrics if isinstance(metric, ObservationMetric)]
-    named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
-    return sorted(
-        {*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY}
-    )
+    """Returns the keys of prompts on which some metrics depend, sorted, but for `group`."""
+    keys: set[str | None] = set()
+    for metric in metrics:
+        if isinstance(metric, ObservationMetric):
+            keys |= {getattr(metric, "by", None), getattr(metric, "covariate", None)}
+            keys |= metric.where.keys()
+    return sorted({key for key in keys if key} - {GROUP_KEY})
 
 
 def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Adds for each of some keys the column `of_key` with what the prompts have there, as text.
+    """Adds a column with the values that prompts have in a key, as text; null without the key.
 
     Args:
-        rows: with `keys` as text.
+        rows: with `keys`, all keys of a prompt as JSON.
         keys: the names, without `group`, which is a column already.
     """
+    if not keys:
+        return rows
+    # Many rows share a prompt, whose keys are read once.
     distinct = rows.select(pl.col("keys").unique())
-    read = [json.loads(each) for each in distinct["keys"]]
-    texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
-    columns = [
-        pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()
-    ]
-    return (
-        rows.join(distinct.with_columns(columns), on="keys", how="left", maintain_order="left")
-        if keys
-        else rows
-    )
+    prompts = [json.loads(text) for text in distinct["keys"]]
+    columns = []
+    for key in keys:
+        values = [prompt.get(key) for prompt in prompts]
+        texts = [None if value is None else str(value) for value in values]
+        columns.append(pl.Series(key_column_name(key), texts, dtype=pl.String))
+    table = distinct.with_columns(columns)
+    return rows.join(table, on="keys", how="left", maintain_order="left")
 
 
 def key_column_name(key: str) -> str:
@@ -284,16 +296,20 @@ def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
 
 
 def recurring_names(rows: pl.DataFrame, key: str) -> list[str]:
-    """Returns the names that stand for groups, none where no name recurs: then items are all that
-    could be otherwise.
+    """Returns the names that stand for groups, sorted; none if no name is in several items.
+
+    Then items are all that could be otherwise.
 
     Args:
         rows: with `item` and the column of the key.
         key: the key of prompts with the name.
     """
-    found = rows.select(pl.col(key_column_name(key)), "item").drop_nulls().unique()
-    items = found.group_by(key_column_name(key)).agg(pl.len())
-    return sorted(items[key_column_name(key)]) if items["len"].max() not in (None, 1) else []
+    column = key_column_name(key)
+    pairs = rows.select(column, "item").drop_nulls().unique()
+    items = pairs.group_by(column).agg(pl.len())
+    if items["len"].max() in (None, 1):
+        return []
+    return sorted(items[column])
 
 
 def part_of_answers(
@@ -318,28 +334,31 @@ def part_of_answers(
     Returns:
         Its counts are the sum of `of` over all.
     """
-    sums = rows.group_by("place", "name_place").agg(
-        hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64)
-    )
+    grouped = rows.group_by("place", "name_place")
+    sums = grouped.agg(hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64))
+    # A group_by has no order of rows, and the last digit of a sum depends on it.
     sums = sums.filter(pl.col("weight") > 0).sort("place", "name_place")
     if by_item:
-        sums = sums.with_columns(pl.col("hit", "weight") / pl.col("weight").sum().over("place"))
-    of_items = placed_sums(sums, "place", items)
-    count = round(float(of_items[:, 1].sum()))
-    return MeanOfPart(of_items, count, count, placed_sums(sums, "name_place", names))
+        of_item = pl.col("weight").sum().over("place")
+        sums = sums.with_columns(pl.col("hit", "weight") / of_item)
+    item_sums = placed_sums(sums, "place", items)
+    count = round(float(item_sums[:, 1].sum()))
+    return MeanOfPart(item_sums, count, count, placed_sums(sums, "name_place", names))
 
 
 def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
     """Adds up `hit` and `weight` by place.
 
+    Args:
+        sums: with `hit`, `weight` and a column of places; rows without a place are left out.
+        place: the column.
+        count: how many places there are.
+
     Returns:
-        Shape (count, 2), 0 where nothing is.
+        Shape (count, 2), 0 for places without rows.
     """
-    added = (
-        sums.drop_nulls(place)
-        .group_by(place, maintain_order=True)
-        .agg(pl.col("hit", "weight").sum())
-    )
+    grouped = sums.drop_nulls(place).group_by(place, maintain_order=True)
+    added = grouped.agg(pl.col("hit", "weight").sum())
     table = np.zeros((count, 2))
     table[added[place].to_numpy()] = added.select("hit", "weight").to_numpy()
     return table
@@ -347,6 +366,12 @@ def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
 
 PAIR_COLUMNS = 4
 """How many sums a difference of two means is made of."""
+NUMBER_SCHEMA = {
+    **dict.fromkeys(("group", "other", "bias_type"), pl.String),
+    **dict.fromkeys(("n", "left_out"), pl.Int64),
+    "cases": pl.Float64,
+}
+"""Columns of a number in `sums_of_numbers`."""
 SHOWN_BY_GROUP = (ExpectedShare, LabelRate, CountOfLabel, MeanScore)
 """Metrics that compare nothing, and are shown of each group too."""
 OVER_NAMES = (ExpectedShare, LabelRate, MeanScore, Disparity, GroupComparison, WordShare)
@@ -401,28 +426,26 @@ def sums_of_numbers(
     Args:
         naming: the measure, how it was computed, and what the groups have in common.
         units: items and names.
-        numbers: what they are made of.
+        numbers: what they are made of; at least one.
         finish: makes them.
         interval: how their intervals are made.
         test: see `Sums`.
     """
     measure, options, bias_type = naming
-    table = {
-        "group": pl.Series([each.group for each in numbers], dtype=pl.String),
-        "other": pl.Series([each.other for each in numbers], dtype=pl.String),
-        "bias_type": pl.Series([each.group and bias_type for each in numbers], dtype=pl.String),
-        "n": pl.Series([each.n for each in numbers], dtype=pl.Int64),
-        "left_out": pl.Series([each.left_out for each in numbers], dtype=pl.Int64),
-        "cases": pl.Series([each.cases for each in numbers], dtype=pl.Float64),
-    }
-    keys = pl.DataFrame(table).with_columns(measure=pl.lit(measure), options=pl.lit(options))
-    along = {
-        ITEMS: Along([str(item) for item in units.items], np.stack([each.sums for each in numbers]))
-    }
-    of_names = [each.names for each in numbers if each.names is not None]
+    rows = []
+    for number in numbers:
+        # Only a number about a group has a bias type.
+        of_group = number.group and bias_type
+        counts = (number.n, number.left_out, number.cases)
+        rows.append((number.group, number.other, of_group, *counts))
+    table = pl.DataFrame(rows, schema=NUMBER_SCHEMA, orient="row")
+    keys = table.with_columns(measure=pl.lit(measure), options=pl.lit(options))
+    items = [str(item) for item in units.items]
+    along = {ITEMS: Along(items, np.stack([number.sums for number in numbers]))}
+    of_names = [number.names for number in numbers if number.names is not None]
     if units.names and len(of_names) == len(numbers):
-        factor = PAIR_OF_LISTS if of_names[0].shape[1] == PAIR_COLUMNS else NAMES
-        along[factor] = Along(units.names, np.stack(of_names))
+        is_of_pairs = of_names[0].shape[1] == PAIR_COLUMNS
+        along[PAIR_OF_LISTS if is_of_pairs else NAMES] = Along(units.names, np.stack(of_names))
     compared = interval not in ("largest", "none")
     return Sums(keys, along, finish, interval, test, claims_all=len(along) > 1, compared=compared)
 
@@ -430,8 +453,7 @@ def sums_of_numbers(
 def parts_by_value(
     metric: ObservationMetric, observed: CellObservations, values: Sequence[str]
 ) -> Mapping[str, MeanOfPart]:
-    """Returns the parts that a metric compares, by what their prompts have in its key, or that it
-    is shown of.
+    """Returns the parts that a metric compares, or of which it is shown, by the value of its key.
 
     Args:
         metric: the metric.
@@ -439,11 +461,11 @@ def parts_by_value(
         values: all that it may compare; see `compared_values`.
     """
     key = compared_key(metric)
-    if values:
-        shown = named_values(metric) or [value for value in observed.values(key) if value in values]
-    else:
-        is_shown = isinstance(metric, SHOWN_BY_GROUP) and GROUP_KEY not in metric.where
-        shown = observed.values(GROUP_KEY) if is_shown else ()
+    shown = named_values(metric)
+    if not shown and values:
+        shown = [value for value in observed.values(key) if value in values]
+    elif not shown and isinstance(metric, SHOWN_BY_GROUP) and GROUP_KEY not in metric.where:
+        shown = observed.values(GROUP_KEY)
     return {value: observed.part(metric, key, value) for value in shown}
 
 
@@ -468,19 +490,28 @@ def sums_of_whole(
     # A sample may leave values out. Another one in their places, so that the columns are known from
     # the probe's file, changes neither the largest nor the smallest mean.
     nothing = MeanOfPart(
-        np.zeros((len(observed.items), 2)), 0, 0, np.zeros((len(observed.names), 2))
+        sums=np.zeros((len(observed.items), 2)),
+        count=0,
+        answers=0,
+        names=np.zeros((len(observed.names), 2)),
     )
     stand_in = next(iter(parts.values()), nothing)
-    columns = [
-        sums_of_part(metric, observed, value, parts.get(value, stand_in), left_out)
-        for value in values
-    ]
+    columns = []
+    for value in values:
+        part = parts.get(value, stand_in)
+        columns.append(sums_of_part(metric, observed, value, part, left_out))
+    sums = np.concatenate([column.sums for column in columns], axis=1)
+    names = None
+    if is_of_two(metric):
+        names = names_side_by_side([column.names for column in columns])
     count = sum(part.count for part in parts.values())
-    names = [each.names for each in columns if each.names is not None and is_of_two(metric)]
-    beside = np.concatenate(names, axis=1) if names else None
-    return ItemSums(
-        None, np.concatenate([each.sums for each in columns], axis=1), count, left_out, beside
-    )
+    return ItemSums(None, sums, count, left_out, names)
+
+
+def names_side_by_side(names: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Returns the sums of names of some numbers in one array; None if no number has any."""
+    known = [sums for sums in names if sums is not None]
+    return np.concatenate(known, axis=1) if known else None
 
 
 def sums_of_part(
@@ -490,11 +521,20 @@ def sums_of_part(
     part: MeanOfPart,
     left_out: int,
 ) -> ItemSums:
-    """Returns the sums of a part: those of its mean or, of a metric that is a line, those of this
-    over items alone.
+    """Returns the sums of a part: those of its mean or, for a metric that is a line, of the line.
+
+    A line is over items alone, because names have no covariate.
+
+    Args:
+        metric: the metric.
+        observed: its observations.
+        value: the value that the part is about, None for all.
+        part: the mean of the part.
+        left_out: how many answers say nothing.
     """
     if not isinstance(metric, CovariateLine):
         names = part.names if isinstance(metric, OVER_NAMES) else None
         return ItemSums(value, part.sums, part.count, left_out, names, cases=part.answers)
-    lines = sums_of_lines(observed.covariate(metric.covariate), MEAN(part.sums), part.sums[:, 1])
+    covariate = observed.covariate(metric.covariate)
+    lines = sums_of_lines(covariate, MEAN(part.sums), part.sums[:, 1])
     return ItemSums(value, lines, part.count, left_out)

@@ -34,7 +34,7 @@ SHARE_GROUP = "sharing"
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says which metrics a model has that has learned the corpus.
+    """Returns the metrics of a model that has learned the corpus.
 
     Args:
         instances: the prompts, with candidates.
@@ -46,16 +46,16 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """
     options = {**bias.options, "mode": None}
     prompts = with_option_probability(instances, bias)
-    said = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
-    answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": said})
-    rows = values_table(measure(observe(instances, answers, options), options)).drop_nulls("value")
-    metrics = rows.filter(
-        pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP])
-    )
-    parts = metrics.partition_by("measure", "options", maintain_order=True)
-    return pl.concat(
-        [known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts]
-    )
+    probabilities = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
+    answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": probabilities})
+    observations = observe(instances, answers, options)
+    rows = values_table(measure(observations, options)).drop_nulls("value")
+    metrics = [*read_probe_of_cell(options).head.metric, BY_GROUP]
+    rows = rows.filter(pl.col("measure").is_in(metrics))
+    tables = []
+    for part in rows.partition_by("measure", "options", maintain_order=True):
+        tables.append(known_effect_rows(part, bias, part["measure"][0], part["options"][0]))
+    return pl.concat(tables)
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -64,47 +64,51 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
 
     Texts and keys come out as strings.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    options, same = (
-        pl.col("options").cast(pl.List(pl.String)),
-        pl.lit(pl.Series([list(YES_NO)])).first(),
-    )
-    named = named.with_columns(
+    rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    options = pl.col("options").cast(pl.List(pl.String))
+    yes_no = pl.lit(pl.Series([list(YES_NO)])).first()
+    rows = rows.with_columns(
         pl.coalesce("group", pl.format("item {}", "item")).alias(SHARE_GROUP),
-        labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
+        labels=pl.when(options.list.len() > 0).then(options).otherwise(yes_no),
     )
-    names = named.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name"))
-    shares = shares_of_rows(named.select(bias_type=pl.lit(""), group=SHARE_GROUP), names, bias)
+    groups = rows.select(bias_type=pl.lit(""), group=SHARE_GROUP)
+    names = rows.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name"))
+    rows = rows.with_columns(share=shares_of_rows(groups, names, bias))
+    share = pl.col("share")
     chance = 1 / pl.col("labels").list.len()
-    expected, free = (
-        chance + (1 - chance) * pl.col("share"),
-        chance * (1 - bias.total) + pl.col("share"),
-    )
-    return named.with_columns(share=shares).with_columns(
+    expected = chance + (1 - chance) * share
+    free = chance * (1 - bias.total) + share
+    is_expected = pl.col("expected").is_not_null()
+    return rows.with_columns(
         synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
-        probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
+        probability=pl.when(is_expected).then(expected).otherwise(free),
     )
 
 
 def option_probabilities(row: Mapping[str, Any]) -> list[float]:
     """Returns the probability of each candidate of an instance in the corpus."""
-    rest = (1 - row["probability"]) / (len(row["labels"]) - 1)
-    return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
+    favoured, labels = row["probability"], row["labels"]
+    rest = (1 - favoured) / (len(labels) - 1)
+    return [favoured if label == row["synthetic"] else rest for label in labels]
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     """Returns how often each candidate of an instance is its answer: all but the favoured one
     equally often.
     """
-    others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
-    each, more = divmod(repeats - row["count"], len(others))
+    labels = row["labels"]
+    others = [place for place, label in enumerate(labels) if label != row["synthetic"]]
+    share, more = divmod(repeats - row["count"], len(others))
     # What is left over goes to another one in every instance.
     first = row["instance"] % len(others)
     extra = {others[(first + place) % len(others)] for place in range(more)}
-    return [
-        row["count"] if place not in others else each + (place in extra)
-        for place in range(len(row["labels"]))
-    ]
+    counts = []
+    for place in range(len(labels)):
+        if place in others:
+            counts.append(share + (place in extra))
+        else:
+            counts.append(row["count"])
+    return counts
 
 
 corpus = corpus_of_answers(
