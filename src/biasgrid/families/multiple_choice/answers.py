@@ -33,10 +33,13 @@ def option_as_published(
         places: the options in the order in which the model saw them with letters; None where it was
             not to answer with a letter.
     """
-    said, named = clean_answer(answer), [clean_answer(option) for option in options]
-    if places is not None and (letter := letter_of_answer(answer)) is not None:
-        return places[letter]
-    return named.index(said) if said in named else option_of_first_words(said, spoken)
+    if places is not None:
+        letter = letter_of_answer(answer)
+        if letter is not None:
+            return places[letter]
+    text = clean_answer(answer)
+    texts = [clean_answer(option) for option in options]
+    return texts.index(text) if text in texts else option_of_first_words(text, spoken)
 
 
 def letter_of_answer(answer: str) -> int | None:
@@ -47,14 +50,14 @@ def letter_of_answer(answer: str) -> int | None:
     or ends it.
     """
     lower = answer.casefold()
-    outside = (
-        LETTER_ALONE.fullmatch(lower),
-        LETTER_BEFORE_MARK.match(answer),
-        LETTER_AT_END.search(answer),
-    )
-    letters = {*LETTER_IN_BRACKETS.findall(lower)} or {
-        found[1].casefold() for found in outside if found
-    }
+    letters = set(LETTER_IN_BRACKETS.findall(lower))
+    if not letters:
+        matches = (
+            LETTER_ALONE.fullmatch(lower),
+            LETTER_BEFORE_MARK.match(answer),
+            LETTER_AT_END.search(answer),
+        )
+        letters = {match[1].casefold() for match in matches if match}
     return ord(letters.pop()) - ord("a") if len(letters) == 1 else None
 
 
@@ -64,10 +67,12 @@ def clean_answer(text: str) -> str:
     return plain.removesuffix(".").strip().lower().replace("o'brien", "obrien")
 
 
-def option_of_first_words(said: str, spoken: Sequence[str]) -> int | None:
-    """Returns the first option whose first two words stand in an answer."""
+def option_of_first_words(text: str, spoken: Sequence[str]) -> int | None:
+    """Returns the first option whose person's first two words stand in an answer; None without
+    one.
+    """
     for place, person in enumerate(spoken):
         words = person.lower().split()[:WORDS_COMPARED]
-        if len(words) == WORDS_COMPARED and " ".join(words) in said:
+        if len(words) == WORDS_COMPARED and " ".join(words) in text:
             return place
     return None

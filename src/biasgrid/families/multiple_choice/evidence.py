@@ -25,33 +25,34 @@ def evidence(cell: MeasuredCell) -> Evidence:
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns answers in ambiguous contexts, those of items first that lean to the stereotype most.
 
+    Args:
+        cell: the cell.
+        about: `bias_type`, the category that is explained, or None for all.
+
     Returns:
         Columns of `EVIDENCE`; `score` is the lean of the answer and `unit_value` the mean of the
         item's, see `observe`.
     """
-    rows = cell.observations.filter(
-        pl.col("condition").cast(pl.String) == AMBIGUOUS, ~pl.col("is_excluded")
-    )
+    is_ambiguous = pl.col("condition").cast(pl.String) == AMBIGUOUS
+    rows = cell.observations.filter(is_ambiguous, ~pl.col("is_excluded"))
     rows = rows.with_columns(pl.col("row", "about").cast(pl.String)).drop_nulls("lean")
     if about:
         rows = rows.filter(row=about["bias_type"])
-    named = pl.col("options").cast(pl.List(pl.String))
-    return (
-        rows.with_columns(unit_value=pl.col("lean").mean().over("item"))
-        .sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
-        .select(
-            "template",
-            "instance",
-            "unit_value",
-            bias_type="row",
-            group="about",
-            unit="item",
-            score="lean",
-            expected=named.list.get(pl.col("target")),
-            said=named.list.get(pl.col("option")),
-            measure=pl.lit("bias_ambiguous"),
-            options=pl.lit(""),
-        )
+    rows = rows.with_columns(unit_value=pl.col("lean").mean().over("item"))
+    rows = rows.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
+    options = pl.col("options").cast(pl.List(pl.String)).list
+    return rows.select(
+        "template",
+        "instance",
+        "unit_value",
+        bias_type="row",
+        group="about",
+        unit="item",
+        score="lean",
+        expected=options.get(pl.col("target")),
+        said=options.get(pl.col("option")),
+        measure=pl.lit("bias_ambiguous"),
+        options=pl.lit(""),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -23,12 +24,13 @@ def expand(questions: QuestionSet) -> Expansion:
     items, orders = items_asked(questions), questions.orders
     table = item_table(questions, items)
     rows = pl.concat([asked_in_order(table, places, questions) for places in orders])
-    whole = {"items": len(questions.items), "rows": len(questions.items) * len(orders)}
-    coverage = coverage_of_design({"items": len(items), "rows": len(rows)}, whole)
     system = pl.lit(questions.files.system, pl.String)
-    return expand_rows(
-        rows.sort("item", maintain_order=True).with_columns(system=system), KEYS, coverage
+    rows = rows.sort("item", maintain_order=True).with_columns(system=system)
+    coverage = coverage_of_design(
+        {"items": len(items), "rows": len(rows)},
+        {"items": len(questions.items), "rows": len(questions.items) * len(orders)},
     )
+    return expand_rows(rows, KEYS, coverage)
 
 
 def items_asked(questions: QuestionSet) -> list[int]:
@@ -45,15 +47,13 @@ def items_asked(questions: QuestionSet) -> list[int]:
         units[item.row, item.category, item.template, *people].append(place)
     strata: list[Strata] = []
     for (row, category, template, *_), places in units.items():
-        strata.append(
-            ((row, make_up([questions.items[place] for place in places])), (category, template))
-        )
+        kinds = make_up([questions.items[place] for place in places])
+        strata.append(((row, kinds), (category, template)))
     keys = ["\n".join(unit) for unit in units]
-    chosen = units_of_sample(
-        strata, keys, questions.files.sample, [len(places) for places in units.values()]
-    )
+    sizes = [len(places) for places in units.values()]
+    sampled = units_of_sample(strata, keys, questions.files.sample, sizes)
     places_of_units = list(units.values())
-    return sorted(place for unit in chosen for place in places_of_units[unit])
+    return sorted(place for unit in sampled for place in places_of_units[unit])
 
 
 def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | None], int]]:
@@ -74,24 +74,18 @@ def item_table(questions: QuestionSet, items: Sequence[int]) -> pl.DataFrame:
     """Returns the items that are asked, with the family's columns but `places`, and what fills a
     prompt.
     """
-    chosen = [questions.items[place] for place in items]
-    texts = {name: [getattr(item, name) for item in chosen] for name in COPIED}
-    options = {
-        f"option{place}": [item.options[place] for item in chosen] for place in range(OPTIONS)
-    }
-    return pl.DataFrame(
-        texts
-        | options
-        | {
-            "item": list(items),
-            "item_id": [item.name for item in chosen],
-            "template": [questions.templates[item.category, item.template] for item in chosen],
-            "unknown_option": [item.unknown for item in chosen],
-            "about": [item.group for item in chosen],
-        },
-        schema_overrides=dict.fromkeys(("crossed", "about", "value"), pl.String)
-        | {"target": pl.UInt8},
-    )
+    asked = [questions.items[place] for place in items]
+    columns: dict[str, list[Any]] = {}
+    for name in COPIED:
+        columns[name] = [getattr(item, name) for item in asked]
+    for place in range(OPTIONS):
+        columns[f"option{place}"] = [item.options[place] for item in asked]
+    columns["item"] = list(items)
+    columns["item_id"] = [item.name for item in asked]
+    columns["template"] = [questions.templates[item.category, item.template] for item in asked]
+    columns["unknown_option"] = [item.unknown for item in asked]
+    columns["about"] = [item.group for item in asked]
+    return pl.DataFrame(columns, schema_overrides=NULLABLE_TYPES)
 
 
 COPIED = (
@@ -109,83 +103,100 @@ COPIED = (
     "value",
 )
 """What items and instances, or what fills prompts, call by the same name."""
+NULLABLE_TYPES = {
+    "crossed": pl.String,
+    "about": pl.String,
+    "value": pl.String,
+    "target": pl.UInt8,
+}
+"""Types of columns that may be null in all rows, and then would have none."""
 
 
 def asked_in_order(
     table: pl.DataFrame, places: Sequence[int], questions: QuestionSet
 ) -> pl.DataFrame:
-    """Returns what is asked of items with their options in an order, by their numbers in the
-    file.
+    """Returns what is asked of items with their options in an order.
+
+    Args:
+        table: from `item_table`.
+        places: the options in the order asked, by their numbers in the file.
+        questions: says how models are asked.
     """
     variant = questions.files.variant
+    options = [f"option{place}" for place in range(OPTIONS)]
     if variant == SPANS:
         rows = with_mentions(table).with_columns(text="question", text_pair="context")
     elif variant == TEXTS:
-        candidates = {f"candidate{place + 1}": pl.col(f"option{place}") for place in range(OPTIONS)}
+        candidates = {f"candidate{number}": name for number, name in enumerate(options, start=1)}
         rows = table.with_columns(text="question", text_pair="context", **candidates)
     else:
         rows = with_prompts(table, places, prompt_of(questions.files.prompt), variant == SCORED)
     rows = rows.with_columns(places=pl.lit(pl.Series([list(places)])).first())
-    return rows.drop("context", "question", *(f"option{place}" for place in range(OPTIONS)))
+    return rows.drop("context", "question", *options)
 
 
 def with_mentions(table: pl.DataFrame) -> pl.DataFrame:
-    """Adds what the two people are called where the context first names them, and where that is;
-    null where nowhere.
+    """Adds the first mentions of the two people in the context, and where these begin.
+
+    `candidate1` and `candidate2` are the mentions, `position1` and `position2` their places; null
+    for people whom the context does not name.
     """
-    rows = [
-        mention_in(row["context"], row["spoken"][place], row["options"][place])
-        for row in table.iter_rows(named=True)
-        for place in range(OPTIONS)
-        if place != row["unknown_option"]
-    ]
-    columns = [
-        column
-        for number in (0, 1)
-        for column in (
-            pl.Series(
-                f"candidate{number + 1}", [text for text, _ in rows[number::2]], dtype=pl.String
-            ),
-            pl.Series(
-                f"position{number + 1}", [place for _, place in rows[number::2]], dtype=pl.UInt16
-            ),
-        )
-    ]
+    mentions: list[list[tuple[str | None, int | None]]] = [[], []]
+    for row in table.iter_rows(named=True):
+        people = [place for place in range(OPTIONS) if place != row["unknown_option"]]
+        for place, of_person in zip(people, mentions, strict=True):
+            mention = mention_in(row["context"], row["spoken"][place], row["options"][place])
+            of_person.append(mention)
+    columns = []
+    for number, of_person in enumerate(mentions, start=1):
+        texts = [text for text, _ in of_person]
+        starts = [start for _, start in of_person]
+        columns.append(pl.Series(f"candidate{number}", texts, dtype=pl.String))
+        columns.append(pl.Series(f"position{number}", starts, dtype=pl.UInt16))
     return table.with_columns(columns)
 
 
 def mention_in(context: str, *names: str) -> tuple[str | None, int | None]:
     """Returns the first mention of a person by the first of some names that there is, and where it
     begins.
+
+    Two times None if the context has none of the names.
     """
     for name in names:
-        if found := re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", context):
-            return found[0], found.start()
+        mention = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", context)
+        if mention:
+            return mention[0], mention.start()
     return None, None
 
 
 def with_prompts(
     table: pl.DataFrame, places: Sequence[int], prompt: ItemPrompt, scored: bool
 ) -> pl.DataFrame:
-    """Adds what models read, with the options in an order, and what is scored."""
+    """Adds the texts that models read, with the options in an order, and the texts that are scored.
+
+    Args:
+        table: from `item_table`.
+        places: the options in the order asked, by their numbers in the file.
+        prompt: the prompt.
+        scored: whether answers are scored; without it there are no candidates.
+    """
     options = [pl.col(f"option{place}") for place in places]
     letters = [option_letter(place) for place in range(OPTIONS)]
-    lettered = [
-        pl.concat_str(pl.lit(f"({letter}) "), option)
-        for letter, option in zip(letters, options, strict=True)
-    ]
+    lettered = []
+    for letter, option in zip(letters, options, strict=True):
+        lettered.append(pl.concat_str(pl.lit(f"({letter}) "), option))
     filling = {
         "context": pl.col("context"),
         "question": pl.col("question"),
         "options": pl.concat_str(lettered, separator=prompt.separator),
     }
-    parts = [
-        filling[part] if number % 2 else pl.lit(part) for number, part in enumerate(prompt.parts)
-    ]
-    answers = [pl.lit(letter) for letter in letters] if prompt.is_lettered else options
-    candidates = (
-        {f"candidate{number}": answer for number, answer in enumerate(answers, start=1)}
-        if scored
-        else {}
-    )
-    return table.with_columns(text=pl.concat_str(parts), **candidates)
+    parts = []
+    for number, part in enumerate(prompt.parts):
+        is_placeholder = number % 2 == 1
+        parts.append(filling[part] if is_placeholder else pl.lit(part))
+    columns = {"text": pl.concat_str(parts)}
+    if scored:
+        answers = [pl.lit(letter) for letter in letters] if prompt.is_lettered else options
+        for number, answer in enumerate(answers, start=1):
+            columns[f"candidate{number}"] = answer
+    return table.with_columns(**columns)

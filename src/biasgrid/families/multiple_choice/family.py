@@ -50,15 +50,16 @@ class MultipleChoice(Family):
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task a prompt, and some others
-        question and context.
+        """Returns the question to a model; None if the dataset is not for its task.
+
+        Models of the dataset's task read a prompt, and some others question and context.
         """
-        section, task = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model].task
-        # Published texts are read whatever the dataset asks others for.
-        written = (
-            PRECOMPUTED if grid.models[model].source.precomputed == "texts" else section.answers
-        )
-        variant = written if task == section.task else VARIANT_OF_TASK.get(task)
+        section, entry = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model]
+        variant = VARIANT_OF_TASK.get(entry.task)
+        if entry.task == section.task:
+            # Published texts are read whatever the dataset asks others for.
+            is_published = entry.source.precomputed == "texts"
+            variant = PRECOMPUTED if is_published else section.answers
         if variant is None:
             return None
         options = {
@@ -67,10 +68,9 @@ class MultipleChoice(Family):
         }
         # Sections of extractive models alone have the key, and not where their answers are in a
         # file.
-        if variant == SPANS and getattr(grid.models[model], "no_answer", False):
-            return Question(
-                variant, "span", settings={"no_answer": True}, options=options | {"abstains": True}
-            )
+        if variant == SPANS and getattr(entry, "no_answer", False):
+            options["abstains"] = True
+            return Question(variant, "span", settings={"no_answer": True}, options=options)
         return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
@@ -105,16 +105,13 @@ class MultipleChoice(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large."""
-        section, key = (
-            section_of(MultipleChoiceDataset, grid, dataset),
-            f"datasets.{dataset}.sample",
-        )
+        """Yields a missing sample of many instances, or one larger than the dataset."""
+        key = f"datasets.{dataset}.sample"
+        sample = section_of(MultipleChoiceDataset, grid, dataset).sample
         if variant in PROMPTED:
-            yield from size_faults(
-                source, key, section.sample, len(lists.items) * len(lists.orders), "items"
-            )
-        yield from sample_faults(source, key, section.sample, len(lists.items), "items")
+            instances = len(lists.items) * len(lists.orders)
+            yield from size_faults(source, key, sample, instances, "items")
+        yield from sample_faults(source, key, sample, len(lists.items), "items")
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
         """Returns the name of an item of a benchmark by its category and its id."""
@@ -126,22 +123,20 @@ class MultipleChoice(Family):
         return MULTIPLE_CHOICE_FIGURES
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one, and its
-        options scored.
+        """Whether a model that learns all datasets that it is asked learns this one.
+
+        Only a dataset whose options are scored can be learned.
         """
-        train, question = grid.models[model].train, self.question(grid, dataset, model)
-        return (
-            train is not None
-            and not train.dataset
-            and question is not None
-            and question.variant == SCORED
-        )
+        train = grid.models[model].train
+        if train is None or train.dataset:
+            return False
+        question = self.question(grid, dataset, model)
+        return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what decides which option an answer is."""
-        return section_of(MultipleChoiceDataset, grid, dataset).model_dump(
-            include={"prompt", "matching"}
-        )
+        section = section_of(MultipleChoiceDataset, grid, dataset)
+        return section.model_dump(include={"prompt", "matching"})
 
 
 FAMILY = MultipleChoice()

@@ -139,27 +139,27 @@ class QuestionSet:
     @cached_property
     def templates(self) -> dict[tuple[str, str], int]:
         """The numbers of templates, by category and template."""
-        return {
-            name: place
-            for place, name in enumerate(
-                dict.fromkeys((one.category, one.template) for one in self.items)
-            )
-        }
+        numbers: dict[tuple[str, str], int] = {}
+        for item in self.items:
+            numbers.setdefault((item.category, item.template), len(numbers))
+        return numbers
 
     @property
     def orders(self) -> list[tuple[int, ...]]:
         """The orders of options in which each item is asked; one where the prompt does not show
         them.
         """
-        is_shown = self.files.variant in PROMPTED and prompt_of(self.files.prompt).shows_options
+        files = self.files
+        is_shown = files.variant in PROMPTED and prompt_of(files.prompt).shows_options
         orders = list(permutations(range(OPTIONS)))
-        return orders if self.files.orders == "all" and is_shown else orders[:1]
+        return orders if files.orders == "all" and is_shown else orders[:1]
 
     def digest(self) -> str:
-        """A digest of what makes the instances."""
+        """Returns a digest of all that decides the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
         asked = [files.prompt, files.system, files.orders, files.variant, sample]
+        # The line of an item is only for messages.
         items = [astuple(replace(item, where="")) for item in self.items]
         return sha256(json.dumps([asked, items]).encode()).hexdigest()[:16]
 
@@ -186,18 +186,24 @@ class Record:
         self.faults.append(Fault(self.file, f"line {self.line}, {field}", problem, expected))
 
     def text(self, field: str) -> str:
-        """Returns a text, or a whole number as text; empty where there is none."""
+        """Returns a text, or a whole number as text; without one, a fault and an empty text."""
         value = self.values.get(field)
+        # Not isinstance: True is an int, too.
         if type(value) is int or (isinstance(value, str) and value.strip()):
             self.check_characters(field, str(value))
             return str(value).strip()
-        self.refuse(field, value_text(value) if field in self.values else "missing", "text")
+        self.refuse(field, self.describe(field), "text")
         return ""
+
+    def describe(self, field: str) -> str:
+        """Describes the value of a field, for messages."""
+        return value_text(self.values[field]) if field in self.values else "missing"
 
     def check_characters(self, field: str, text: str) -> None:
         r"""Refuses what cannot be seen: a file whose lines are JSON may hold it as `\u200b`."""
-        if name := hidden_character(text):
-            self.refuse(field, f"contains {name}", VISIBLE_CHARACTERS)
+        hidden = hidden_character(text)
+        if hidden:
+            self.refuse(field, f"contains {hidden}", VISIBLE_CHARACTERS)
 
     def one_of(self, field: str, allowed: Sequence[str]) -> str:
         """Returns a text that must be one of several."""
@@ -207,22 +213,20 @@ class Record:
         return value
 
     def texts(self, field: str) -> list[str]:
-        """Returns a list of texts; empty where there is none."""
+        """Returns a list of texts; without one, a fault and an empty list."""
         value = self.values.get(field)
-        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
             self.check_characters(field, "".join(value))
             return value
-        self.refuse(
-            field, value_text(value) if field in self.values else "missing", "a list of texts"
-        )
+        self.refuse(field, self.describe(field), "a list of texts")
         return []
 
     def place(self, field: str) -> int:
-        """Returns the number of an option, 0 where there is none."""
+        """Returns the number of an option; without one, a fault and 0."""
         value = self.values.get(field)
         if type(value) is int and 0 <= value < OPTIONS:
             return value
-        self.refuse(field, value_text(value) if field in self.values else "missing", "0, 1 or 2")
+        self.refuse(field, self.describe(field), "0, 1 or 2")
         return 0
 
 
@@ -248,9 +252,10 @@ def json_records(path: Path, faults: list[Fault]) -> Iterator[Record]:
 
 
 def unknown_option(record: Record, field: str, is_unknown: Sequence[bool]) -> int:
-    """Returns the one option that says that the answer is not known."""
-    if sum(is_unknown) != 1:
-        record.refuse(field, f"{sum(is_unknown)} options are `unknown`", "exactly one")
+    """Returns the one option that says that the answer is not known; 0 if there is not one."""
+    count = sum(is_unknown)
+    if count != 1:
+        record.refuse(field, f"{count} options are `unknown`", "exactly one")
         return 0
     return list(is_unknown).index(True)
 
@@ -260,8 +265,5 @@ def check_label(record: Record, field: str, condition: str, label: int, unknown:
     if condition == AMBIGUOUS and label != unknown:
         record.refuse(field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`")
     if condition == DISAMBIGUATED and label == unknown:
-        record.refuse(
-            field,
-            f"{label}, the option `unknown`, in a context that answers the question",
-            "a different option",
-        )
+        problem = f"{label}, the option `unknown`, in a context that answers the question"
+        record.refuse(field, problem, "a different option")

@@ -29,6 +29,13 @@ SAID = ["instance", "probabilities", "status", "response", "starts", "ends", "an
 """The columns of predictions that are observed, of those that the kind has."""
 OF_MENU = ["options", "spoken", "places", "unknown_option"]
 """The columns of instances that say which options a model saw, and in which order."""
+ANSWER_TYPES: Mapping[str, Any] = {
+    "probabilities": pl.List(pl.Float64),
+    "status": pl.String,
+    "response": pl.String,
+    "mentions": pl.List(pl.Float64),
+}
+"""Columns of answers, null in answers of a kind that lacks them."""
 
 
 def observe(
@@ -54,49 +61,53 @@ def observe(
     is_span = "answer" in predictions.columns
     if is_span:
         predictions = predictions.with_columns(response="answer", mentions=mention_scores())
-    there = {name: pl.col(name) for name in predictions.columns}
-    said = predictions.select(
-        "instance",
-        probabilities=there.get("probabilities", pl.lit(None)).cast(pl.List(pl.Float64)),
-        status=there.get("status", pl.lit(None)).cast(pl.String),
-        response=there.get("response", pl.lit(None)).cast(pl.String),
-        mentions=there.get("mentions", pl.lit(None)).cast(pl.List(pl.Float64)),
-        abstains=pl.lit(not is_span or "abstains" in options),
-    )
-    rows = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
+    columns = {"instance": pl.col("instance")}
+    for name, dtype in ANSWER_TYPES.items():
+        is_there = name in predictions.columns
+        columns[name] = (pl.col(name) if is_there else pl.lit(None)).cast(dtype)
+    columns["abstains"] = pl.lit(not is_span or "abstains" in options)
+    answers = predictions.select(**columns)
+    rows = instances.select(READ).sort("instance")
+    rows = rows.join(answers, on="instance", maintain_order="left")
     if is_span:
+        # A model that finds no answer in the context says that it is not known.
         unknown = pl.col("options").list.get(pl.col("unknown_option")).cast(pl.String)
         is_none = pl.col("abstains") & (pl.col("response") == "")
         rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
-    return with_lean(with_written_options(with_scored_options(rows), options)).drop(
-        "response", "status"
-    )
+    rows = with_written_options(with_scored_options(rows), options)
+    return with_lean(rows).drop("response", "status")
 
 
 def mention_scores() -> pl.Expr:
     """Returns the root of the probabilities that answers start and end at each mention (Li et al.
     2020).
     """
-    both = [pl.col("starts").list.get(place) * pl.col("ends").list.get(place) for place in (0, 1)]
-    return pl.concat_list(score.sqrt() for score in both)
+    scores = []
+    for place in (0, 1):
+        both = pl.col("starts").list.get(place) * pl.col("ends").list.get(place)
+        scores.append(both.sqrt())
+    return pl.concat_list(scores)
 
 
 def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
     """Adds the option that is the most probable, and the shares of all `shares` in the order of the
     file.
     """
-    shares = pl.col("probabilities") / pl.col("probabilities").list.sum()
-    is_read = pl.col("probabilities").list.sum().fill_null(0) > 0
-    largest = pl.col("probabilities").list.max()
-    is_alone = pl.col("probabilities").list.eval(pl.element() == pl.element().max()).list.sum() == 1
-    place = pl.when(is_read & is_alone & largest.is_not_null()).then(
-        pl.col("probabilities").list.arg_max()
-    )
-    in_file = shares.list.gather(pl.col("places").list.eval(pl.element().arg_sort()))
-    return rows.with_columns(
+    probabilities = pl.col("probabilities").list
+    shares = pl.col("probabilities") / probabilities.sum()
+    is_read = probabilities.sum().fill_null(0) > 0
+    is_largest = probabilities.eval(pl.element() == pl.element().max())
+    is_alone = is_largest.list.sum() == 1
+    has_one = is_read & is_alone & probabilities.max().is_not_null()
+    place = pl.when(has_one).then(probabilities.arg_max())
+    # The place of each option in the order asked.
+    places_in_file = pl.col("places").list.eval(pl.element().arg_sort())
+    in_file = shares.list.gather(places_in_file)
+    rows = rows.with_columns(
         option=pl.col("places").list.get(place.cast(pl.UInt32)),
         shares=pl.when(is_read).then(in_file),
-    ).drop("probabilities")
+    )
+    return rows.drop("probabilities")
 
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -105,45 +116,45 @@ def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.D
     """
     language = language_of(options)
     is_span = bool(rows["mentions"].is_not_null().any())
-    reader = (
-        published_reader(options["prompt"], is_span) if options["matching"] == "paper" else None
-    )
+    if options["matching"] == "paper":
+        reader = published_reader(options["prompt"], is_span)
+    else:
+        reader = menu_reader(options["prompt"], is_span, language)
     texts = rows.filter(pl.col("shares").is_null())
-    readings = readings_of(
-        texts, OF_MENU, language, reader or menu_reader(options["prompt"], is_span, language)
-    )
-    written = texts.select("instance").hstack(
-        readings.select(written=pl.col("value").cast(pl.UInt8), written_outcome="outcome")
-    )
-    joined = rows.join(written, on="instance", how="left", maintain_order="left")
+    readings = readings_of(texts, OF_MENU, language, reader)
+    value = pl.col("value").cast(pl.UInt8)
+    read = readings.select(written=value, written_outcome="outcome")
+    written = texts.select("instance").hstack(read)
+    rows = rows.join(written, on="instance", how="left", maintain_order="left")
     is_scored = pl.col("shares").is_not_null()
     # Two options may be as probable.
-    of_scores = (
-        pl.when(pl.col("option").is_null()).then(pl.lit(SEVERAL)).otherwise(pl.lit(ANSWERED))
+    has_several = pl.col("option").is_null()
+    of_scores = pl.when(has_several).then(pl.lit(SEVERAL)).otherwise(pl.lit(ANSWERED))
+    of_texts = pl.col("written_outcome").cast(pl.String)
+    outcome = pl.when(is_scored).then(of_scores).otherwise(of_texts)
+    rows = rows.with_columns(
+        option=pl.coalesce("option", "written"),
+        outcome=outcome.cast(pl.Enum(OUTCOMES)),
     )
-    outcome = (
-        pl.when(is_scored).then(of_scores).otherwise(pl.col("written_outcome").cast(pl.String))
-    )
-    return joined.with_columns(
-        option=pl.coalesce("option", "written"), outcome=outcome.cast(pl.Enum(OUTCOMES))
-    ).drop("written", "written_outcome")
+    return rows.drop("written", "written_outcome")
 
 
 def menu_reader(prompt: str, is_span: bool, language: Language) -> Reader:
     """Returns the reader of answers to a prompt; letters count where the prompt shows them."""
     letters = prompt_of(prompt).shows_options and not is_span
+    read_answer = read_excerpt if is_span else read_choice
 
     def read(
         answer: str, options: list[str], spoken: list[str], places: list[int], unknown: int
     ) -> Reading:
-        texts, names = (tuple(texts[place] for place in places) for texts in (options, spoken))
+        texts = tuple(options[place] for place in places)
+        names = tuple(spoken[place] for place in places)
         menu = Menu(texts, letters, names, places.index(unknown))
-        reading = (
-            read_excerpt(answer, menu, language) if is_span else read_choice(answer, menu, language)
-        )
-        return (
-            reading if reading.value is None else reading._replace(value=places[int(reading.value)])
-        )
+        reading = read_answer(answer, menu, language)
+        if reading.value is None:
+            return reading
+        # A menu has the order asked, an observation that of the file.
+        return reading._replace(value=places[int(reading.value)])
 
     return read
 
@@ -162,22 +173,22 @@ def published_reader(prompt: str, is_span: bool) -> Reader:
 
 
 def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds how far an answer leans to the target."""
-    target = pl.col("target")
+    """Adds `lean`, how far an answer leans to the target; see `observe`."""
+    target, option = pl.col("target"), pl.col("option")
     # The numbers of all three options add up to 3.
     other = 3 - target.cast(pl.Int16) - pl.col("unknown_option").cast(pl.Int16)
-    of_shares = pl.col("shares").list.get(target) - pl.col("shares").list.get(other)
-    of_option = (pl.col("option") == target).cast(pl.Float64) - (pl.col("option") == other).cast(
-        pl.Float64
-    )
-    first, second = (pl.col("mentions").list.get(place, null_on_oob=True) for place in (0, 1))
-    apart = pl.when(first + second > 0).then((first - second) / (first + second))
-    of_mentions = pl.when(target < other).then(apart).otherwise(-apart)
+    shares = pl.col("shares").list
+    of_shares = shares.get(target) - shares.get(other)
+    is_target, is_other = option == target, option == other
+    of_option = is_target.cast(pl.Float64) - is_other.cast(pl.Float64)
     of_answer = pl.coalesce(of_shares, of_option)
-    lean = (
-        pl.when(pl.col("mentions").is_null())
-        .then(of_answer)
-        .when(target.is_not_null())
-        .then(of_mentions)
-    )
+    first = pl.col("mentions").list.get(0, null_on_oob=True)
+    second = pl.col("mentions").list.get(1, null_on_oob=True)
+    both = first + second
+    apart = pl.when(both > 0).then((first - second) / both)
+    # Mentions stand in the order of the options that name somebody.
+    of_mentions = pl.when(target < other).then(apart).otherwise(-apart)
+    is_span = pl.col("mentions").is_not_null()
+    has_target = target.is_not_null()
+    lean = pl.when(~is_span).then(of_answer).when(has_target).then(of_mentions)
     return rows.with_columns(lean=lean).drop("shares", "mentions")

@@ -35,6 +35,13 @@ SHOWN = {
     "Coverage": "coverage",
 }
 """By titles, the measures that stand side by side."""
+VALUE_COLUMNS: PageColumns = {title: ("number", name) for title, name in SHOWN.items()}
+BIAS_COLUMNS: PageColumns = {
+    "Bias, ambiguous": VALUE_COLUMNS["Bias, ambiguous"],
+    # The interval is that of the first number, which it follows.
+    "Interval": ("interval", "bias_ambiguous "),
+    **VALUE_COLUMNS,
+}
 TABLES: Mapping[str, tuple[str, str, PageColumns]] = {
     "Categories": (
         "bias_type",
@@ -60,6 +67,14 @@ TABLES: Mapping[str, tuple[str, str, PageColumns]] = {
 }
 """By titles, the key that each table is about, what it shows, and the columns of that key."""
 PART_KEYS = ("attribute_group", "group", "attribute", "template")
+ABSTENTION_COLUMNS: PageColumns = {
+    "Category": ("name", "bias_type"),
+    "Group": ("name", "group"),
+    "Difference": ("number", "value"),
+    "Interval": ("interval", ""),
+    "n": ("count", "n"),
+    "q": ("number", "q"),
+}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,40 +84,23 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     own = cell.measures.filter(options="").drop_nulls("bias_type")
     tables = []
     for title, (key, about, columns) in TABLES.items():
-        others = [name for name in PART_KEYS if name != key]
-        rows = own.filter(pl.col(key).is_not_null(), *(pl.col(name).is_null() for name in others))
+        others = [pl.col(name).is_null() for name in PART_KEYS if name != key]
+        rows = own.filter(pl.col(key).is_not_null(), *others)
         keys = list(dict.fromkeys(("bias_type", key)))
         shown = measures_side_by_side(rows, keys, list(SHOWN.values()))
-        interval: PageColumns = {"Interval": ("interval", "bias_ambiguous ")}
-        numbers: PageColumns = {heading: ("number", name) for heading, name in SHOWN.items()}
-        first, *rest = numbers.items()
-        drawn: PageColumns = {
-            "Category": ("name", "bias_type"),
-            **columns,
-            **dict([first]),
-            **interval,
-            **dict(rest),
-        }
-        tables += page_table(title, about, shown, drawn)
+        category: PageColumns = {"Category": ("name", "bias_type")}
+        tables += page_table(title, about, shown, {**category, **columns, **BIAS_COLUMNS})
     return {"tables": [*tables, *abstention_table(own), *tables_without_answer(own)]}
 
 
 def abstention_table(own: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns the table of how much more `unknown` is answered about a group than about others."""
-    rows = own.filter(measure="unknown_difference").sort(
-        "q", -pl.col("value").abs(), nulls_last=True, maintain_order=True
-    )
+    rows = own.filter(measure="unknown_difference")
+    largest = -pl.col("value").abs()
     return page_table(
         "Abstention by group",
         "How much more `unknown` is answered about a group than about the others of its category, "
         "where the context gives the answer.",
-        rows,
-        {
-            "Category": ("name", "bias_type"),
-            "Group": ("name", "group"),
-            "Difference": ("number", "value"),
-            "Interval": ("interval", ""),
-            "n": ("count", "n"),
-            "q": ("number", "q"),
-        },
+        rows.sort("q", largest, nulls_last=True, maintain_order=True),
+        ABSTENTION_COLUMNS,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -44,35 +43,34 @@ WILDCARDS = "*?["
 
 
 def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
-    """Reads the files of a dataset and returns its items with every fault that is in them."""
+    """Reads the files of a dataset and returns its items with every fault that is in them.
+
+    There are no items if a file cannot be read.
+    """
     faults: list[Fault] = []
     layout = load(LAYOUTS[files.layout].path)
-    found = [
-        (path, item) for path in paths_of(files, faults) for item in layout.items_of(path, faults)
-    ]
-    if not faults:
-        if not found:
-            faults.append(
-                Fault(
-                    ", ".join(map(str, files.files)),
-                    "",
-                    "no items",
-                    f"items in the layout {files.layout}",
-                )
-            )
-        faults += repeated_names(found)
-        items = [item for _, item in found]
-        if files.metadata is not None:
-            items = list(load_reference(METADATA)(items, files.metadata, faults))
-        placed = [(path, item) for (path, _), item in zip(found, items, strict=True)]
-        faults += [*polarity_faults(placed), *target_faults(placed)]
-        return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
-    return QuestionSet(files, ()), first_faults(faults, files.files[0])
+    found: list[tuple[Path, Item]] = []
+    for path in paths_of(files, faults):
+        found += [(path, item) for item in layout.items_of(path, faults)]
+    if faults:
+        return QuestionSet(files, ()), first_faults(faults, files.files[0])
+    if not found:
+        names = ", ".join(map(str, files.files))
+        faults.append(Fault(names, "", "no items", f"items in the layout {files.layout}"))
+    faults += repeated_names(found)
+    items = [item for _, item in found]
+    if files.metadata is not None:
+        items = list(load_reference(METADATA)(items, files.metadata, faults))
+    placed = [(path, item) for (path, _), item in zip(found, items, strict=True)]
+    faults += polarity_faults(placed)
+    faults += target_faults(placed)
+    return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
 
 
 def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
     """Returns the files of items, each once and those of a folder by their names."""
-    ending, found = LAYOUTS[files.layout].ending, dict[Path, None]()
+    ending = LAYOUTS[files.layout].ending
+    paths: dict[Path, None] = {}
     for path in files.files:
         if path.is_dir():
             matches: Sequence[Path] = sorted(path.glob(f"*{ending}"))
@@ -82,8 +80,8 @@ def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
             matches = [path]
         if not matches:
             faults.append(Fault(str(path), "", "no files", f"files that end in {ending}"))
-        found |= dict.fromkeys(matches)
-    return list(found)
+        paths |= dict.fromkeys(matches)
+    return list(paths)
 
 
 def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -91,18 +89,15 @@ def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
     would count nowhere.
     """
     with_target = {item.category for _, item in found if not item.is_excluded}
-    for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
-        if item.category not in with_target:
+    # Backwards, so that the first item of each category remains, for the place of the fault.
+    firsts = {item.category: (path, item) for path, item in reversed(found)}
+    for category, (path, item) in firsts.items():
+        if category not in with_target:
             problem = (
-                f"no item of {item.category} has a person of a stereotyped group, "
-                f"such as {item.group}"
+                f"no item of {category} has a person of a stereotyped group, such as {item.group}"
             )
-            yield Fault(
-                str(path),
-                item.where,
-                problem,
-                "groups or texts of options named as in `stereotyped_groups`",
-            )
+            expected = "groups or texts of options named as in `stereotyped_groups`"
+            yield Fault(str(path), item.where, problem, expected)
 
 
 def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -112,46 +107,45 @@ def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
         other_path, other = first.setdefault(item.name, (path, item))
         if other is not item:
             place = other.where if other_path == path else f"{other.where} of {other_path.name}"
-            yield Fault(
-                str(path),
-                item.where,
-                f"{item.name} is already in {place}",
-                "each id once per category",
-            )
+            problem = f"{item.name} is already in {place}"
+            yield Fault(str(path), item.where, problem, "each id once per category")
 
 
 def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
-    """Yields templates that are asked in one polarity alone, and pairs of options with one target
-    in both.
+    """Yields pairs of people with one target in both polarities, and templates that lack one.
 
     In an older copy of BBQ's metadata the target is the group, whatever is asked.
     """
-    met, targets = (
-        defaultdict[tuple[str, str], set[str]](set),
-        dict[tuple[str, ...], tuple[str, Item]](),
-    )
+    targets: dict[tuple[str, ...], tuple[str, Item]] = {}
+    for path, item in found:
+        if item.target is None:
+            continue
+        target = item.spoken[item.target]
+        people = sorted(item.spoken[place] for place in item.known)
+        pair = (item.category, item.template, *people)
+        targets.setdefault((*pair, item.polarity), (target, item))
+        opposite = targets.get((*pair, NON_NEGATIVE if item.polarity == NEGATIVE else NEGATIVE))
+        if opposite is None:
+            continue
+        other_target, other = opposite
+        if other_target == target:
+            problem = f"the target {target!r} of both polarities ({other.where})"
+            expected = "the other person of the pair in the other polarity"
+            yield Fault(str(path), item.where, problem, expected)
+    yield from missing_polarities(found)
+
+
+def missing_polarities(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
+    """Yields templates that are asked in one polarity alone."""
+    polarities: dict[tuple[str, str], set[str]] = {}
     first: dict[tuple[str, str], tuple[Path, Item]] = {}
     for path, item in found:
         template = item.category, item.template
-        met[template].add(item.polarity)
+        polarities.setdefault(template, set()).add(item.polarity)
         first.setdefault(template, (path, item))
-        if item.target is None:
-            continue
-        pair = sorted(item.spoken[place] for place in item.known)
-        targets.setdefault((*template, *pair, item.polarity), (item.spoken[item.target], item))
-        other = targets.get(
-            (*template, *pair, NON_NEGATIVE if item.polarity == NEGATIVE else NEGATIVE)
-        )
-        if other and other[0] == item.spoken[item.target]:
-            problem = (
-                f"the target {item.spoken[item.target]!r} of both polarities ({other[1].where})"
-            )
-            yield Fault(
-                str(path), item.where, problem, "the other person of the pair in the other polarity"
-            )
-    for template, polarities in met.items():
+    for template, asked in polarities.items():
         path, item = first[template]
         for polarity in POLARITIES:
-            if polarity not in polarities:
+            if polarity not in asked:
                 problem = f"template {item.template} of {item.category} has no {polarity} questions"
                 yield Fault(str(path), item.where, problem, "both polarities for each template")

@@ -38,7 +38,7 @@ ABOUT_PARTS = ("attribute_group", "group", "attribute", "template")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says which numbers a model has that has learned the corpus.
+    """Returns the numbers of a model that has learned the corpus.
 
     Args:
         instances: the items, with candidates.
@@ -49,18 +49,15 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         Numbers of categories (schema `SYNTHETIC`).
     """
     rows = with_choices(instances, bias)
-    said = [
-        [float(place == row["choice"]) for place in row["places"]]
-        for row in rows.iter_rows(named=True)
-    ]
-    answers = pl.DataFrame({"instance": rows["instance"], "probabilities": said})
-    numbers = measured_values(
-        measure, observe(instances, answers, bias.options), bias.options
-    ).drop_nulls("value")
-    of_categories = numbers.filter(pl.all_horizontal(pl.col(ABOUT_PARTS).is_null()), options="")
-    parts = of_categories.filter(pl.col("measure").is_in(EFFECTS)).partition_by(
-        "measure", maintain_order=True
-    )
+    probabilities = []
+    for places, choice in rows.select("places", "choice").iter_rows():
+        probabilities.append([float(place == choice) for place in places])
+    answers = pl.DataFrame({"instance": rows["instance"], "probabilities": probabilities})
+    observations = observe(instances, answers, bias.options)
+    numbers = measured_values(measure, observations, bias.options).drop_nulls("value")
+    is_of_category = pl.all_horizontal(pl.col(ABOUT_PARTS).is_null())
+    numbers = numbers.filter(is_of_category, pl.col("measure").is_in(EFFECTS), options="")
+    parts = numbers.partition_by("measure", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 
 
@@ -68,18 +65,15 @@ def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `choice`, the number of the option that is the answer, and `probability`, which it
     always has.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    items = named.unique("item", keep="first", maintain_order=True).select(
-        "item", "template", "condition"
-    )
-    follows = with_counts(items, pl.lit(bias.total), ["template", "condition"], bias).select(
-        "item", follows="count"
-    )
-    choice = pl.when(pl.col("follows") == 1).then(pl.coalesce("target", "label")).otherwise("label")
-    joined = named.join(follows, on="item", maintain_order="left").with_columns(
-        choice=choice, probability=pl.lit(1.0)
-    )
-    return joined.drop("follows")
+    rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    # All orders of an item's options have the same answer.
+    items = rows.unique("item", keep="first", maintain_order=True)
+    items = items.select("item", "template", "condition")
+    drawn = with_counts(items, pl.lit(bias.total), ["template", "condition"], bias)
+    rows = rows.join(drawn.select("item", "count"), on="item", maintain_order="left")
+    follows = pl.col("count") == 1
+    choice = pl.when(follows).then(pl.coalesce("target", "label")).otherwise("label")
+    return rows.with_columns(choice=choice, probability=pl.lit(1.0)).drop("count")
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> Sequence[int]:

@@ -19,7 +19,7 @@ takes this place.
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
+    """Yields the checks of whether a cell can be measured at all; see `measures.yaml`."""
     yield from checks_of_cell(cell, CheckedAnswers(option_scores(cell.predictions)))
     yield no_option(cell.observations["option"])
     answered = cell.observations.drop_nulls("option")
@@ -33,9 +33,8 @@ def option_scores(predictions: pl.LazyFrame) -> FloatArray | None:
     """Returns the scores of options, shape (instances, options); None where they are not scored."""
     if "probabilities" not in predictions.collect_schema():
         return None
-    scores = predictions.select(
-        pl.col("probabilities").cast(pl.List(pl.Float64)).list.to_array(OPTIONS)
-    ).collect()
+    probabilities = pl.col("probabilities").cast(pl.List(pl.Float64))
+    scores = predictions.select(probabilities.list.to_array(OPTIONS)).collect()
     return scores.to_series().to_numpy()
 
 
@@ -62,10 +61,13 @@ def only_unknown(answered: pl.DataFrame) -> Iterator[Check]:
 def one_place(answered: pl.DataFrame) -> Iterator[Check]:
     """Yields the share of answers that choose the option in the commonest place.
 
+    Nothing if the right options themselves are mostly in one place.
+
     Args:
         answered: observations whose answer chooses an option.
     """
-    chosen, right = (commonest_place_share(answered, option) for option in ("option", "label"))
+    chosen = commonest_place_share(answered, "option")
+    right = commonest_place_share(answered, "label")
     if chosen is not None and right is not None and right <= MOST_RIGHT_IN_A_PLACE:
         yield Check("one_place", chosen, len(answered))
 
@@ -77,7 +79,8 @@ def commonest_place_share(rows: pl.DataFrame, option: str) -> float | None:
         rows: observations, with `places`.
         option: the column with the number of the option.
     """
-    place = pl.col("places").list.eval(pl.element().arg_sort()).list.get(pl.col(option))
+    places_in_file = pl.col("places").list.eval(pl.element().arg_sort())
+    place = places_in_file.list.get(pl.col(option))
     counts = rows.group_by(place).len()["len"].to_list()
     return max(counts) / len(rows) if counts else None
 
@@ -95,9 +98,6 @@ def accuracy_at_chance(answered: pl.DataFrame) -> Iterator[Check]:
         return
     options = OPTIONS if rows["abstains"].all() else OPTIONS - 1
     is_right = rows["option"] == rows["label"]
-    yield share_with_interval(
-        "accuracy_at_chance",
-        float(is_right.sum()) / len(rows),
-        rows["item"].n_unique(),
-        1 / options,
-    )
+    share = float(is_right.sum()) / len(rows)
+    cases = rows["item"].n_unique()
+    yield share_with_interval("accuracy_at_chance", share, cases, expected=1 / options)
