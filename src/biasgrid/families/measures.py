@@ -215,7 +215,7 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
     sides = str(group), str(keys["other"] or f"others than {group}")
     first, second = mean(part.totals[number].reshape(2, 2))
     return OutcomeDifference(
-        largest_of(row, count),
+        row_of_largest(row, count),
         measure,
         sides,
         (float(first), float(second)),
@@ -223,7 +223,7 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
     )
 
 
-def largest_of(row: pl.DataFrame, count: int) -> pl.DataFrame:
+def row_of_largest(row: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns the row of the largest of some differences as a row of a whole cell.
 
     Args:

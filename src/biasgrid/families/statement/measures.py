@@ -341,7 +341,7 @@ def measures_of_statements(
     parts = TableParts.of(table, keys)
     for of_statements in STATEMENT_MEASURES:
         yield of_statements(table, parts).named(of_statements.__name__)
-    yield from outcome_shares(table, parts, is_whole=not keys)
+    yield from shares_of_outcomes(table, parts, is_whole=not keys)
     is_of_templates = "template" in keys
     # A mean over templates says nothing of one of them.
     if not is_of_templates:
@@ -356,7 +356,7 @@ def measures_of_statements(
         yield from pair_measures_without_value(table)
 
 
-def outcome_shares(
+def shares_of_outcomes(
     table: pl.DataFrame, parts: TableParts, *, is_whole: bool
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the shares of answers that were read, taken back, or not read, by the reason.

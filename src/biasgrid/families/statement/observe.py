@@ -35,8 +35,8 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
         opposite, null where there is none.
     """
     rows = predictions.select(
-        yes=answer_probability(predictions, YES),
-        no=answer_probability(predictions, NO),
+        yes=probability_of_answer(predictions, YES),
+        no=probability_of_answer(predictions, NO),
         response=text_or_null(predictions, "response"),
         status=text_or_null(predictions, "status"),
     )
@@ -44,7 +44,7 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
     return answers.select("yes", "no", "share", "says_yes", "outcome", "takes_back")
 
 
-def answer_probability(predictions: pl.DataFrame, answer: str) -> pl.Expr:
+def probability_of_answer(predictions: pl.DataFrame, answer: str) -> pl.Expr:
     """Returns the probability of an answer; null in predictions without probabilities."""
     if "probabilities" not in predictions.columns:
         return pl.lit(None, pl.Float64)
