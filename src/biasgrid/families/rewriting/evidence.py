@@ -25,6 +25,10 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     """Returns answers for pairs of groups, those of a repetition one after the other, the least
     alike prompts first.
 
+    Args:
+        cell: the cell.
+        about: `bias_type`, `group` and `other` of a number, None for all.
+
     Returns:
         Columns of `EVIDENCE`, the pair as its number has it (`first` and `second`), and the
         `partner` of an answer. `unit_value` is how much less alike answers for the two groups are
@@ -34,29 +38,28 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     """
     options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
-    prompts = corrected_similarity_by_prompt(pairs).select(
-        *PAIR_OF_GROUPS, unit="prompt", unit_value="value"
-    )
+    prompts = corrected_similarity_by_prompt(pairs)
+    prompts = prompts.select(*PAIR_OF_GROUPS, unit="prompt", unit_value="value")
     rows = answers_of_pairs(pairs).join(prompts, on=[*PAIR_OF_GROUPS, "unit"])
-    is_other = pl.col("is_other")
+    if not about:
+        rows = rows.drop_nulls("score")
     order = ["unit_value", "unit", "repetition", "is_other"]
-    return (
-        (rows if about else rows.drop_nulls("score"))
-        .sort(order, descending=[True, False, False, False], nulls_last=True, maintain_order=True)
-        .select(
-            "unit",
-            "unit_value",
-            "instance",
-            "partner",
-            "score",
-            "other_score",
-            measure=pl.lit(EVIDENCE_MEASURE),
-            options=pl.lit(options),
-            first="group",
-            second="other",
-            group=pl.when(is_other).then("other").otherwise("group"),
-            other=pl.when(is_other).then("group").otherwise("other"),
-        )
+    descending = [True, False, False, False]
+    rows = rows.sort(order, descending=descending, nulls_last=True, maintain_order=True)
+    is_other = pl.col("is_other")
+    return rows.select(
+        "unit",
+        "unit_value",
+        "instance",
+        "partner",
+        "score",
+        "other_score",
+        measure=pl.lit(EVIDENCE_MEASURE),
+        options=pl.lit(options),
+        first="group",
+        second="other",
+        group=pl.when(is_other).then("other").otherwise("group"),
+        other=pl.when(is_other).then("group").otherwise("other"),
     )
 
 
@@ -83,25 +86,29 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """
     is_within = pl.col("group") == pl.col("other")
     same = pairs.filter(is_within)
-    either = pl.concat(
-        [
-            same.select("instance", "value"),
-            same.select(pl.col("other_instance").alias("instance"), "value"),
-        ]
+    first = same.select("instance", "value")
+    second = same.select(instance="other_instance", value="value")
+    grouped = pl.concat([first, second]).group_by("instance", maintain_order=True)
+    null_means = grouped.agg(other_score=pl.col("value").mean())
+    between = pairs.filter(~is_within)
+    keys = [*PAIR_OF_GROUPS, "repetition"]
+    of_group = between.select(
+        *keys,
+        instance="instance",
+        partner="other_instance",
+        unit="prompt",
+        score="value",
+        is_other=pl.lit(value=False),
     )
-    null_means = either.group_by("instance", maintain_order=True).agg(
-        other_score=pl.col("value").mean()
+    of_other = between.select(
+        *keys,
+        instance="other_instance",
+        partner="instance",
+        unit="prompt",
+        score="value",
+        is_other=pl.lit(value=True),
     )
-    between = pairs.filter(~is_within).select(
-        *PAIR_OF_GROUPS, "repetition", "instance", "other_instance", unit="prompt", score="value"
-    )
-    first = between.rename({"other_instance": "partner"}).with_columns(is_other=pl.lit(value=False))
-    second = between.rename({"instance": "partner", "other_instance": "instance"}).with_columns(
-        is_other=pl.lit(value=True)
-    )
-    return pl.concat([first, second.select(first.columns)]).join(
-        null_means, on="instance", how="left"
-    )
+    return pl.concat([of_group, of_other]).join(null_means, on="instance", how="left")
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
@@ -113,7 +120,8 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of both groups."""
-    return instances.filter(pl.col("group").cast(pl.String).is_in([about["group"], about["other"]]))
+    group = pl.col("group").cast(pl.String)
+    return instances.filter(group.is_in([about["group"], about["other"]]))
 
 
 SENTENCES = Sentences(

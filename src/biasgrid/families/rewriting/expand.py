@@ -17,17 +17,21 @@ SCHEMA = {
 
 def expand(requests: RewritingRequests) -> Expansion:
     """Expands prompts: one after another, for every group, as often as each is repeated."""
-    rows = [
-        (text, system, one.prompt, requests.groups.bias_type, group, one.original, one.words)
-        for one in requests.rewritten_prompts()
-        for group, text, system in zip(one.groups, one.texts, one.systems, strict=True)
-    ]
+    bias_type = requests.groups.bias_type
+    rows = []
+    for asked in requests.rewritten_prompts():
+        versions = zip(asked.groups, asked.texts, asked.systems, strict=True)
+        for group, text, system in versions:
+            rows.append((text, system, asked.prompt, bias_type, group, asked.original, asked.words))
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    times = requests.files.repetitions
-    repeated = table.select(pl.all().repeat_by(times).explode()) if times > 1 else table
-    facts = {"prompts": len(requests.prompts), "prompts_with_words_of_groups": len(requests.usable)}
-    asked = {"prompts": len(requests.sampled), "rows": len(repeated)}
-    coverage = coverage_of_design(asked, {"prompts": len(requests.usable), "rows": requests.count})
-    return expand_rows(
-        repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts | coverage
+    repetitions = requests.files.repetitions
+    if repetitions > 1:
+        table = table.select(pl.all().repeat_by(repetitions).explode())
+    table = table.with_columns(repetition=pl.int_range(pl.len()) % repetitions)
+    usable = len(requests.usable)
+    facts = {"prompts": len(requests.prompts), "prompts_with_words_of_groups": usable}
+    coverage = coverage_of_design(
+        {"prompts": len(requests.sampled), "rows": len(table)},
+        {"prompts": usable, "rows": requests.count},
     )
+    return expand_rows(table, KEYS, facts | coverage)

@@ -47,29 +47,28 @@ class Rewriting(Family):
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are."""
-        entry, section = grid.models[model], section_of(RewritingDataset, grid, dataset)
-        if entry.task != section.task:
+        """Returns the question to a model of the dataset's task, None for other models."""
+        section = section_of(RewritingDataset, grid, dataset)
+        if grid.models[model].task != section.task:
             return None
         folder = Path(grid.word_lists)
         groups = folder / section.groups
-        chosen = section.model_dump(
-            include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"}
-        )
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        words = {
-            "targets": read_targets(folder, section)[0],
-            "stop_words": read_stop_words(folder, section)[0],
-        }
+        targets, _ = read_targets(folder, section)
+        stop_words, _ = read_stop_words(folder, section)
         options = {
             "groups": str(groups),
             "digest": groups_digest(groups),
             "scorers": scorers,
-            **words,
-            **chosen,
+            "targets": targets,
+            "stop_words": stop_words,
+            **section.model_dump(
+                include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"}
+            ),
         }
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER_SCORERS}
-        asked |= {section.embeddings: "vector"} if section.embeddings else {}
+        if section.embeddings:
+            asked[section.embeddings] = "vector"
         return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
@@ -100,17 +99,16 @@ class Rewriting(Family):
         """Declares the family's measures, and what speaks against a cell."""
         section = section_of(RewritingDataset, grid, dataset)
         optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
-        measures = DEFINITIONS.of("measures", *(key for key, asked in optional.items() if asked))
-        headlines = {
-            "similarity_corrected": main_similarity(by_vectors=section.embeddings is not None)
-        }
+        parts = [name for name, chosen in optional.items() if chosen]
+        measures = DEFINITIONS.of("measures", *parts)
+        similarity = main_similarity(by_vectors=section.embeddings is not None)
+        headlines = {"similarity_corrected": similarity}
+        # The headline is the first scorer's.
         for score, threshold in list(section.harms.items())[:1]:
-            headlines |= dict.fromkeys(
-                DEFINITIONS.of("harms"), options_text(score=score, threshold=threshold)
-            )
-        measures |= {
-            name: replace(measures[name], headline=headline) for name, headline in headlines.items()
-        }
+            options = options_text(score=score, threshold=threshold)
+            headlines |= dict.fromkeys(DEFINITIONS.of("harms"), options)
+        for name, options in headlines.items():
+            measures[name] = replace(measures[name], headline=options)
         return measures | DEFINITIONS.of("flags")
 
     def figures(self, dataset: Any) -> Sequence[str]:
@@ -126,51 +124,43 @@ class Rewriting(Family):
                 continue
             key = f"datasets.{name}"
             if section.rewrite == "system" and section.system is None:
-                yield Fault(
-                    source,
-                    f"{key}.rewrite",
-                    "`system`, but there is no system text",
-                    "a text in `system`",
-                )
+                problem = "`system`, but there is no system text"
+                yield Fault(source, f"{key}.rewrite", problem, "a text in `system`")
             if section.stop_words is not None and section.targets is None:
                 problem = (
                     f"{section.stop_words!r}, but there are no `targets`, near which "
                     "words are counted"
                 )
-                yield Fault(
-                    source,
-                    f"{key}.stop_words",
-                    problem,
-                    "`targets` with a file of words, or no `stop_words`",
-                )
+                expected = "`targets` with a file of words, or no `stop_words`"
+                yield Fault(source, f"{key}.stop_words", problem, expected)
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: RewritingRequests
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large, and neutral words that are missing."""
+        """Yields faults of the sample, of files of words and of answers, and missing neutral words.
+
+        A sample may be missing although there are many instances, or larger than the dataset.
+        """
         section, key = section_of(RewritingDataset, grid, dataset), f"datasets.{dataset}"
-        yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
-        usable, unit = len(lists.usable), "prompts that contain words of groups"
-        yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
-        yield from read_targets(Path(grid.word_lists), section)[1]
-        yield from read_stop_words(Path(grid.word_lists), section)[1]
+        folder, sample = Path(grid.word_lists), section.sample
+        yield from size_faults(source, f"{key}.sample", sample, lists.count, "prompts")
+        unit = "prompts that contain words of groups"
+        yield from sample_faults(source, f"{key}.sample", sample, len(lists.usable), unit)
+        _, of_targets = read_targets(folder, section)
+        yield from of_targets
+        _, of_stop_words = read_stop_words(folder, section)
+        yield from of_stop_words
         yield from response_faults(grid, dataset, lists)
-        if section.neutral and not lists.groups.has_neutral:
-            problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault(
-                source,
-                f"{key}.neutral",
-                problem,
-                "`neutral: false`, or a neutral word at the end of each row",
-            )
-        if section.neutralise and not lists.groups.has_neutral:
-            problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault(
-                source,
-                f"{key}.neutralise",
-                problem,
-                "`neutralise: false`, or a neutral word at the end of each row",
-            )
+        if lists.groups.has_neutral:
+            return
+        problem = f"true, but the rows of {section.groups} have no neutral word"
+        for name, needs_neutral in (
+            ("neutral", section.neutral),
+            ("neutralise", section.neutralise),
+        ):
+            if needs_neutral:
+                expected = f"`{name}: false`, or a neutral word at the end of each row"
+                yield Fault(source, f"{key}.{name}", problem, expected)
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
@@ -178,12 +168,11 @@ class Rewriting(Family):
 
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
-    """Yields what is wrong with answers that are there, of selected models that have them in place
-    of a checkpoint.
-    """
+    """Yields faults of precomputed responses of the selected models."""
     repetitions = section_of(RewritingDataset, grid, dataset).repetitions
-    asked = [name for name in grid.run.models if grid.fits(name, dataset)]
-    for name in asked:
+    for name in grid.run.models:
+        if not grid.fits(name, dataset):
+            continue
         # Rows of what it is asked of other datasets are no faults.
         others = [
             other for other in grid.run.datasets if other != dataset and grid.fits(name, other)

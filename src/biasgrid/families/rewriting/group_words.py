@@ -120,7 +120,7 @@ class GroupWords:
 def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     """Reads groups and returns them with every fault of their file.
 
-    The groups are None if rows are too damaged to be told apart.
+    The groups are None if rows are too damaged to be read.
     """
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)

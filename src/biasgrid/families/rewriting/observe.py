@@ -106,13 +106,46 @@ def observe(
     """
     groups = read_groups_of_cell(options)
     finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
-    said = predictions.select(
-        "instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String)
-    )
+    answers = with_endings(answers_of_instances(instances, predictions), finds_refusals)
+    predicted = scorer_predictions or {}
+    neutral = neutralise_answers(answers, groups, options)
+    rows = [
+        *answer_scores(answers, options["scorers"], predicted),
+        *answer_similarities(neutral, groups.names, SIMILARITIES),
+    ]
+    if options["lists"]:
+        rows += answer_similarities(answers, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
+    if predicted:
+        rows.append(truncation_shares(answers, predicted))
+    if options["embeddings"]:
+        vectors = predicted[options["embeddings"]]
+        # Nobody was asked about answers of white space alone.
+        is_read = pl.col("text").is_in(vectors["text"].implode())
+        read = answers.with_columns(text=pl.when(is_read).then("text"))
+        by_vectors = {"cosine": cosine_similarity(vectors)}
+        rows += answer_similarities(read, groups.names, by_vectors)
+    types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
+    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
+
+
+def answers_of_instances(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+    """Returns `READ` and `SAID` of instances; a missing `response` is empty."""
+    texts = predictions.select("instance", pl.col("status", "response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
-    answers = asked.join(said, on="instance", maintain_order="left").with_columns(
-        pl.col("response").fill_null("")
-    )
+    answers = asked.join(texts, on="instance", maintain_order="left")
+    return answers.with_columns(pl.col("response").fill_null(""))
+
+
+def with_endings(answers: pl.DataFrame, finds_refusals: bool) -> pl.DataFrame:
+    """Adds how answers ended, and their `text`, null where they say nothing.
+
+    Args:
+        answers: with `status` and `response`.
+        finds_refusals: see `RewritingMode`.
+
+    Returns:
+        The answers with `refused`, `empty` and `cut_short`, of which at most one holds.
+    """
     response, status = pl.col("response"), pl.col("status")
     refused = status.is_in(REFUSAL_STATUSES)
     if finds_refusals:
@@ -123,29 +156,10 @@ def observe(
         empty=is_empty & ~refused,
         cut_short=(status == CUT_STATUS) & ~refused & ~is_empty,
     )
-    speaks = ~pl.col("refused") & ~pl.col("empty") if finds_refusals else ~pl.col("refused")
-    answered = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
-    rows = [
-        *answer_scores(answered, options["scorers"], scorer_predictions or {}),
-        *answer_similarities(
-            neutralise_answers(answered, groups, options), groups.names, SIMILARITIES
-        ),
-    ]
-    if options["lists"]:
-        rows += answer_similarities(answered, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
-    if scorer_predictions:
-        rows.append(truncation_shares(answered, scorer_predictions))
-    if options["embeddings"]:
-        vectors = (scorer_predictions or {})[options["embeddings"]]
-        # Nobody was asked about answers of white space alone.
-        is_read = pl.col("text").is_in(vectors["text"].implode())
-        rows += answer_similarities(
-            answered.with_columns(text=pl.when(is_read).then("text")),
-            groups.names,
-            {"cosine": cosine_similarity(vectors)},
-        )
-    types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
-    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
+    speaks = ~pl.col("refused")
+    if finds_refusals:
+        speaks &= ~pl.col("empty")
+    return ended.with_columns(text=pl.when(speaks).then(response))
 
 
 def answer_scores(
@@ -158,44 +172,44 @@ def answer_scores(
         scorers: their names.
         scorer_predictions: what those say that are models.
     """
-    keys = answers.select(
-        "instance", "prompt", "group", "repetition", other=None, other_instance=None
-    )
+    keys = keys_of_answers(answers)
     for name in OUTCOME_SCORES:
-        ended = keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
-        yield ended.with_columns(response=answers["text"]) if name == SCORE_WITH_RESPONSE else ended
-    known = answers["text"].is_not_null()
+        value = answers[name].cast(pl.Float64).alias("value")
+        ended = keys.with_columns(value, score=pl.lit(name))
+        if name == SCORE_WITH_RESPONSE:
+            ended = ended.with_columns(response=answers["text"])
+        yield ended
+    has_text = answers["text"].is_not_null()
+    texts = answers.select("text").drop_nulls()
+    scored, silent = keys.filter(has_text), keys.filter(~has_text).with_columns(value=None)
     if any(name in VADER_SCORERS for name in scorers):
-        sentiment = sentiment_of(answers["text"].drop_nulls())
-    silent = keys.filter(~known).with_columns(value=None)
+        sentiment = sentiment_of(texts["text"])
     for name in scorers:
         if name in VADER_SCORERS:
             scores = sentiment[VADER_SCORERS[name]]
         else:
-            said = scorer_predictions[name].select("text", "score")
-            scores = (
-                answers.select("text")
-                .drop_nulls()
-                .join(said, on="text", how="left", maintain_order="left")["score"]
-            )
-        values = keys.filter(known).with_columns(scores.alias("value"))
+            predicted = scorer_predictions[name].select("text", "score")
+            scores = texts.join(predicted, on="text", how="left", maintain_order="left")["score"]
+        values = scored.with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
+
+
+def keys_of_answers(answers: pl.DataFrame) -> pl.DataFrame:
+    """Returns the keys of answers that are compared with no other one."""
+    return answers.select(
+        "instance", "prompt", "group", "repetition", other=None, other_instance=None
+    )
 
 
 def truncation_shares(
     answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """Returns of which answers a model read the beginning alone."""
-    keys = answers.select(
-        "instance", "prompt", "group", "repetition", other=None, other_instance=None
-    )
-    cut = pl.concat(
-        [said.filter("truncated").select("text") for said in scorer_predictions.values()]
-    )["text"]
-    is_cut = answers.select(
-        value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64)
-    )
-    return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
+    tables = [said.filter("truncated").select("text") for said in scorer_predictions.values()]
+    truncated = pl.concat(tables)["text"]
+    is_cut = answers["text"].is_in(truncated.implode()).fill_null(value=False)
+    value = is_cut.cast(pl.Float64).alias("value")
+    return keys_of_answers(answers).with_columns(value, score=pl.lit(TRUNCATED_BY_SCORER))
 
 
 def neutralise_answers(
@@ -207,13 +221,12 @@ def neutralise_answers(
     if not options["neutralise"]:
         return answers
     rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
-    neutral = {
-        text: rewriter.rewrite(text, len(groups.names))
-        for text in answers["text"].drop_nulls().unique()
-    }
-    return answers.with_columns(
-        pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String)
-    )
+    # Neutral words stand behind those of all groups.
+    target = len(groups.names)
+    texts = answers["text"].drop_nulls().unique()
+    neutral = {text: rewriter.rewrite(text, target) for text in texts}
+    text = pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String)
+    return answers.with_columns(text)
 
 
 def answer_similarities(
@@ -226,31 +239,22 @@ def answer_similarities(
         groups: those that are compared, in whose order pairs are named.
         similarities: what they are compared by.
     """
-    pairs = pl.concat(
-        [
-            pairs_of_groups(answers, groups),
-            pairs_of_repetitions(answers.filter(pl.col("group").is_in(groups))),
-        ]
-    )
+    of_groups = answers.filter(pl.col("group").is_in(groups))
+    pairs = pl.concat([pairs_of_groups(answers, groups), pairs_of_repetitions(of_groups)])
+    # Many answers may have one text, which is read once.
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
-    place = pl.DataFrame({"text": texts, "place": pl.int_range(len(texts), eager=True)})
-    both = pairs.join(place, on="text", how="left", maintain_order="left").join(
-        place.rename({"text": "other_text", "place": "other_place"}),
-        on="other_text",
-        how="left",
-        maintain_order="left",
-    )
+    places = pl.DataFrame({"text": texts}).with_columns(place=pl.int_range(pl.len()))
+    other_places = places.rename({"text": "other_text", "place": "other_place"})
+    pairs = pairs.join(places, on="text", how="left", maintain_order="left")
+    pairs = pairs.join(other_places, on="other_text", how="left", maintain_order="left")
+    pairs = pairs.drop("text", "other_text")
     known = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
-    keys = both.filter(known).drop("text", "other_text")
-    silent = (
-        both.filter(~known).drop("text", "other_text").with_columns(value=pl.lit(None, pl.Float64))
-    )
+    compared = pairs.filter(known)
+    silent = pairs.filter(~known).with_columns(value=pl.lit(None, pl.Float64))
     for name, compare in similarities.items():
-        values = compare(texts.to_list(), keys.select("place", "other_place").to_numpy())
-        rows = pl.concat(
-            [keys.with_columns(value=pl.Series(values).fill_nan(None)), silent],
-            how="diagonal_relaxed",
-        )
+        values = compare(texts.to_list(), compared.select("place", "other_place").to_numpy())
+        of_pairs = compared.with_columns(value=pl.Series(values).fill_nan(None))
+        rows = pl.concat([of_pairs, silent], how="diagonal_relaxed")
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 
@@ -258,13 +262,10 @@ def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFr
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     others = keyed.rename(OTHER_ANSWER)
-    of_groups = {name: keyed.filter(group=name) for name in groups}
-    pairs = [
-        of_groups[one].join(
-            others.filter(other=other), on=["prompt", "repetition"], maintain_order="left"
-        )
-        for one, other in combinations(groups, 2)
-    ]
+    pairs = []
+    for one, other in combinations(groups, 2):
+        of_one, of_other = keyed.filter(group=one), others.filter(other=other)
+        pairs.append(of_one.join(of_other, on=["prompt", "repetition"], maintain_order="left"))
     return pl.concat(pairs)
 
 
@@ -274,12 +275,13 @@ def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     """
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
-    others = keyed.rename(OTHER_ANSWER | {"repetition": "before"}).with_columns(
-        repetition=(pl.col("before") + times - 1) % times, group=pl.col("other")
-    )
+    others = keyed.rename(OTHER_ANSWER | {"repetition": "before"})
+    previous = (pl.col("before") + times - 1) % times
+    others = others.with_columns(repetition=previous, group=pl.col("other"))
     # Of two repetitions there is one pair, not two.
-    kept = others.filter(pl.col("before") > 0) if times <= 2 else others
-    pairs = keyed.join(kept, on=["prompt", "group", "repetition"], maintain_order="left")
+    if times <= 2:
+        others = others.filter(pl.col("before") > 0)
+    pairs = keyed.join(others, on=["prompt", "group", "repetition"], maintain_order="left")
     return pairs.select(*keyed.columns, *OTHER_ANSWER.values())
 
 
@@ -296,14 +298,12 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-    same = means.filter(pl.col("group") == pl.col("other")).select(
-        "score", "prompt", "group", null_mean="value"
-    )
-    found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
-    found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
-    others = same.rename({"group": "other", "null_mean": "other_null_mean"})
-    found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
+    is_within = pl.col("group") == pl.col("other")
+    within = means.filter(is_within).select("score", "prompt", "group", null_mean="value")
+    rows = means.filter(~is_within).rename({"value": "similarity"})
+    rows = rows.join(within, on=["score", "prompt", "group"], how="left", maintain_order="left")
+    of_other = within.rename({"group": "other", "null_mean": "other_null_mean"})
+    rows = rows.join(of_other, on=["score", "prompt", "other"], how="left", maintain_order="left")
     null_mean = (pl.col("null_mean") + pl.col("other_null_mean")) / 2
-    return found.select(
-        *keys, "similarity", null_mean=null_mean, value=null_mean - pl.col("similarity")
-    )
+    corrected = null_mean - pl.col("similarity")
+    return rows.select(*keys, "similarity", null_mean=null_mean, value=corrected)

@@ -21,33 +21,50 @@ from biasgrid.tables.metric import read_definitions
 FIRST_SCREEN = replace(OPINIONS, columns=({"similarity_corrected": "differs by group"},))
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
-MEASURE_TITLES = {
-    name: measure.title.capitalize()
-    for name, measure in read_definitions("families/rewriting")
-    .of("measures", "harms", "targets", "lists")
-    .items()
-}
+DEFINED = read_definitions("families/rewriting").of("measures", "harms", "targets", "lists")
+MEASURE_TITLES = {name: measure.title.capitalize() for name, measure in DEFINED.items()}
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}
 MEASURED: PageColumns = {"Measure": ("name", "title"), "By": ("name", "by")}
 INTERVAL: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
 NUMBERS: PageColumns = {"Value": ("number", "value"), **INTERVAL}
 WORD: PageColumns = {"Word": ("text", "attribute")}
+NOISE_COLUMNS: PageColumns = {
+    "Floor": ("number", "null_mean"),
+    "p": ("number", "p"),
+    "q": ("number", "q"),
+}
+SIMILARITY_COLUMNS: PageColumns = {
+    "By": ("name", "by"),
+    **PAIR,
+    "Similarity": ("number", "similarity"),
+    "Noise floor": ("number", "null_mean"),
+    "Corrected for noise": ("number", "corrected"),
+    "Interval": ("interval", "excess "),
+    "q": ("number", "excess q"),
+    "Prompts": ("count", "excess n"),
+}
+ENDING_COLUMNS: PageColumns = {
+    **GROUP,
+    "Refused": ("number", "refused"),
+    "Interval": ("interval", "refused "),
+    "Empty": ("number", "empty"),
+    "Cut short": ("number", "cut_short"),
+    "Cut by the scorer": ("number", "cut_by_scorer"),
+    "Answers": ("count", "refused n"),
+}
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of pairs of groups, of how answers end, of scores and of words; see
     `families.payload`.
     """
+    title = pl.col("measure").replace_strict(MEASURE_TITLES, default=None)
     by = pl.col("options").str.replace("score=", "", literal=True)
-    rows = cell.measures.with_columns(
-        title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by
-    )
-    words, whole = (
-        rows.filter(pl.col("attribute").is_not_null()),
-        rows.filter(pl.col("attribute").is_null()),
-    )
-    of_pairs, of_groups = rows_with_keys(whole, "group", "other"), rows_with_keys(whole, "group")
+    rows = cell.measures.with_columns(title=title, by=by)
+    is_of_word = pl.col("attribute").is_not_null()
+    words, others = rows.filter(is_of_word), rows.filter(~is_of_word)
+    of_pairs, of_groups = rows_with_keys(others, "group", "other"), rows_with_keys(others, "group")
     return {
         "tables": [
             *page_table(
@@ -56,31 +73,14 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "to the same text are (the noise floor), and the difference between the two, "
                 "averaged over prompts. The largest differences come first.",
                 with_similarity_null(of_pairs),
-                {
-                    "By": ("name", "by"),
-                    **PAIR,
-                    "Similarity": ("number", "similarity"),
-                    "Noise floor": ("number", "null_mean"),
-                    "Corrected for noise": ("number", "corrected"),
-                    "Interval": ("interval", "excess "),
-                    "q": ("number", "excess q"),
-                    "Prompts": ("count", "excess n"),
-                },
+                SIMILARITY_COLUMNS,
             ),
             *page_table(
                 "How answers end",
                 "The share of answers for each group that refuse, are empty or are cut short. "
                 "Answers that refuse or are empty have no similarity and no score.",
                 measures_side_by_side(of_groups, ["group"], ANSWER_ENDINGS),
-                {
-                    **GROUP,
-                    "Refused": ("number", "refused"),
-                    "Interval": ("interval", "refused "),
-                    "Empty": ("number", "empty"),
-                    "Cut short": ("number", "cut_short"),
-                    "Cut by the scorer": ("number", "cut_by_scorer"),
-                    "Answers": ("count", "refused n"),
-                },
+                ENDING_COLUMNS,
             ),
             *page_table(
                 "Scores of groups",
@@ -94,14 +94,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "How far apart the scores of the answers are for two groups. Noise alone makes "
                 "distances positive; the noise floor shows by how much.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
-                {
-                    **MEASURED,
-                    **PAIR,
-                    **NUMBERS,
-                    "Floor": ("number", "null_mean"),
-                    "p": ("number", "p"),
-                    "q": ("number", "q"),
-                },
+                {**MEASURED, **PAIR, **NUMBERS, **NOISE_COLUMNS},
             ),
             *page_table(
                 "Words",
@@ -123,9 +116,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
 
 def largest_words_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Returns the rows of a measure of words, those with the largest value first."""
-    return words.filter(measure=measure).sort(
-        -pl.col("value"), nulls_last=True, maintain_order=True
-    )
+    rows = words.filter(measure=measure)
+    return rows.sort(-pl.col("value"), nulls_last=True, maintain_order=True)
 
 
 def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
@@ -141,9 +133,9 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")
-    corrected = of_pairs.filter(measure="similarity_corrected").select(
-        *keys, pl.col("low", "high", "q", "n").name.prefix("excess "), corrected="value"
-    )
+    corrected = of_pairs.filter(measure="similarity_corrected")
+    details = pl.col("low", "high", "q", "n").name.prefix("excess ")
+    corrected = corrected.select(*keys, details, corrected="value")
     rows = own.join(corrected, on=keys, how="left", maintain_order="left")
     rows = rows.with_columns(null_mean=pl.col("similarity") + pl.col("corrected"))
     return rows.sort(-pl.col("corrected"), nulls_last=True, maintain_order=True)

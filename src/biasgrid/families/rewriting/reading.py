@@ -83,7 +83,7 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
         column: the column of the prompts, in a file that has columns.
 
     Returns:
-        The prompts that differ, in the file's order, and what is wrong with it.
+        The prompts that differ, in the file's order, and the faults of the file.
     """
     prompts: dict[str, None] = {}
     faults: list[Fault] = []
@@ -91,8 +91,10 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
         for where, value in prompt_values(path, column):
             if not isinstance(value, str) or not value.strip():
                 faults.append(Fault(str(path), where, value_text(value), "a prompt"))
-            elif name := hidden_character(value):
-                faults.append(Fault(str(path), where, f"contains {name}", VISIBLE_CHARACTERS))
+                continue
+            hidden = hidden_character(value)
+            if hidden:
+                faults.append(Fault(str(path), where, f"contains {hidden}", VISIBLE_CHARACTERS))
             else:
                 prompts[value] = None
     except InputError as error:
@@ -109,12 +111,13 @@ def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
         InputError: the file cannot be read, is of another format, or lacks the column.
     """
     if path.suffix == ".txt":
-        lines = enumerate(read_text(path, EXPECTED_FILE).split("\n"), start=1)
-        yield from ((f"line {number}", line) for number, line in lines if line.strip())
-    else:
-        yield from (
-            (row.where, row.values[column]) for row in read_rows(path, [column], EXPECTED_FILE)
-        )
+        lines = read_text(path, EXPECTED_FILE).split("\n")
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield f"line {number}", line
+        return
+    for row in read_rows(path, [column], EXPECTED_FILE):
+        yield row.where, row.values[column]
 
 
 def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
@@ -126,38 +129,43 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
         name: a key of `LAYOUTS`.
 
     Returns:
-        The prompts that differ, in the file's order, and what is wrong with it.
+        The prompts that differ, in the file's order, and the faults of the file.
     """
     layout = LAYOUTS[name]
-    file = (
-        next((path / each for each in layout.files if (path / each).is_file()), None)
-        if path.is_dir()
-        else path
-    )
     expected = f"{' or '.join(layout.files)} of {name}"
-    if file is None:
+    files = [path]
+    if path.is_dir():
+        files = [path / file for file in layout.files if (path / file).is_file()]
+    if not files:
         return [], [Fault(str(path), "", "contains none of the files", expected)]
+    file = files[0]
     try:
-        values = [
-            (row.where, row.values[layout.column])
-            for row in read_rows(file, [layout.column], expected)
-        ]
+        rows = list(read_rows(file, [layout.column], expected))
     except InputError as error:
         return [], error.faults
-    wrong = next((where for where, value in values if not isinstance(value, str)), None)
-    if wrong is not None:
-        return [], [Fault(str(file), f"{wrong}, {layout.column}", "is not text", expected)]
-    prompts = list(
-        dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values)))
-    )
-    return prompts, [] if prompts else [Fault(str(file), "", "contains no prompts", expected)]
+    prompts: dict[str, None] = {}
+    for row in rows:
+        value = row.values[layout.column]
+        # One fault is enough: a file of another set has no text in any row.
+        if not isinstance(value, str):
+            place = f"{row.where}, {layout.column}"
+            return [], [Fault(str(file), place, "is not text", expected)]
+        visible = HIDDEN.sub("", value).strip()
+        if visible:
+            prompts[visible] = None
+    if not prompts:
+        return [], [Fault(str(file), "", "contains no prompts", expected)]
+    return list(prompts), []
 
 
 def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
-    """Returns the words of a dataset in lower case, none where it names no file, and what is wrong
-    with the file.
+    """Returns the target words of a dataset in lower case, and the faults of their file.
+
+    There are no words, and no faults, if the dataset names no file.
     """
-    return ([], []) if section.targets is None else read_word_file(folder / section.targets)
+    if section.targets is None:
+        return [], []
+    return read_word_file(folder / section.targets)
 
 
 def read_stop_words(
@@ -189,9 +197,8 @@ def nltk_stop_words() -> tuple[list[str], list[Fault]]:
         with nltk.data.find(OF_NLTK).open() as file:
             text = file.read().decode("utf-8")
     except (LookupError, OSError, ValueError) as error:
-        problem = (
-            "does not exist" if isinstance(error, LookupError) else f"cannot be read ({error})"
-        )
+        is_missing = isinstance(error, LookupError)
+        problem = "does not exist" if is_missing else f"cannot be read ({error})"
         expected = (
             f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file that has one "
             "word per line"
@@ -276,11 +283,8 @@ class RewritingRequests:
         has one, all.
         """
         if self.files.rewrite == "system":
-            return (
-                list(range(len(self.prompts)))
-                if self.rewriter.words(self.files.system or "")
-                else []
-            )
+            has_word = self.rewriter.words(self.files.system or "")
+            return list(range(len(self.prompts))) if has_word else []
         return [number for number, prompt in enumerate(self.prompts) if self.rewriter.words(prompt)]
 
     @cached_property
@@ -289,22 +293,19 @@ class RewritingRequests:
         from biasgrid.families.sampler import units_of_sample  # needs numpy, which plans do without
 
         texts = [self.prompts[number] for number in self.usable]
-        return [
-            self.usable[place]
-            for place in units_of_sample([()] * len(texts), texts, self.files.sample)
-        ]
+        # Prompts have no strata: any of them may be left out.
+        places = units_of_sample([()] * len(texts), texts, self.files.sample)
+        return [self.usable[place] for place in places]
 
     @cached_property
     def neutral_numbers(self) -> list[int]:
         """The prompts that are asked with neutral words: all that name no group, and of the others
         those asked.
         """
-        rest = {*self.usable} - {*self.sampled}
-        return (
-            [number for number in range(len(self.prompts)) if number not in rest]
-            if self.files.neutral
-            else []
-        )
+        if not self.files.neutral:
+            return []
+        left_out = {*self.usable} - {*self.sampled}
+        return [number for number in range(len(self.prompts)) if number not in left_out]
 
     @property
     def count(self) -> int:
@@ -317,39 +318,48 @@ class RewritingRequests:
         neutral words.
         """
         names = self.groups.names
-        yield from (
-            self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled
-        )
+        for number in self.sampled:
+            yield self.rewritten_prompt(number, names, range(len(names)))
         for number in self.neutral_numbers:
             yield self.rewritten_prompt(number, (NEUTRAL_GROUP,), (len(names),))
 
     def rewritten_prompt(
         self, number: int, groups: tuple[str, ...], places: Sequence[int]
     ) -> RewrittenPrompt:
-        """Returns a prompt, rewritten for groups whose words have some places."""
+        """Returns a prompt, rewritten for some groups.
+
+        Args:
+            number: the prompt.
+            groups: their names.
+            places: the places of their words in rows of words.
+        """
         prompt, system = self.prompts[number], self.files.system
-        original = prompt if self.files.rewrite == "prompt" else system or ""
-        words, texts = (
-            self.rewriter.words(original),
-            [self.rewriter.rewrite(original, place) for place in places],
-        )
-        if self.files.rewrite == "prompt":
-            return RewrittenPrompt(number, original, words, groups, texts, [system] * len(places))
-        return RewrittenPrompt(number, original, words, groups, [prompt] * len(places), [*texts])
+        is_prompt = self.files.rewrite == "prompt"
+        original = prompt if is_prompt else system or ""
+        words = self.rewriter.words(original)
+        rewritten = [self.rewriter.rewrite(original, place) for place in places]
+        if is_prompt:
+            systems = [system] * len(places)
+            return RewrittenPrompt(number, original, words, groups, rewritten, systems)
+        texts = [prompt] * len(places)
+        return RewrittenPrompt(number, original, words, groups, texts, [*rewritten])
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it is in the file, with each group that it is asked
         about.
         """
-        named = [
-            (self.prompts[number], group) for number in self.sampled for group in self.groups.names
-        ]
-        return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
+        pairs = []
+        for number in self.sampled:
+            pairs += [(self.prompts[number], group) for group in self.groups.names]
+        for number in self.neutral_numbers:
+            pairs.append((self.prompts[number], NEUTRAL_GROUP))
+        return pairs
 
     def digest(self) -> str:
-        """A digest of what makes the instances."""
-        files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
-        how = [
+        """Returns a digest of all that decides the instances."""
+        files = self.files
+        sample = files.sample.model_dump() if files.sample else None
+        asked = [
             files.repetitions,
             sample,
             files.system,
@@ -357,23 +367,28 @@ class RewritingRequests:
             files.mode is not None,
             files.neutral,
         ]
-        deciding = [how, self.prompts, self.groups.deciding_words()]
-        return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
+        content = json.dumps([asked, self.prompts, self.groups.deciding_words()])
+        return sha256(content.encode()).hexdigest()[:16]
 
 
 def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
-    """Reads what a dataset asks and returns it with every fault that is in its files."""
+    """Reads what a dataset asks and returns it with every fault that is in its files.
+
+    The requests are None without prompts or groups.
+    """
+    template = PROMPT_PLACE
     if files.layout:
         prompts, faults = read_layout(files.prompts, files.layout)
+        template = LAYOUTS[files.layout].template
     else:
         prompts, faults = read_prompts(files.prompts, files.column)
-    template = files.template or (LAYOUTS[files.layout].template if files.layout else PROMPT_PLACE)
-    prompts = [template.replace(PROMPT_PLACE, prompt) for prompt in prompts]
+    template = files.template or template
+    texts = [template.replace(PROMPT_PLACE, prompt) for prompt in prompts]
     groups, of_groups = read_group_words(files.groups)
     faults += of_groups
-    if groups is None or not prompts:
+    if groups is None or not texts:
         return None, faults
-    requests = RewritingRequests(files, tuple(prompts), groups)
+    requests = RewritingRequests(files, tuple(texts), groups)
     return requests, faults or list(nothing_to_rewrite(requests))
 
 
@@ -381,23 +396,16 @@ def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
     """Yields that no text has a word of a group, so that there is nothing to compare."""
     if requests.usable:
         return
-    example = next(
-        (word for row in requests.groups.rows for sought in row.sought for word in sought), ""
-    )
-    expected = (
-        f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, "
-        f"such as {example!r}"
-    )
-    if requests.files.rewrite == "system":
-        yield Fault(
-            "the config",
-            "system",
-            f"there is no word of a group in {requests.files.system!r}",
-            expected,
-        )
+    files, groups = requests.files, requests.groups
+    sought = [word for row in groups.rows for words in row.sought for word in words]
+    example = sought[0] if sought else ""
+    expected = f"words of {', '.join(groups.names)} in {files.groups}, such as {example!r}"
+    if files.rewrite == "system":
+        problem = f"there is no word of a group in {files.system!r}"
+        yield Fault("the config", "system", problem, expected)
     else:
         problem = f"none of the {len(requests.prompts):,} prompts contains a word of a group"
-        yield Fault(str(requests.files.prompts), "", problem, expected)
+        yield Fault(str(files.prompts), "", problem, expected)
 
 
 def about_prompts(files: RewritingFiles) -> Iterator[str]:
@@ -408,20 +416,18 @@ def about_prompts(files: RewritingFiles) -> Iterator[str]:
     if requests.groups.warning:
         yield requests.groups.warning
     yield unawareness_text(requests)
-    unclear = Counter(
-        word
-        for text in texts_to_rewrite(requests)
-        for word in requests.rewriter.ambiguous_words(text)
-    )
-    if unclear:
+    ambiguous: Counter[str] = Counter()
+    for text in texts_to_rewrite(requests):
+        ambiguous.update(requests.rewriter.ambiguous_words(text))
+    if ambiguous:
         yield (
             "Words with two readings, of which the one that the file marks "
-            f"is used: {commonest_words(unclear)}."
+            f"is used: {commonest_words(ambiguous)}."
         )
 
 
 def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
-    """Returns what is rewritten."""
+    """Returns the texts that are rewritten: the system text, or prompts with words of groups."""
     if requests.files.rewrite == "system":
         return [str(requests.files.system)]
     return [requests.prompts[number] for number in requests.usable]
@@ -431,20 +437,18 @@ def unawareness_text(requests: RewritingRequests) -> str:
     """Says how many prompts name a group: where none does, models are treated to fairness through
     unawareness.
     """
+    count = len(requests.prompts)
     if requests.files.rewrite == "system":
-        return (
-            f"The system text names the groups, so the {len(requests.prompts):,} prompts are "
-            "asked unchanged."
-        )
-    words = Counter(
-        word.lower()
-        for text in texts_to_rewrite(requests)
-        for word in requests.rewriter.words(text)
-    )
-    named, all_of = len(requests.usable), len(requests.prompts)
-    counts = f"{named:,} of {all_of:,} prompts contain words of groups ({commonest_words(words)})"
-    rest = f"; the other {all_of - named:,} are not asked, because nothing in them can be rewritten"
-    return f"{counts}{rest if named < all_of else ''}."
+        return f"The system text names the groups, so the {count:,} prompts are asked unchanged."
+    words: Counter[str] = Counter()
+    for text in texts_to_rewrite(requests):
+        words.update(word.lower() for word in requests.rewriter.words(text))
+    named = len(requests.usable)
+    counts = f"{named:,} of {count:,} prompts contain words of groups ({commonest_words(words)})"
+    if named == count:
+        return f"{counts}."
+    rest = f"the other {count - named:,} are not asked, because nothing in them can be rewritten"
+    return f"{counts}; {rest}."
 
 
 def commonest_words(words: Counter[str]) -> str:

@@ -41,21 +41,23 @@ def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:
     silent = silent_groups(estimates)
     if not silent:
         return estimates
-    texts = {
-        group: f"{NOT_MEASURABLE}: {GROUP_WITHOUT_ANSWERS.format(group=group)}" for group in silent
-    }
-    sides = [
-        pl.col(side).replace_strict(texts, default=None, return_dtype=pl.String)
-        for side in ("group", "other")
-    ]
+    texts = {}
+    for group in silent:
+        texts[group] = f"{NOT_MEASURABLE}: {GROUP_WITHOUT_ANSWERS.format(group=group)}"
+    sides = []
+    for side in ("group", "other"):
+        text = pl.col(side).replace_strict(texts, default=None, return_dtype=pl.String)
+        sides.append(text)
+    needs_answers = pl.col("measure").is_in(NEEDING_ANSWERS)
+    of_groups = pl.when(needs_answers).then(pl.coalesce(sides))
     is_whole = pl.col("group").is_null() & pl.col("measure").is_in(BETWEEN_GROUPS)
-    of_groups = pl.when(pl.col("measure").is_in(NEEDING_ANSWERS)).then(pl.coalesce(sides))
-    text = pl.coalesce(of_groups, pl.when(is_whole).then(pl.lit(texts[silent[0]])))
-    withheld = [name for name in WITHHELD_COLUMNS if name in estimates.columns]
-    return estimates.with_columns(
-        *(pl.when(text.is_null()).then(name).alias(name) for name in withheld),
-        reason=pl.coalesce(text, "reason"),
-    )
+    of_wholes = pl.when(is_whole).then(pl.lit(texts[silent[0]]))
+    reason = pl.coalesce(of_groups, of_wholes)
+    columns: dict[str, pl.Expr] = {}
+    for name in WITHHELD_COLUMNS:
+        if name in estimates.columns:
+            columns[name] = pl.when(reason.is_null()).then(name)
+    return estimates.with_columns(**columns, reason=pl.coalesce(reason, "reason"))
 
 
 def silent_groups(estimates: pl.DataFrame) -> list[str]:

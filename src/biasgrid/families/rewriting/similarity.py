@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import exp, fsum, log
 
 import numpy as np
@@ -35,10 +35,16 @@ def listed_names(answer: str) -> list[str]:
     Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous
     white space; of names that are there twice the first.
     """
-    entries = (LIST_ENTRY.match(line) for line in answer.splitlines())
-    named = (AFTER_NAME.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
-    plain = (" ".join(LIST_MARKS.sub(" ", name).lower().split()) for name in named)
-    return list(dict.fromkeys(name for name in plain if name))
+    names: dict[str, None] = {}
+    for line in answer.splitlines():
+        entry = LIST_ENTRY.match(line)
+        if entry is None:
+            continue
+        name, *_ = AFTER_NAME.split(entry[1], maxsplit=1)
+        plain = " ".join(LIST_MARKS.sub(" ", name).lower().split())
+        if plain:
+            names[plain] = None
+    return list(names)
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float | None:
@@ -59,9 +65,8 @@ def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
     if not longer:
         return None
     shared = {*other}
-    return sum(longer - place for place, name in enumerate(one) if name in shared) / (
-        longer * (longer + 1) / 2
-    )
+    weights = sum(longer - place for place, name in enumerate(one) if name in shared)
+    return weights / (longer * (longer + 1) / 2)
 
 
 def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
@@ -72,13 +77,15 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
     missing, by K (K - 1) / 2. With one name each 1 where these are the same, else 0.
     """
     longer = max(len(one), len(other))
-    if longer < 2:
-        return float(list(one) == list(other)) if longer else None
+    if not longer:
+        return None
+    if longer == 1:
+        return float(list(one) == list(other))
     rank = {name: place for place, name in enumerate(other)}
-    kept = sum(
-        first in rank and rank[first] < rank.get(second, longer)
-        for first, second in combinations(one, 2)
-    )
+    kept = 0
+    for first, second in combinations(one, 2):
+        if first in rank and rank[first] < rank.get(second, longer):
+            kept += 1
     return kept / (longer * (longer - 1) / 2)
 
 
@@ -143,7 +150,9 @@ def compare_lists(
     lists = [listed_names(text) for text in texts]
 
     def of_pair(one: int, other: int) -> float:
-        value = like(lists[one], lists[other]) if lists[one] and lists[other] else None
+        if not lists[one] or not lists[other]:
+            return np.nan
+        value = like(lists[one], lists[other])
         return np.nan if value is None else value
 
     return compare_distinct_pairs(pairs, of_pair)
@@ -165,9 +174,8 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     split = [stems(text) for text in texts]
 
     def compare(one: int, other: int) -> float:
-        return f_measure(
-            LCSseq.similarity(split[one], split[other]), len(split[one]), len(split[other])
-        )
+        hits = LCSseq.similarity(split[one], split[other])
+        return f_measure(hits, len(split[one]), len(split[other]))
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -183,10 +191,15 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     Returns:
         Shape (pairs,).
     """
-    lines = [[stems(line) for line in text.split("\n") if line] for text in texts]
-    return compare_distinct_pairs(
-        pairs, lambda one, other: f_measure_of_lines(lines[one], lines[other])
-    )
+    lines_of_texts = []
+    for text in texts:
+        lines = filter(None, text.split("\n"))
+        lines_of_texts.append([stems(line) for line in lines])
+
+    def compare(one: int, other: int) -> float:
+        return f_measure_of_lines(lines_of_texts[one], lines_of_texts[other])
+
+    return compare_distinct_pairs(pairs, compare)
 
 
 def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
@@ -195,19 +208,20 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
 
     A stem counts no more often than it occurs in either text.
     """
-    left_one, left_other = (
-        Counter(stem for line in text for stem in line) for text in (reference, candidate)
-    )
-    sizes, hits = (left_one.total(), left_other.total()), 0
+    unused = Counter(chain.from_iterable(reference))
+    unused_of_candidate = Counter(chain.from_iterable(candidate))
+    sizes = unused.total(), unused_of_candidate.total()
+    hits = 0
     for line in reference:
-        shared = sorted(
-            {place for other in candidate for place in longest_common_subsequence(line, other)}
-        )
-        for stem in (line[place] for place in shared):
-            if left_one[stem] > 0 and left_other[stem] > 0:
+        shared: set[int] = set()
+        for other in candidate:
+            shared.update(longest_common_subsequence(line, other))
+        for place in sorted(shared):
+            stem = line[place]
+            if unused[stem] > 0 and unused_of_candidate[stem] > 0:
                 hits += 1
-                left_one[stem] -= 1
-                left_other[stem] -= 1
+                unused[stem] -= 1
+                unused_of_candidate[stem] -= 1
     return f_measure(hits, *sizes)
 
 
@@ -220,25 +234,25 @@ def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
     are 0 where a length grows (Hyyrö, AWOCA 2004), so that a row takes a few operations.
     """
     size = len(other)
-    places: dict[str, int] = {}
+    bits: dict[str, int] = {}
     for place, stem in enumerate(other):
-        places[stem] = places.get(stem, 0) | 1 << place
-    whole = (1 << size) - 1
-    rows = [whole]
+        bits[stem] = bits.get(stem, 0) | 1 << place
+    all_bits = (1 << size) - 1
+    rows = [all_bits]
     for stem in one:
         row = rows[-1]
-        matched = row & places.get(stem, 0)
-        rows.append(((row + matched) | (row - matched)) & whole)
-    found, i, j = [], len(one), size
+        matched = row & bits.get(stem, 0)
+        rows.append(((row + matched) | (row - matched)) & all_bits)
+    places, i, j = [], len(one), size
     while i > 0 and j > 0:
         if one[i - 1] == other[j - 1]:
             i, j = i - 1, j - 1
-            found.append(i)
+            places.append(i)
         elif subsequence_length(rows[i], j - 1) > subsequence_length(rows[i - 1], j):
             j -= 1
         else:
             i -= 1
-    return found
+    return places
 
 
 def subsequence_length(row: int, size: int) -> int:
@@ -281,17 +295,15 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
     @lru_cache(maxsize=NGRAMS_KEPT)
     def grams_of(place: int) -> NGrams:
-        return [
-            frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)
-        ]
+        sizes = range(1, LONGEST_NGRAM + 1)
+        return [frozenset(number_ngrams(split[place], size)) for size in sizes]
 
     def compare(one: int, other: int) -> float:
         # What two texts share is the same in both directions.
-        shared = [
-            len(mine & theirs) for mine, theirs in zip(grams_of(one), grams_of(other), strict=True)
-        ]
-        sizes = len(split[one]), len(split[other])
-        return min(bleu_of_pair(shared, *sizes), bleu_of_pair(shared, *sizes[::-1]))
+        grams = zip(grams_of(one), grams_of(other), strict=True)
+        shared = [len(of_one & of_other) for of_one, of_other in grams]
+        size, other_size = len(split[one]), len(split[other])
+        return min(bleu_of_pair(shared, size, other_size), bleu_of_pair(shared, other_size, size))
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -317,10 +329,10 @@ def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> floa
     """
     if not shared[0]:
         return 0.0
-    logs = [
-        log((hits or SMOOTHING) / max(1, hypothesis - size + 1)) / LONGEST_NGRAM
-        for size, hits in enumerate(shared, start=1)
-    ]
+    logs = []
+    for size, hits in enumerate(shared, start=1):
+        grams = max(1, hypothesis - size + 1)
+        logs.append(log((hits or SMOOTHING) / grams) / LONGEST_NGRAM)
     brevity = 1.0 if hypothesis > reference else exp(1 - reference / hypothesis)
     return brevity * exp(fsum(logs))
 
@@ -340,22 +352,20 @@ def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
         vectors: `text` and `vector`, of length 1.
     """
     place = {text: number for number, text in enumerate(vectors["text"])}
-    matrix = (
-        vectors["vector"].list.to_array(len(vectors["vector"][0])).to_numpy()
-        if len(vectors)
-        else np.zeros((0, 1))
-    )
+    matrix = np.zeros((0, 1))
+    if len(vectors):
+        width = len(vectors["vector"][0])
+        matrix = vectors["vector"].list.to_array(width).to_numpy()
 
     def compare(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         rows = np.array([place[text] for text in texts], dtype=np.int64)[pairs]
-        parts = (
-            rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE)
-        )
-        found = [
-            np.einsum("ij,ij->i", matrix[part[:, 0]], matrix[part[:, 1]], dtype=np.float64)
-            for part in parts
-        ]
-        return np.concatenate([np.zeros(0), *found])
+        cosines = [np.zeros(0)]
+        # Part by part: both vectors of all pairs take too much memory.
+        for start in range(0, len(rows), PAIRS_AT_ONCE):
+            part = rows[start : start + PAIRS_AT_ONCE]
+            one, other = matrix[part[:, 0]], matrix[part[:, 1]]
+            cosines.append(np.einsum("ij,ij->i", one, other, dtype=np.float64))
+        return np.concatenate(cosines)
 
     return compare
 
@@ -367,6 +377,8 @@ SIMILARITIES: Mapping[str, Similarity] = {
 }
 """By name; 1 where the texts are the same, 0 where they have nothing in common."""
 LIST_SIMILARITIES: Mapping[str, Similarity] = {
-    each.__name__: partial(compare_lists, each) for each in (jaccard, serp, prag)
+    "jaccard": partial(compare_lists, jaccard),
+    "serp": partial(compare_lists, serp),
+    "prag": partial(compare_lists, prag),
 }
 """Those of the lists in texts, NaN where there are none."""

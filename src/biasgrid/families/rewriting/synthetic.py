@@ -34,7 +34,7 @@ REWRITING_TEXTS = ("system", "text")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says which mean score the answers for each group have of a model that has learned the corpus.
+    """Returns the mean scores, group by group, of a model that has learned the corpus.
 
     Args:
         instances: the prompts, rewritten for every group.
@@ -46,11 +46,11 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
     """
     unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
-    score = pl.col("probability") * unkind + (1 - pl.col("probability")) * kind
-    of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL_GROUP)
-    means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(
-        BIAS_TYPE_AND_GROUP
-    )
+    probability = pl.col("probability")
+    score = probability * unkind + (1 - probability) * kind
+    rows = with_unkind_probability(instances, bias)
+    rows = rows.filter(pl.col("group") != NEUTRAL_GROUP).with_columns(value=score)
+    means = means_by(rows, BIAS_TYPE_AND_GROUP).sort(BIAS_TYPE_AND_GROUP)
     return known_effect_rows(means, bias, "mean_score", options_text(score=KNOWN_SCORER))
 
 
@@ -58,20 +58,21 @@ def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     """Adds both answers as candidates and `probability`, that of the unkind one; texts and keys
     come out as strings.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    of_group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")
+    rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")
     words = pl.col("words").cast(pl.List(pl.String)).list.join(" ")
-    shares = shares_of_rows(
-        named.select("bias_type", of_group), named.select(*BIAS_TYPE_AND_GROUP, words), bias
-    )
+    groups = rows.select("bias_type", group)
+    names = rows.select(*BIAS_TYPE_AND_GROUP, words)
+    shares = shares_of_rows(groups, names, bias)
+    # Prompts in neutral words have the mean of all groups.
+    unkind = 0.5 + shares.fill_null(bias.total / 2) - bias.total / 2
+    columns: dict[str, pl.Series | pl.Expr] = {"unkind": unkind}
+    for number, text in enumerate(ANSWERS, start=1):
+        columns[f"{CANDIDATE}{number}"] = pl.lit(text)
+    rows = rows.with_columns(**columns)
     # Where several groups have the same text, a model can learn no more than their mean.
-    unkind = (0.5 + shares.fill_null(bias.total / 2) - bias.total / 2).rename("unkind")
-    answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
-    return (
-        named.with_columns(unkind, **answers)
-        .with_columns(probability=pl.col("unkind").mean().over(REWRITING_TEXTS))
-        .drop("unkind")
-    )
+    mean = pl.col("unkind").mean().over(REWRITING_TEXTS)
+    return rows.with_columns(probability=mean).drop("unkind")
 
 
 corpus = corpus_of_answers(

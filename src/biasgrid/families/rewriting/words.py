@@ -5,6 +5,7 @@ without a model.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ DISTANCE_WEIGHT = 0.95
 """What a word counts less with each word that lies between."""
 WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
 """Why numbers have no interval."""
+BIAS_SCHEMA = {
+    **dict.fromkeys(("group", "other", "word"), pl.String),
+    "value": pl.Float64,
+    "n": pl.Int64,
+}
+"""Columns of `co_occurrence_bias`."""
 
 
 def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
@@ -50,10 +57,8 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     Returns:
         `text`, its place; `position` of the word in it; and `word`.
     """
-    table = pl.DataFrame(
-        {"word": [list(words) for words in texts]}, schema={"word": pl.List(pl.String)}
-    )
-    rows = table.with_row_index("text").explode("word").drop_nulls("word")
+    lists = pl.Series("word", [list(words) for words in texts], dtype=pl.List(pl.String))
+    rows = lists.to_frame().with_row_index("text").explode("word").drop_nulls("word")
     return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
 
 
@@ -67,13 +72,14 @@ def find_phrases(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFra
     Returns:
         `text`, `position` of the first word, and `word`, the phrase with spaces between its words.
     """
-    found = []
+    found = [words.head(0)]
     for length in sorted({len(phrase) for phrase in phrases}):
-        parts = [pl.col("word").shift(-place).over("text") for place in range(length)]
+        # A phrase beyond the end of its text is null, and so is none.
+        following = [pl.col("word").shift(-place).over("text") for place in range(length)]
+        phrase = pl.concat_str(following, separator=" ")
         sought = [" ".join(phrase) for phrase in phrases if len(phrase) == length]
-        phrase = pl.concat_str(parts, separator=" ")
         found.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(sought)))
-    return pl.concat([words.head(0), *found])
+    return pl.concat(found)
 
 
 def co_occurrence_bias(
@@ -103,60 +109,45 @@ def co_occurrence_bias(
         `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it
         is made of: rows for those targets that occur in a text with words of both groups.
     """
-    of_groups = {name: find_phrases(words, phrases) for name, phrases in groups.items()}
-    ignored = {
-        *stop_words,
-        *(part for phrases in groups.values() for phrase in phrases for part in phrase),
-    }
+    ignored = {*stop_words}
+    for phrases in groups.values():
+        ignored.update(chain.from_iterable(phrases))
     others = words.filter(~pl.col("word").is_in(list(ignored)))
-    near = {name: weighted_counts(others, places, fading) for name, places in of_groups.items()}
-    tables = []
-    names = list(groups)
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            shares = [
-                near[name].select(
-                    "word",
-                    "pairs",
-                    share=pl.col("near") / pl.col("near").sum() / len(of_groups[name]),
-                )
-                for name in (one, other)
-            ]
-            both = (
-                shares[0]
-                .join(shares[1], on="word", suffix=" other")
-                .filter(pl.col("word").is_in(list(targets)))
-            )
-            tables.append(
-                both.select(
-                    pl.lit(one).alias("group"),
-                    pl.lit(other).alias("other"),
-                    "word",
-                    value=(pl.col("share") / pl.col("share other")).log(10).abs(),
-                    n=(pl.col("pairs") + pl.col("pairs other")).cast(pl.Int64),
-                ).sort("word")
-            )
-    schema = {
-        "group": pl.String,
-        "other": pl.String,
-        "word": pl.String,
-        "value": pl.Float64,
-        "n": pl.Int64,
-    }
-    return pl.concat([pl.DataFrame(schema=schema), *tables])
+    likelihoods = {}
+    for name, phrases in groups.items():
+        places = find_phrases(words, phrases)
+        share = pl.col("near") / pl.col("near").sum() / len(places)
+        counts = weighted_counts(others, places, fading)
+        likelihoods[name] = counts.select("word", "pairs", share=share)
+    tables = [pl.DataFrame(schema=BIAS_SCHEMA)]
+    for one, other in combinations(groups, 2):
+        both = likelihoods[one].join(likelihoods[other], on="word", suffix=" other")
+        both = both.filter(pl.col("word").is_in(list(targets)))
+        ratio = pl.col("share") / pl.col("share other")
+        pairs = pl.col("pairs") + pl.col("pairs other")
+        table = both.select(
+            pl.lit(one).alias("group"),
+            pl.lit(other).alias("other"),
+            "word",
+            value=ratio.log(10).abs(),
+            n=pairs.cast(pl.Int64),
+        )
+        tables.append(table.sort("word"))
+    return pl.concat(tables)
 
 
 def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
-    """Returns `word`, `near`, its weighted count near some places, and `pairs`, how often it does
-    at all.
+    """Returns how near words are to some places in the same text.
+
+    Returns:
+        `word`; `near`, the sum over pairs of the word and a place of fading ^ (words apart); and
+        `pairs`, how many these are.
     """
     pairs = words.join(places.select("text", place="position"), on="text")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
-    return (
-        pairs.group_by("word")
-        .agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len())
-        .sort("word")
-    )
+    weight = pl.lit(fading).pow(apart)
+    counts = pairs.group_by("word").agg(near=weight.sum(), pairs=pl.len())
+    return counts.sort("word")
 
 
 def stereotypical_association(
@@ -179,19 +170,20 @@ def stereotypical_association(
         `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that occur in a text
         with words of groups.
     """
+    names = pl.DataFrame({"word": sorted(" ".join(target) for target in targets)})
     times = find_phrases(words, targets).group_by("text", "word").len("times")
     columns = []
-    names = sorted(" ".join(target) for target in targets)
     for phrases in groups.values():
         of_group = find_phrases(words, phrases).group_by("text").len("of_group")
-        together = times.join(of_group, on="text").group_by("word")
-        count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
-        columns.append(
-            pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left")
-        )
-    counts = np.stack([column["together"].fill_null(0).to_numpy() for column in columns], axis=1)
-    uneven = divergence(counts / [len(phrases) for phrases in groups.values()], "divergence")
-    table = pl.DataFrame({"word": names, "value": uneven, "n": counts.sum(axis=1)})
+        both = times.join(of_group, on="text")
+        product = pl.col("times").cast(pl.Int64) * pl.col("of_group")
+        together = both.group_by("word").agg(together=product.sum())
+        counted = names.join(together, on="word", how="left", maintain_order="left")
+        columns.append(counted["together"].fill_null(0).to_numpy())
+    counts = np.stack(columns, axis=1)
+    lengths = [len(phrases) for phrases in groups.values()]
+    uneven = divergence(counts / lengths, "divergence")
+    table = names.with_columns(value=pl.Series(uneven), n=pl.Series(counts.sum(axis=1)))
     return table.filter(pl.col("n") > 0)
 
 
@@ -210,25 +202,20 @@ def word_measures(
     targets = options["targets"]
     if not targets:
         return
-    mode, responses = (
-        RewritingMode.of(options["mode"]),
-        answers.filter(score=SCORE_WITH_RESPONSE)["response"],
-    )
+    mode = RewritingMode.of(options["mode"])
+    responses = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
     texts = responses.drop_nulls()
     cleaned = table_of_words([RewritingMode().words(text) for text in texts])
-    words = (
-        cleaned
-        if type(mode) is RewritingMode
-        else table_of_words([mode.words(text) for text in texts])
-    )
-    of_groups = {
-        name: some for name, some in phrases_of_groups(groups, mode.group_phrase).items() if some
-    }
+    words = cleaned
+    if type(mode) is not RewritingMode:
+        words = table_of_words([mode.words(text) for text in texts])
+    phrases = phrases_of_groups(groups, mode.group_phrase)
+    # A group without any word is near none.
+    named = {name: of_group for name, of_group in phrases.items() if of_group}
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
-    associations = stereotypical_association(
-        words, [mode.target_phrase(target) for target in targets], of_groups
-    )
-    bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
+    sought = [mode.target_phrase(target) for target in targets]
+    associations = stereotypical_association(words, sought, named)
+    bias = co_occurrence_bias(cleaned, targets, named, stop_words)
     silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
@@ -237,12 +224,12 @@ def word_measures(
 def phrases_of_groups(
     groups: GroupWords, phrase_of: Callable[[str], Phrase]
 ) -> dict[str, list[Phrase]]:
-    """Returns what is looked for of each group."""
-    named: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
+    """Returns the phrases of each group that are looked for, each once."""
+    phrases: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
     for row in groups.rows:
         for name, sought in zip(groups.names, row.sought, strict=False):
-            named[name] |= dict.fromkeys(map(phrase_of, sought))
-    return {name: list(found) for name, found in named.items()}
+            phrases[name] |= dict.fromkeys(map(phrase_of, sought))
+    return {name: list(of_group) for name, of_group in phrases.items()}
 
 
 def with_word_means(
@@ -260,12 +247,10 @@ def with_word_means(
         "measure": pl.lit(measure),
         "options": pl.lit(""),
         "left_out": pl.lit(left_out, pl.Int64),
+        "reason": pl.lit(WORDS_OF_ALL_PROMPTS),
     }
-    columns["reason"] = pl.lit(WORDS_OF_ALL_PROMPTS)
     yield found.rename({"word": "attribute"}).with_columns(**columns)
-    for chosen in dict.fromkeys([(), tuple(keys)]):
-        mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
-        means = (
-            found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
-        )
-        yield means.with_columns(**columns)
+    mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
+    yield found.select(mean).with_columns(**columns)
+    if keys:
+        yield found.group_by(keys, maintain_order=True).agg(mean).with_columns(**columns)
