@@ -152,34 +152,36 @@ class CellParts:
         """
         self.whole = (instances_path, prediction_paths, keys, kind, name, columns, answer_columns)
         self.unit, self.is_checked = unit, False
-        asked, said = (
-            instances_schema(keys, read_column_types(instances_path, "instances")),
-            answer_schema(kind),
-        )
+        request_types = read_column_types(instances_path, "instances")
+        schema = instances_schema(keys, request_types)
+        responses = answer_schema(kind)
         self.columns = [
-            [each for each in schema.columns if each in chosen]
-            for schema, chosen in ((asked, columns), (said, answer_columns))
+            [name for name in schema.columns if name in columns],
+            [name for name in responses.columns if name in answer_columns],
         ]
-        self.tables = [TablesInRows([instances_path], asked), TablesInRows(prediction_paths, said)]
+        self.tables = [
+            TablesInRows([instances_path], schema),
+            TablesInRows(prediction_paths, responses),
+        ]
         self.blocks = sorted(self.find_blocks(), key=lambda block: block.least)
 
     def find_blocks(self) -> list[Block]:
         """Returns the blocks that are read one after the other; none where the cell is one part."""
         instances, predictions = self.tables
-        found: list[Block] = []
         if instances.count != predictions.count or instances.count <= ROWS_A_BLOCK:
             return []
+        blocks: list[Block] = []
         for first in range(0, instances.count, ROWS_A_BLOCK):
             rows = min(ROWS_A_BLOCK, instances.count - first)
-            asked = instances.read(first, rows, ["instance", self.unit], check=False)
-            said = predictions.read(first, rows, ["instance"], check=False)
+            requests = instances.read(first, rows, ["instance", self.unit], check=False)
+            responses = predictions.read(first, rows, ["instance"], check=False)
             numbers = np.arange(first, first + rows)
-            if not all(
-                np.array_equal(each["instance"].to_numpy(), numbers) for each in (asked, said)
-            ):
-                return []
-            found.append(Block(first, rows, int(asked[self.unit].to_numpy().min())))
-        return found
+            for table in (requests, responses):
+                if not np.array_equal(table["instance"].to_numpy(), numbers):
+                    return []
+            least = int(requests[self.unit].to_numpy().min())
+            blocks.append(Block(first, rows, least))
+        return blocks
 
     def __iter__(self) -> Iterator[CellTables]:
         """Reads the cell, smaller units before larger ones.
@@ -196,40 +198,49 @@ class CellParts:
             yield read_whole_cell(*self.whole)
             return
         held: list[CellTables] = []
-        for block, after in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+        for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
             held.append(self.read(block))
-            if after is None:
+            if following is None:
                 yield below_each_other(held)
                 break
-            # No block that is still to be read has an instance of these.
-            are_whole = [asked[self.unit] < after.least for asked, _ in held]
-            if sum(each.sum() for each in are_whole) * SMALLEST_SHARE >= sum(map(len, are_whole)):
+            # No block that is still to be read has an instance of these units.
+            are_whole = [requests[self.unit] < following.least for requests, _ in held]
+            whole_rows = sum(are_rows.sum() for are_rows in are_whole)
+            held_rows = sum(len(are_rows) for are_rows in are_whole)
+            if whole_rows * SMALLEST_SHARE >= held_rows:
                 yield below_each_other(with_rows(held, are_whole))
-                held = with_rows(held, [~each for each in are_whole])
+                held = with_rows(held, [~are_rows for are_rows in are_whole])
         self.is_checked = True
 
     def read(self, block: Block) -> CellTables:
         """Reads the rows of a block, which are validated the first time."""
-        asked, said = (
-            table.read(block.first, block.rows, columns, check=not self.is_checked)
-            for table, columns in zip(self.tables, self.columns, strict=True)
-        )
-        return asked, said
+        parts = []
+        for table, columns in zip(self.tables, self.columns, strict=True):
+            part = table.read(block.first, block.rows, columns, check=not self.is_checked)
+            parts.append(part)
+        requests, responses = parts
+        return requests, responses
 
 
-def with_rows(tables: Iterable[CellTables], chosen: Iterable[pl.Series]) -> list[CellTables]:
-    """Returns some rows of tables, of those that have any."""
-    found = [
-        (asked.filter(some), said.filter(some))
-        for (asked, said), some in zip(tables, chosen, strict=True)
-    ]
-    return [each for each in found if len(each[0])]
+def with_rows(tables: Iterable[CellTables], masks: Iterable[pl.Series]) -> list[CellTables]:
+    """Returns some rows of tables; tables of which no row is chosen are left out.
+
+    Args:
+        tables: instances and predictions of several parts.
+        masks: which rows of each part, the same of instances and predictions.
+    """
+    parts = []
+    for (requests, responses), mask in zip(tables, masks, strict=True):
+        if mask.any():
+            parts.append((requests.filter(mask), responses.filter(mask)))
+    return parts
 
 
 def below_each_other(tables: Sequence[CellTables]) -> CellTables:
     """Returns instances and predictions of several parts as those of one."""
-    asked, said = (pl.concat(each, rechunk=True) for each in zip(*tables, strict=True))
-    return asked, said
+    requests = pl.concat([requests for requests, _ in tables], rechunk=True)
+    responses = pl.concat([responses for _, responses in tables], rechunk=True)
+    return requests, responses
 
 
 def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
@@ -283,11 +294,16 @@ class Check(NamedTuple):
 
 def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
     """Returns checks as rows of measures."""
-    numbers = {"value": pl.Float64, "n": pl.Int64, "low": pl.Float64, "high": pl.Float64}
-    kinds = {"measure": pl.String, **numbers, "flag": pl.String}
-    return pl.DataFrame(list(checks), schema=kinds, orient="row").with_columns(
-        options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
-    )
+    types = {
+        "measure": pl.String,
+        "value": pl.Float64,
+        "n": pl.Int64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "flag": pl.String,
+    }
+    rows = pl.DataFrame(list(checks), schema=types, orient="row")
+    return rows.with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
@@ -305,28 +321,26 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
         to do about the first one. Headlines of the cell and its bias types say so in `flag`, too.
     """
     texts = problems(measures, declared.limits)
-    flagged = measures.with_columns(
-        flag=pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String)
-    )
-    fired = [name for name, limit in declared.limits.items() if limit.withholds and name in texts]
-    if not fired:
+    flag = pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String)
+    flagged = measures.with_columns(flag=flag)
+    flags = [name for name, limit in declared.limits.items() if limit.withholds and name in texts]
+    if not flags:
         return flagged
-    which = {name: withheld_by(name, declared) for name in fired}
-    is_withheld = pl.any_horizontal(which.values())
+    masks = [withheld_by(name, declared) for name in flags]
+    is_withheld = pl.any_horizontal(masks)
     # Flags that withhold the same mostly follow from the first: unknown words are improbable, too.
-    names = [pl.when(which[name]).then(pl.lit(texts[name])) for name in fired]
-    remedies = [pl.when(which[name]).then(pl.lit(declared.limits[name].remedy)) for name in fired]
-    problem = pl.format(
-        "{}: {}", pl.lit(NOT_MEASURABLE), pl.concat_str(names, separator="; ", ignore_nulls=True)
-    )
+    problem_texts = []
+    remedies = []
+    for name, mask in zip(flags, masks, strict=True):
+        problem_texts.append(pl.when(mask).then(pl.lit(texts[name])))
+        remedies.append(pl.when(mask).then(pl.lit(declared.limits[name].remedy)))
+    joined = pl.concat_str(problem_texts, separator="; ", ignore_nulls=True)
+    problem = pl.format("{}: {}", pl.lit(NOT_MEASURABLE), joined)
     reason = pl.format(f"{{}}{TO_DO}{{}}", problem, pl.coalesce(remedies))
     is_headline = is_withheld & are_headlines(declared.headlines)
+    numbers = [name for name in WITHHELD_COLUMNS if name in flagged.columns]
     return flagged.with_columns(
-        *(
-            pl.when(~is_withheld).then(name).alias(name)
-            for name in WITHHELD_COLUMNS
-            if name in flagged.columns
-        ),
+        *(pl.when(~is_withheld).then(name).alias(name) for name in numbers),
         reason=pl.when(is_withheld).then(reason).otherwise("reason"),
         flag=pl.when(is_headline).then(problem).otherwise("flag"),
     )
@@ -365,13 +379,19 @@ def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, s
 
 
 def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
-    """Returns the text of a validity flag, None where it is within its limit."""
+    """Returns the text of a validity flag, None where it is within its limit.
+
+    The end of the interval must be beyond the limit, unless the limit is `by_value` or the flag
+    has no interval.
+    """
     end = row["low" if limit.below else "high"]
-    value = row["value"] if end is None or limit.by_value else end
-    is_beyond = value < limit.value if limit.below else value > limit.value
+    compared = row["value"] if end is None or limit.by_value else end
+    is_beyond = compared < limit.value if limit.below else compared > limit.value
     if limit.above_zero:
         is_beyond = is_beyond and row["low"] is not None and row["low"] > 0
-    return limit.problem.format(**row, limit=limit.value) if is_beyond else None
+    if not is_beyond:
+        return None
+    return limit.problem.format(**row, limit=limit.value)
 
 
 def are_claims(headlines: Mapping[str, str]) -> pl.Expr:

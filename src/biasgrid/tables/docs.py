@@ -42,27 +42,25 @@ def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
     for schema in schemas.values():
         for name, dtype, meaning in column_rows(schema):
             types.setdefault((name, meaning), []).append(dtype)
-    many = {column: found for column, found in types.items() if len(found) >= MANY}
-    rows = [
-        (name, "; ".join(dict.fromkeys(found)), meaning) for (name, meaning), found in many.items()
-    ]
-    tables = {
-        f"columns of {name}": partial(column_table, schema, many)
-        for name, schema in schemas.items()
+    common = {column: dtypes for column, dtypes in types.items() if len(dtypes) >= MANY}
+    rows = []
+    for (name, meaning), dtypes in common.items():
+        rows.append((name, "; ".join(dict.fromkeys(dtypes)), meaning))
+    tables: dict[str, Callable[[], str]] = {
+        "columns of many tables": partial(markdown_table, COLUMN, rows)
     }
-    return {"columns of many tables": partial(markdown_table, COLUMN, rows), **tables}
+    for name, schema in schemas.items():
+        tables[f"columns of {name}"] = partial(column_table, schema, common)
+    return tables
 
 
 def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
     """Returns name, type and meaning of each column of a schema."""
-    return [
-        (
-            f"`{name}`",
-            f"{column.dtype.type}{', or null' if column.nullable else ''}",
-            column.description,
-        )
-        for name, column in schema.columns.items()
-    ]
+    rows = []
+    for name, column in schema.columns.items():
+        dtype = f"{column.dtype.type}{', or null' if column.nullable else ''}"
+        rows.append((f"`{name}`", dtype, column.description))
+    return rows
 
 
 def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, str]] = ()) -> str:
@@ -86,15 +84,10 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
 
 def measure_table(declared: Mapping[str, Measure]) -> str:
     """Writes what measures are, what they are not, and their values under equal treatment."""
-    rows = [
-        (
-            f"`{name}`",
-            f"{measure.title}: {measure.meaning}",
-            measure.is_not,
-            "" if measure.fair is None else f"{measure.fair:g}",
-        )
-        for name, measure in declared.items()
-    ]
+    rows = []
+    for name, measure in declared.items():
+        fair = "" if measure.fair is None else f"{measure.fair:g}"
+        rows.append((f"`{name}`", f"{measure.title}: {measure.meaning}", measure.is_not, fair))
     return markdown_table(("measure", "what it is", "what it is not", "equal treatment"), rows)
 
 
@@ -103,21 +96,20 @@ def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
     families that share it.
     """
     header = ("flag", "families", "what it is", "speaks against a cell", "withholds", "what to do")
-    rows: dict[str, dict[tuple[str, ...], list[str]]] = {}
-    for family, flags in families.items():
-        for name, measure in flags.items():
-            if (limit := measure.limit) is not None:
-                beyond = f"{'below' if limit.below else 'above'} {limit.value:g}"
-                what = (measure.meaning, beyond, withheld_text(limit), limit.remedy)
-                rows.setdefault(name, {}).setdefault(what, []).append(family)
-    return markdown_table(
-        header,
-        [
-            (f"`{name}`", ", ".join(of), meaning, *rest)
-            for name, found in rows.items()
-            for (meaning, *rest), of in found.items()
-        ],
-    )
+    flags: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for family, measures in families.items():
+        for name, measure in measures.items():
+            limit = measure.limit
+            if limit is None:
+                continue
+            beyond = f"{'below' if limit.below else 'above'} {limit.value:g}"
+            texts = (measure.meaning, beyond, withheld_text(limit), limit.remedy)
+            flags.setdefault(name, {}).setdefault(texts, []).append(family)
+    rows = []
+    for name, families_by_texts in flags.items():
+        for (meaning, *limit_texts), sharing in families_by_texts.items():
+            rows.append((f"`{name}`", ", ".join(sharing), meaning, *limit_texts))
+    return markdown_table(header, rows)
 
 
 def withheld_text(limit: Limit) -> str:
@@ -129,5 +121,7 @@ def withheld_text(limit: Limit) -> str:
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Writes a table."""
-    cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
-    return "".join(f"| {' | '.join(row)} |\n" for row in [header, ["---"] * len(header), *cells])
+    lines = [header, ["---"] * len(header)]
+    for row in rows:
+        lines.append([cell.replace("|", "\\|") for cell in row])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

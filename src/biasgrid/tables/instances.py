@@ -96,46 +96,39 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
             type is string, not categorical, is one in the schema: making categories takes longer
             than all else where few texts are alike.
     """
+    texts = {}
+    for name in TEXTS:
+        if columns.get(name) == pl.String:
+            text = REQUEST_COLUMNS[name]
+            texts[name] = column(pl.String, description=text.description, nullable=text.nullable)
+    optional = {name: kind for name, kind in OPTIONAL.items() if name in columns}
     present = {name: key for name, key in keys.items() if key.required or name in columns}
-    plain = {
-        name: column(
-            pl.String,
-            description=REQUEST_COLUMNS[name].description,
-            nullable=REQUEST_COLUMNS[name].nullable,
-        )
-        for name in TEXTS
-        if columns.get(name) == pl.String
-    }
-    optional = {name: column for name, column in OPTIONAL.items() if name in columns}
-    return table(
-        "instances",
-        {**REQUEST_COLUMNS, **plain, **optional, **numbered_columns(columns), **present},
-    )
+    numbered = numbered_columns(columns)
+    return table("instances", {**REQUEST_COLUMNS, **texts, **optional, **numbered, **present})
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
-    """Returns the candidates and positions among some names of columns; the last one stands for all
-    before it.
+    """Returns the candidates and positions among some names of columns.
+
+    The one with the largest number stands for all before it.
     """
-    names = [NUMBERED_NAME.fullmatch(name) for name in columns]
-    counts = {
-        kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0)
-        for kind in NUMBERED
-    }
-    return {
-        f"{kind}{place + 1}": NUMBERED[kind]
-        for kind, count in counts.items()
-        for place in range(count)
-    }
+    counts = dict.fromkeys(NUMBERED, 0)
+    for name in columns:
+        match = NUMBERED_NAME.fullmatch(name)
+        if match:
+            kind, number = match[1], int(match[2])
+            counts[kind] = max(counts[kind], number)
+    numbered = {}
+    for kind, count in counts.items():
+        for number in range(1, count + 1):
+            numbered[f"{kind}{number}"] = NUMBERED[kind]
+    return numbered
 
 
 def request_columns(columns: Iterable[str]) -> list[str]:
     """Returns those columns that make an instance what it is, whatever its number."""
-    return [
-        name
-        for name in columns
-        if name in ("system", *TEXTS, *OPTIONAL) or NUMBERED_NAME.fullmatch(name)
-    ]
+    read_by_models = ("system", *TEXTS, *OPTIONAL)
+    return [name for name in columns if name in read_by_models or NUMBERED_NAME.fullmatch(name)]
 
 
 def read_instances(
@@ -166,13 +159,11 @@ def read_requests(
     Raises:
         TableError: see `read_table`.
     """
-    columns = read_column_types(path, "instances")
-    keys = {
-        name: column(columns[name], description="", nullable=True)
-        for name in also
-        if name in columns
-    }
-    schema = instances_schema(keys, columns)
-    return read_table(path, schema, list(schema.columns), rows=rows).cast(
-        {pl.String: pl.Categorical}
-    )
+    types = read_column_types(path, "instances")
+    keys = {}
+    for name in also:
+        if name in types:
+            keys[name] = column(types[name], description="", nullable=True)
+    schema = instances_schema(keys, types)
+    requests = read_table(path, schema, list(schema.columns), rows=rows)
+    return requests.cast({pl.String: pl.Categorical})

