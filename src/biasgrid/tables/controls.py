@@ -37,25 +37,26 @@ def withheld_together(
         headlines: `dataset`, `measure` and `options` of headline measures.
         controls: which cells are controls.
     """
-    fired = rows.filter(measure=IMPROBABLE).drop_nulls("flag").select("model", "dataset", "flag")
-    flags = {(model, dataset): flag for model, dataset, flag in fired.iter_rows()}
+    improbable = rows.filter(measure=IMPROBABLE).drop_nulls("flag")
+    flags = {}
+    for model, dataset, flag in improbable.select("model", "dataset", "flag").iter_rows():
+        flags[model, dataset] = flag
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
-    texts = [
-        (model, name, TOGETHER.format(other=about, flag=flags[model, about]))
-        for model, name, about, _ in controls.pairs(cells)
-        if (model, about) in flags and name != about
-    ]
-    cell = dict.fromkeys(("model", "dataset", "text"), pl.String)
-    known = pl.DataFrame(texts, schema=cell, orient="row").unique(
-        ["model", "dataset"], keep="first"
-    )
+    texts = []
+    for model, name, about, _ in controls.pairs(cells):
+        if (model, about) in flags and name != about:
+            text = TOGETHER.format(other=about, flag=flags[model, about])
+            texts.append((model, name, text))
+    schema = dict.fromkeys(("model", "dataset", "text"), pl.String)
+    text_of_cell = pl.DataFrame(texts, schema=schema, orient="row")
+    text_of_cell = text_of_cell.unique(["model", "dataset"], keep="first")
     number = ["dataset", "measure", "options"]
     places = headlines.select(number).with_columns(is_headline=pl.lit(value=True))
-    joined = rows.join(known, on=["model", "dataset"], how="left", maintain_order="left")
+    joined = rows.join(text_of_cell, on=["model", "dataset"], how="left", maintain_order="left")
     joined = joined.join(places, on=number, how="left", maintain_order="left")
     withheld = pl.when("is_headline").then(pl.format(f"{NOT_MEASURABLE}: {{}}", "text"))
-    text = withheld.when(pl.col("measure") == IMPROBABLE).then("text")
-    return joined.with_columns(flag=pl.coalesce(text, "flag")).drop("text", "is_headline")
+    flag = withheld.when(pl.col("measure") == IMPROBABLE).then("text")
+    return joined.with_columns(flag=pl.coalesce(flag, "flag")).drop("text", "is_headline")
 
 
 def control(
@@ -84,12 +85,12 @@ def control(
     for model, dataset, about, name in controls.pairs(cells):
         tests = found.filter(model=model, dataset=dataset)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
-        flag = control_problem(
-            rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested
-        )
+        own_rows = rows.filter(model=model, dataset=dataset).to_dicts()
+        flag = control_problem(own_rows, name, significant, tested)
         # What is not measurable shows nothing, quiet or not.
         is_missing = (flag or "").startswith(NO_NUMBERS)
-        flag = None if (model, name) in beside and not is_missing else flag
+        if (model, name) in beside and not is_missing:
+            flag = None
         value = float(significant) if tested and not is_missing else None
         lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
     return pl.DataFrame(lines, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
@@ -106,16 +107,18 @@ def control_problem(
         significant: how much is significant in it.
         tested: of how much.
     """
-    withheld = [row["flag"] for row in rows if (row["flag"] or "").startswith(NOT_MEASURABLE)]
-    if withheld:
-        return MISSING_NUMBERS.format(
-            flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}"
-        )
-    seen = [f"{significant} of {tested} significant"] if significant else []
-    seen += [
-        f"{row['measure']} {format_number(row['low'])} to {format_number(row['high'])}"
-        for row in rows
-        if row["measure"].endswith(CORRECTED) and row["low"] is not None and row["low"] > 0
-    ]
+    for row in rows:
+        flag = row["flag"] or ""
+        if flag.startswith(NOT_MEASURABLE):
+            reason = flag.removeprefix(f"{NOT_MEASURABLE}: ")
+            return MISSING_NUMBERS.format(flag=f"{name}: {reason}")
+    signs = [f"{significant} of {tested} significant"] if significant else []
+    for row in rows:
+        low = row["low"]
+        if row["measure"].endswith(CORRECTED) and low is not None and low > 0:
+            interval = f"{format_number(low)} to {format_number(row['high'])}"
+            signs.append(f"{row['measure']} {interval}")
     limit = CONTROLS[CONTROL].limit
-    return limit.problem.format(flag=f"{name}: {', '.join(seen)}") if seen and limit else None
+    if not signs or limit is None:
+        return None
+    return limit.problem.format(flag=f"{name}: {', '.join(signs)}")

@@ -92,11 +92,12 @@ def write_parts(
 ) -> None:
     """Writes the parts of a table; see `write_table_in_parts`."""
     empty = empty_table(schema)
-    columns, how = arrow_table(empty).schema, encodings(empty.schema)
+    columns = arrow_table(empty).schema
+    options = encodings(empty.schema)
     with (
         whole_file(path) as partial,
         partial.open("wb", buffering=0) as file,
-        parquet.ParquetWriter(file, columns, **how) as writer,
+        parquet.ParquetWriter(file, columns, **options) as writer,
     ):
         for part in parts:
             # A row group has the categories of its own rows. Without any, a whole table takes less
@@ -122,19 +123,21 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
     Args:
         columns: names and types.
     """
-    numbers = [name for name, kind in columns.items() if kind in NUMBERS]
-    leaves = {
-        f"{name}.list.element" if isinstance(kind, pl.List) else name: kind.inner
-        if isinstance(kind, pl.List)
-        else kind
-        for name, kind in columns.items()
-    }
+    rising, repeated = [], []
+    for name, dtype in columns.items():
+        if dtype in NUMBERS:
+            rising.append(name)
+            continue
+        if isinstance(dtype, pl.List):
+            # Parquet names the elements of a list, not the list.
+            if dtype.inner not in FLOATS:
+                repeated.append(f"{name}.list.element")
+        elif dtype not in FLOATS:
+            repeated.append(name)
     return {
         "compression": "zstd",
-        "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        "use_dictionary": [
-            path for path, kind in leaves.items() if path not in numbers and kind not in FLOATS
-        ],
+        "column_encoding": dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+        "use_dictionary": repeated,
         # They are not used: which rows are read is known otherwise.
         "write_statistics": False,
     }
@@ -200,16 +203,17 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
         TableError: see `read_table`.
     """
     tables = [(path, read_unchecked(path, schema)) for path in paths]
-    every = [empty_table(schema), *(table for _, table in tables)]
-    if all(table.schema == every[0].schema for table in every):
-        together = pl.concat(every)
+    empty = empty_table(schema)
+    with_empty = [empty, *(table for _, table in tables)]
+    if all(table.schema == empty.schema for table in with_empty):
+        together = pl.concat(with_empty)
         with suppress(TableError):
             validate_table(together, schema, "all together")
             return together
     # One of them does not fit, or each does by itself.
     for path, table in tables:
         validate_table(table, schema, path, remedy=f"; {REMEDY}")
-    return pl.concat(every)
+    return pl.concat(with_empty)
 
 
 def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
@@ -225,29 +229,38 @@ def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> p
         TableError: the file is not readable as Parquet, was not made by biasgrid, has no such rows
             or does not fit its schema.
     """
-    groups = np.unique(rows // ROWS_A_GROUP)
-    read = read_row_groups(path, schema, groups)
+    group_of, place_in_group = np.divmod(rows, ROWS_A_GROUP)
+    groups = np.unique(group_of)
+    table = read_row_groups(path, schema, groups)
     # All row groups are full but the last one of the file.
-    places = np.searchsorted(groups, rows // ROWS_A_GROUP) * ROWS_A_GROUP + rows % ROWS_A_GROUP
-    if places.max(initial=-1) >= len(read):
+    places = np.searchsorted(groups, group_of) * ROWS_A_GROUP + place_in_group
+    if places.max(initial=-1) >= len(table):
         raise unreadable_table(path, schema.name, IndexError(f"no row {rows[-1]}"))
-    return read if len(places) == len(read) else read[places]
+    return table if len(places) == len(table) else table[places]
 
 
 def read_row_groups(path: str | Path, schema: pa.DataFrameSchema, groups: IntArray) -> pl.DataFrame:
-    """Reads some row groups of a table, one below the other, and validates them; see
-    `read_rows`.
+    """Reads some row groups of a table, one below the other, and validates them.
+
+    Args:
+        path: the file.
+        schema: its schema.
+        groups: which row groups, counted from 0, rising; shape (groups,).
+
+    Raises:
+        TableError: see `read_rows`.
     """
     read_facts(path, schema.name, anywhere=True)
-    runs = [run for run in np.split(groups, np.flatnonzero(np.diff(groups) > 1) + 1) if len(run)]
+    # Row groups that follow each other are read at once.
+    gaps = np.flatnonzero(np.diff(groups) > 1) + 1
+    runs = [run for run in np.split(groups, gaps) if len(run)]
     table = pl.scan_parquet(path, glob=False)
+    slices = [table.slice(run[0] * ROWS_A_GROUP, len(run) * ROWS_A_GROUP) for run in runs]
     try:
-        read = pl.collect_all(
-            [table.slice(run[0] * ROWS_A_GROUP, len(run) * ROWS_A_GROUP) for run in runs]
-        )
+        parts = pl.collect_all(slices)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable_table(path, schema.name, error) from None
-    rows = pl.concat(read) if read else empty_table(schema)
+    rows = pl.concat(parts) if parts else empty_table(schema)
     validate_table(rows, schema, path, remedy=f"; {REMEDY}")
     return rows
 
@@ -286,15 +299,13 @@ class TablesInRows:
         """
         read = read_table if check else read_unchecked
         starts = [0, *self.ends[:-1]]
-        ranges = [range(max(first - start, 0), first + rows - start) for start in starts]
-        there = [
-            first + rows > start and first < end
-            for start, end in zip(starts, self.ends, strict=True)
-        ]
-        files = [
-            (path, some) for path, some, has in zip(self.paths, ranges, there, strict=True) if has
-        ]
-        return pl.concat([read(path, self.schema, columns, rows=some) for path, some in files])
+        end = first + rows
+        parts = []
+        for path, file_start, file_end in zip(self.paths, starts, self.ends, strict=True):
+            if end > file_start and first < file_end:
+                own_rows = range(max(first - file_start, 0), end - file_start)
+                parts.append(read(path, self.schema, columns, rows=own_rows))
+        return pl.concat(parts)
 
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
@@ -390,10 +401,12 @@ def check_place(path: Path, of: str) -> None:
     Raises:
         TableError: with both, and what to do.
     """
-    parts, depth = path.absolute().with_suffix("").parts, len(of.split("/"))
-    places = ["/".join(parts[-depth:]), "/".join(parts[-depth - 1 : -1])]
-    if of not in places:
-        raise TableError(f"{path}: is the table of {of}; expected that of {places[0]}; {REMEDY}")
+    parts = path.absolute().with_suffix("").parts
+    depth = of.count("/") + 1
+    place = "/".join(parts[-depth:])
+    place_of_folder = "/".join(parts[-depth - 1 : -1])
+    if of not in (place, place_of_folder):
+        raise TableError(f"{path}: is the table of {of}; expected that of {place}; {REMEDY}")
 
 
 def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
@@ -411,15 +424,18 @@ def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> 
         The keys in the order of their first appearance, and the column, Float64, null where there
         are nulls alone.
     """
-    distinct = frame.select(keys).unique(maintain_order=True)
-    numbered = distinct.with_row_index("number")
+    groups = frame.select(keys).unique(maintain_order=True)
     rows = frame.select(*keys, value).join(
-        numbered, on=list(keys), nulls_equal=True, maintain_order="left"
+        groups.with_row_index("group_number"),
+        on=list(keys),
+        nulls_equal=True,
+        maintain_order="left",
     )
     known = rows.drop_nulls(value)
-    number = known["number"].to_numpy()
-    counts = np.bincount(number, minlength=len(distinct))
-    sums = np.bincount(number, known[value].to_numpy(), minlength=len(distinct))
+    group = known["group_number"].to_numpy()
+    counts = np.bincount(group, minlength=len(groups))
+    sums = np.bincount(group, known[value].to_numpy(), minlength=len(groups))
+    has_value = counts > 0
     with np.errstate(invalid="ignore"):
-        means = pl.Series(value, np.where(counts > 0, sums / counts, np.nan))
-    return distinct.with_columns(pl.when(pl.Series(counts > 0)).then(means).alias(value))
+        means = pl.Series(value, np.where(has_value, sums / counts, np.nan))
+    return groups.with_columns(pl.when(pl.Series(has_value)).then(means).alias(value))

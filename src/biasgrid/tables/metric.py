@@ -159,11 +159,9 @@ class Measure:
 
     def without_withholding(self) -> Measure:
         """Returns the measure with a limit that withholds nothing, if there is a limit."""
-        return (
-            self
-            if self.limit is None
-            else replace(self, limit=replace(self.limit, withholds=False))
-        )
+        if self.limit is None:
+            return self
+        return replace(self, limit=replace(self.limit, withholds=False))
 
 
 class MetricDefinitions(NamedTuple):
@@ -184,24 +182,15 @@ class MetricDefinitions(NamedTuple):
     @classmethod
     def of(cls, measures: Mapping[str, Measure]) -> Self:
         """Returns those of a dataset's measures."""
-        return cls(
-            list(measures),
-            {
-                name: measure.headline
-                for name, measure in measures.items()
-                if measure.headline is not None
-            },
-            {
-                name: measure.limit
-                for name, measure in measures.items()
-                if measure.limit is not None
-            },
-            {
-                name: measure.counted
-                for name, measure in measures.items()
-                if measure.counted is not None
-            },
-        )
+        headlines, limits, counted = {}, {}, {}
+        for name, measure in measures.items():
+            if measure.headline is not None:
+                headlines[name] = measure.headline
+            if measure.limit is not None:
+                limits[name] = measure.limit
+            if measure.counted is not None:
+                counted[name] = measure.counted
+        return cls(list(measures), headlines, limits, counted)
 
     def of_control(self) -> Self:
         """Returns those of a model that answers at random.
@@ -209,9 +198,8 @@ class MetricDefinitions(NamedTuple):
         Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the
         task.
         """
-        return self._replace(
-            limits={name: replace(limit, withholds=False) for name, limit in self.limits.items()}
-        )
+        limits = {name: replace(limit, withholds=False) for name, limit in self.limits.items()}
+        return self._replace(limits=limits)
 
 
 def options_text(**names: object) -> str:
@@ -275,11 +263,10 @@ class Definitions(NamedTuple):
 
     def of(self, *sections: str) -> dict[str, Measure]:
         """Returns the measures of some sections."""
-        return {
-            name: measure
-            for section in sections
-            for name, measure in self.sections[section].items()
-        }
+        measures: dict[str, Measure] = {}
+        for section in sections:
+            measures.update(self.sections[section])
+        return measures
 
 
 @cache
@@ -293,9 +280,9 @@ def read_definitions(folder: str) -> Definitions:
         InputError: see `check_definitions`.
     """
     file = PACKAGE / folder / DEFINITIONS_FILE
-    return check_definitions(
-        read_mapping(file), str(file), read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE)
-    )
+    content = read_mapping(file)
+    shared = read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE)
+    return check_definitions(content, str(file), shared)
 
 
 @cache
@@ -324,16 +311,17 @@ def check_definitions(
         InputError: a key is unknown or missing, or has a wrong value; the message names file,
             section and measure.
     """
-    common = {
-        name: entry for entries in sections_of(shared).values() for name, entry in entries.items()
-    }
+    shared_entries: dict[str, Any] = {}
+    for entries in sections_of(shared).values():
+        shared_entries.update(entries)
     sections: dict[str, dict[str, Measure]] = {}
     for section, entries in sections_of(content).items():
+        # Flags mean the same in all families, so their defaults are shared.
         defaults = (shared if section == FLAGS else content).get("defaults", {})
         sections[section] = {}
         for name, own in entry_mappings(entries, file, section).items():
-            whole = {**defaults, **common.get(name, {}), **own}
-            sections[section][name] = measure_of(whole, file, f"{section}.{name}")
+            entry = {**defaults, **shared_entries.get(name, {}), **own}
+            sections[section][name] = measure_of(entry, file, f"{section}.{name}")
     return Definitions(content.get("about", ""), sections)
 
 
@@ -345,45 +333,38 @@ def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
     """Returns the entries of a section; one without content takes all from the shared entry of its
     name.
+
+    Raises:
+        InputError: the section, or some of its entries, are no mappings.
     """
     if not isinstance(entries, dict):
-        raise InputError(
-            [
-                Fault(
-                    file,
-                    section,
-                    value_text(entries),
-                    "a mapping of measures, or `about` or `defaults`",
-                )
-            ]
-        )
-    found = {name: {} if entry is None else entry for name, entry in entries.items()}
-    faults = [
-        Fault(file, f"{section}.{name}", value_text(entry), "a mapping of fields")
-        for name, entry in found.items()
-        if not isinstance(entry, dict)
-    ]
+        expected = "a mapping of measures, or `about` or `defaults`"
+        raise InputError([Fault(file, section, value_text(entries), expected)])
+    mappings: dict[str, dict[str, Any]] = {}
+    faults = []
+    for name, entry in entries.items():
+        mappings[name] = {} if entry is None else entry
+        if not isinstance(mappings[name], dict):
+            where = f"{section}.{name}"
+            faults.append(Fault(file, where, value_text(entry), "a mapping of fields"))
     if faults:
         raise InputError(faults)
-    return found
+    return mappings
 
 
 def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
     """Makes a measure of an entry; its symbol is the title where it has none."""
     if "title" in entry:
         entry = {"symbol": entry["title"], **entry}
+    # Its marks, limit, design and range are as YAML has them: mappings and lists.
     measure = part_of(Measure, entry, file, where)
-    marks = tuple(
-        part_of(Mark, mark, file, f"{where}.marks[{place}]")
-        for place, mark in enumerate(measure.marks)
-    )
+    marks = []
+    for place, mark in enumerate(measure.marks):
+        marks.append(part_of(Mark, mark, file, f"{where}.marks[{place}]"))
     limit = limit_of(entry["limit"], file, f"{where}.limit") if "limit" in entry else None
+    ends = (measure.range[0], measure.range[1]) if measure.range else None
     return replace(
-        measure,
-        design=tuple(measure.design),
-        marks=marks,
-        limit=limit,
-        range=(measure.range[0], measure.range[1]) if measure.range else None,
+        measure, design=tuple(measure.design), marks=tuple(marks), limit=limit, range=ends
     )
 
 
@@ -396,21 +377,20 @@ def limit_of(entry: Any, file: str, where: str) -> Limit:
 
 def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:
     """Makes a measure, a limit or a mark of its fields."""
-    faults = list(
-        entry_faults(
-            {field.name: field.default is MISSING for field in fields(kind)}, entry, file, where
-        )
-    )
+    is_needed = {field.name: field.default is MISSING for field in fields(kind)}
+    faults = list(entry_faults(is_needed, entry, file, where))
     if faults:
         raise InputError(faults)
     return kind(**entry)
 
 
-def entry_faults(known: Mapping[str, bool], entry: Any, file: str, where: str) -> Iterator[Fault]:
+def entry_faults(
+    is_needed: Mapping[str, bool], entry: Any, file: str, where: str
+) -> Iterator[Fault]:
     """Yields what is wrong with the fields of an entry.
 
     Args:
-        known: whether a field must be given, by its name.
+        is_needed: whether a field must be given, by its name.
         entry: the entry.
         file: the name of its file.
         where: its section and name.
@@ -418,17 +398,21 @@ def entry_faults(known: Mapping[str, bool], entry: Any, file: str, where: str) -
     if not isinstance(entry, dict):
         yield Fault(file, where, value_text(entry), "a mapping")
         return
-    for name in [name for name, is_needed in known.items() if is_needed and name not in entry]:
-        yield Fault(file, f"{where}.{name}", "missing", FIELD_TYPES[name][1])
+    for name, needed in is_needed.items():
+        if needed and name not in entry:
+            _, expected = FIELD_TYPES[name]
+            yield Fault(file, f"{where}.{name}", "missing", expected)
     for name, value in entry.items():
-        if name not in known:
-            yield Fault(
-                file, f"{where}.{name}", f"unknown key{nearest_name(name, known)}", one_of(known)
-            )
-        elif type(value) not in FIELD_TYPES[name][0] or (
-            name == "unit" and value not in get_args(Unit)
-        ):
-            yield Fault(file, f"{where}.{name}", value_text(value), FIELD_TYPES[name][1])
+        place = f"{where}.{name}"
+        if name not in is_needed:
+            problem = f"unknown key{nearest_name(name, is_needed)}"
+            yield Fault(file, place, problem, one_of(is_needed))
+            continue
+        types, expected = FIELD_TYPES[name]
+        is_known_unit = name != "unit" or value in get_args(Unit)
+        # Not isinstance: true is an int, too.
+        if type(value) not in types or not is_known_unit:
+            yield Fault(file, place, value_text(value), expected)
 
 
 CONTROL = "control"

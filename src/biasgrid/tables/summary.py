@@ -63,7 +63,8 @@ def with_scoring(
     methods: dict[str, dict[str, str]] = {}
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
-        if method := facts.get("predictions", {}).get("scored_by"):
+        method = facts.get("predictions", {}).get("scored_by")
+        if method:
             methods.setdefault(model, {})[dataset] = method
     return {
         name: replace(facts, scoring={**facts.scoring, **methods.get(name, {})})
@@ -88,13 +89,12 @@ def with_marks(
             is due to items, how many there are, and half of the wanted width; None where it is not
             asked.
     """
-    cells = {
-        key: CellMarks.of(part, marks.get(str(key[1]), {}))
-        for key, part in rows.group_by("model", "dataset")
-    }
-    found = [cells[row["model"], row["dataset"]].judge(row, planned) for row in rows.to_dicts()]
-    kinds = {name: pl.Int64 if name == "more_items" else pl.String for name in MARK_COLUMNS}
-    return rows.hstack(pl.DataFrame(found, schema=kinds, orient="row"))
+    cells = {}
+    for (model, dataset), part in rows.group_by("model", "dataset"):
+        cells[model, dataset] = CellMarks.of(part, marks.get(str(dataset), {}))
+    marked = [cells[row["model"], row["dataset"]].judge(row, planned) for row in rows.to_dicts()]
+    types = {name: pl.Int64 if name == "more_items" else pl.String for name in MARK_COLUMNS}
+    return rows.hstack(pl.DataFrame(marked, schema=types, orient="row"))
 
 
 class CellMarks(NamedTuple):
@@ -118,61 +118,65 @@ class CellMarks(NamedTuple):
         """Finds it among the numbers of a cell."""
         flags = rows.filter(pl.col("measure").is_in(WITHHOLD_MARKS)).drop_nulls("flag")["flag"]
         parts = rows.filter(measure=ITEMS_PART).drop_nulls("value")
-        shares = {
-            options_of(options)["metric"]: value
-            for options, value in parts.select("options", "value").rows()
-        }
+        items_parts = {}
+        for options, share in parts.select("options", "value").rows():
+            items_parts[options_of(options)["metric"]] = share
         numbers = {row["measure"]: row for row in rows.filter(options="").to_dicts()}
-        return cls(marks, "; ".join(flags) or None, numbers, shares)
+        return cls(marks, "; ".join(flags) or None, numbers, items_parts)
 
     def judge(
         self, row: Mapping[str, Any], planned: ItemsPlanned | None
     ) -> tuple[str | int | None, ...]:
-        """Returns the mark columns of a number."""
-        marks, low, high = self.marks.get(row["measure"], ()), row["low"], row["high"]
+        """Returns the mark columns of a number, in the order of `MARK_COLUMNS`.
+
+        Args:
+            row: the number, with its interval.
+            planned: see `with_marks`.
+        """
+        marks = self.marks.get(row["measure"], ())
         if not marks or row["options"]:
             return (None,) * len(MARK_COLUMNS)
         if row["value"] is None:
             return None, None, None, None, self.flag
-        found = mark_range(marks, low, high)
+        possible = mark_range(marks, row["low"], row["high"])
         if marks[0].original:
-            return found.best or mark_of(marks, row["value"]), found.best, found.worst, None, None
-        if reason := self.reason_of_none(row, found):
+            mark = possible.best or mark_of(marks, row["value"])
+            return mark, possible.best, possible.worst, None, None
+        reason = self.reason_of_none(row, possible)
+        if reason:
             return None, None, None, None, reason
-        return (
-            found.text,
-            found.best,
-            found.worst,
-            self.more_items(row, planned) if found.is_open else None,
-            None,
-        )
+        more_items = self.more_items(row, planned) if possible.is_open else None
+        return possible.text, possible.best, possible.worst, more_items, None
 
-    def reason_of_none(self, row: Mapping[str, Any], found: MarkRange) -> str | None:
-        """Says why a number with marks has none, None where it has one."""
+    def reason_of_none(self, row: Mapping[str, Any], possible: MarkRange) -> str | None:
+        """Says why a number with marks has none, None where it has one.
+
+        Args:
+            row: the number.
+            possible: the marks of the values in its interval.
+        """
         mark = self.marks[row["measure"]][0]
         if not mark.counts:
             return SAME_NUMBER
-        if self.flag or not found.best:
+        if self.flag or not possible.best:
             return self.flag or row.get("reason") or NO_INTERVAL
         placebo = self.numbers.get(mark.placebo)
-        return (
-            WITHIN_PLACEBO
-            if placebo and found.text != LETTERS[0] and is_within(row, placebo)
-            else None
-        )
+        is_healthy = possible.text == LETTERS[0]
+        if placebo and not is_healthy and is_within(row, placebo):
+            return WITHIN_PLACEBO
+        return None
 
     def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
         """Returns how many more items would make one mark of a range, None where that is not
         known.
         """
-        value, items = row["value"], row["clusters"]
+        measure, value, items = row["measure"], row["value"], row["clusters"]
         if planned is None or not items:
             return None
-        half, part = (
-            max(row["high"] - value, value - row["low"]),
-            self.items_parts.get(row["measure"], 1.0),
-        )
-        needed = planned(half, part, items, room_in_mark(self.marks[row["measure"]], value))
+        half = max(row["high"] - value, value - row["low"])
+        items_part = self.items_parts.get(measure, 1.0)
+        wanted_half = room_in_mark(self.marks[measure], value)
+        needed = planned(half, items_part, items, wanted_half)
         return None if needed is None else max(needed - items, 1)
 
 
@@ -189,23 +193,22 @@ def withhold_tests() -> list[pl.Expr]:
     """Withholds headlines that are not measurable, and how many tests of such a cell are
     significant.
     """
-    own = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-    reason = pl.col("flag").filter(own).first().over("model", "dataset")
+    is_unmeasurable = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+    reason = pl.col("flag").filter(is_unmeasurable).first().over("model", "dataset")
     is_count = pl.col("measure") == SIGNIFICANT_TESTS
-    is_withheld = pl.col("headline") & reason.is_not_null() & (own | is_count)
-    numbers = [
-        pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)
-    ]
-    return [*numbers, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
+    is_affected = is_unmeasurable | is_count
+    is_withheld = pl.col("headline") & reason.is_not_null() & is_affected
+    numbers = ("value", *HEADLINE_COLUMNS)
+    withheld = [pl.when(~is_withheld).then(name).alias(name) for name in numbers]
+    return [*withheld, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 
 
 def headline_places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
     """Returns `dataset`, `measure`, `options` and `place` of headline measures."""
-    rows = [
-        (dataset, measure, options, place)
-        for dataset, chosen in headlines.items()
-        for place, (measure, options) in enumerate(chosen.items())
-    ]
+    rows = []
+    for dataset, options_by_measure in headlines.items():
+        for place, (measure, options) in enumerate(options_by_measure.items()):
+            rows.append((dataset, measure, options, place))
     schema = {"dataset": pl.String, "measure": pl.String, "options": pl.String, "place": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -221,27 +224,26 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
         cases were measured.
     """
     headlines = summary.filter("headline")
-    names = headlines["measure"].unique(maintain_order=True)
-    keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
-    known = {
-        name: [each for each in HEADLINE_COLUMNS if one[each].count()]
-        for (name,), one in headlines.group_by("measure")
-    }
-    of_each = {}
-    for name in names:
-        chosen = pl.col("measure") == name
-        of_each[name] = pl.col("value").filter(chosen).first()
-        of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
+    columns: dict[str, pl.Expr] = {}
+    for name in headlines["measure"].unique(maintain_order=True):
+        rows = headlines.filter(measure=name)
+        is_measure = pl.col("measure") == name
+        columns[name] = pl.col("value").filter(is_measure).first()
+        for column in HEADLINE_COLUMNS:
+            if rows[column].count():
+                columns[f"{name}_{column}"] = pl.col(column).filter(is_measure).first()
         if name == SIGNIFICANT_TESTS:
-            of_each["tested"] = pl.col("n").filter(chosen).first()
-            if headlines.filter(measure=name)["left_out"].sum():
-                of_each["untestable"] = pl.col("left_out").filter(chosen).first()
-        if headlines.filter(measure=name)["mark"].count():
-            of_each[f"{name}_mark"] = pl.col("mark").filter(chosen).first()
-    lines = headlines.group_by(keys, maintain_order=True)
-    clusters = pl.col("clusters").max()
-    return lines.agg(
-        n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first()
+            columns["tested"] = pl.col("n").filter(is_measure).first()
+            if rows["left_out"].sum():
+                columns["untestable"] = pl.col("left_out").filter(is_measure).first()
+        if rows["mark"].count():
+            columns[f"{name}_mark"] = pl.col("mark").filter(is_measure).first()
+    keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
+    return headlines.group_by(keys, maintain_order=True).agg(
+        n=pl.col("n").last(),
+        clusters=pl.col("clusters").max(),
+        **columns,
+        flag=pl.col("flag").first(),
     )
 
 
@@ -259,25 +261,16 @@ def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
         those of which it says so; in the order of the summary. Of a cell whose headlines are
         withheld only the reason.
     """
-    reasons = (
-        summary.filter("headline")
-        .group_by("model", "dataset")
-        .agg(reason=pl.col("flag").drop_nulls().first())
-    )
-    flagged = (
-        summary.filter(~pl.col("headline"))
-        .drop_nulls("flag")
-        .join(reasons, on=["model", "dataset"], how="left")
-    )
+    cells = ["model", "dataset"]
+    reason = pl.col("flag").drop_nulls().first()
+    reasons = summary.filter("headline").group_by(cells).agg(reason=reason)
+    flags = summary.filter(~pl.col("headline")).drop_nulls("flag")
+    flagged = flags.join(reasons, on=cells, how="left")
     withholds = pl.col("reason").str.contains(pl.col("flag"), literal=True).fill_null(value=False)
-    keys = ["dataset", "measure", "flag", "withholds"]
     is_measured = ~pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-    lines = (
-        flagged.with_columns(withholds=withholds)
-        .filter(is_measured | pl.col("withholds"))
-        .group_by(keys, maintain_order=True)
-        .agg(models="model")
-    )
+    shown = flagged.with_columns(withholds=withholds).filter(is_measured | pl.col("withholds"))
+    keys = ["dataset", "measure", "flag", "withholds"]
+    lines = shown.group_by(keys, maintain_order=True).agg(models="model")
     return lines.sort("withholds", descending=True, maintain_order=True)
 
 
@@ -299,36 +292,47 @@ def main_ranks(
     """
     part = ["dataset", "bias_type"]
     name = [*part, "measure", "options"]
-    fired = (
-        summary.filter(~pl.col("headline"))
-        .drop_nulls("flag")
-        .select("dataset", flagged="measure")
-        .unique()
-        .rows()
-    )
-    silent = [(of, measure) for of, flag in fired for measure in silenced.get(of, {}).get(flag, ())]
-    said = pl.DataFrame(silent, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
+    silent = silent_measures(summary, silenced)
     headlines = summary.filter("headline").join(
-        said, on=["dataset", "measure"], how="anti", maintain_order="left"
+        silent, on=["dataset", "measure"], how="anti", maintain_order="left"
     )
     ranked = headlines.join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
     first = ranked.select(name).unique(part, keep="first", maintain_order=True)
-    rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right").filter(
-        pl.col("models") > 1
-    )
-    return rows.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)
+    rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right")
+    compared = rows.filter(pl.col("models") > 1)
+    return compared.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)
+
+
+def silent_measures(
+    summary: pl.DataFrame, silenced: Mapping[str, Mapping[str, Sequence[str]]]
+) -> pl.DataFrame:
+    """Returns `dataset` and `measure` of measures that say nothing of some model of a dataset.
+
+    Args:
+        summary: schema `SUMMARY`.
+        silenced: see `main_ranks`.
+    """
+    flags = summary.filter(~pl.col("headline")).drop_nulls("flag")
+    measures = []
+    for dataset, flag in flags.select("dataset", "measure").unique().rows():
+        for measure in silenced.get(dataset, {}).get(flag, ()):
+            measures.append((dataset, measure))
+    schema = {"dataset": pl.String, "measure": pl.String}
+    return pl.DataFrame(measures, schema=schema, orient="row")
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     """Returns a table that spreadsheets take as it is: an apostrophe stands before texts that begin
     like a formula.
     """
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    begins = {name: pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))") for name in texts}
-    return frame.with_columns(
-        pl.when(begins[name]).then(pl.format("'{}", name)).otherwise(name).alias(name)
-        for name in texts
-    )
+    columns = []
+    for name, dtype in frame.schema.items():
+        if dtype == pl.String:
+            # A number such as -1.5 begins like a formula, too, but is none.
+            begins = pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))")
+            quoted = pl.format("'{}", name)
+            columns.append(pl.when(begins).then(quoted).otherwise(name).alias(name))
+    return frame.with_columns(columns)
 
 
 def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
@@ -343,10 +347,10 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
         predictions have neither.
     """
     table = pl.scan_parquet(list(predictions), glob=False)
-    there = table.collect_schema().names()
-    counts = {
-        name: value_counts(table, name) if name in there else {} for name in ("scored_by", "status")
-    }
+    columns = table.collect_schema().names()
+    counts = {}
+    for name in ("scored_by", "status"):
+        counts[name] = value_counts(table, name) if name in columns else {}
     if not any(counts.values()):
         return None
     mass = option_mass(table)
@@ -356,7 +360,6 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
 
 def value_counts(table: pl.LazyFrame, name: str) -> dict[str, int]:
     """Returns how many rows have each value of a column, by value; nulls are not counted."""
-    counted = (
-        table.select(pl.col(name).cast(pl.String)).drop_nulls().group_by(name).len().sort(name)
-    )
+    values = table.select(pl.col(name).cast(pl.String)).drop_nulls()
+    counted = values.group_by(name).len().sort(name)
     return dict(counted.collect().rows())

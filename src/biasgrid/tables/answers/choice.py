@@ -125,12 +125,18 @@ def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
     """
     if "mass" not in predictions.collect_schema():
         return None
-    mass = predictions.select(pl.col("mass").cast(pl.Float64)).drop_nulls().collect()["mass"]
+    column = pl.col("mass").cast(pl.Float64)
+    mass = predictions.select(column).drop_nulls().collect()["mass"]
     if mass.is_empty():
         return None
-    quantile = mass.quantile(0.1, interpolation="linear")
-    tokens, forms = frequent_first_tokens(predictions), probable_forms(predictions, len(mass))
-    return OptionMass(float(mass.median()), float(quantile), len(mass), tokens, forms)  # type: ignore[arg-type]
+    lowest_tenth = mass.quantile(0.1, interpolation="linear")
+    return OptionMass(
+        median=float(mass.median()),  # type: ignore[arg-type]
+        lowest_tenth=float(lowest_tenth),  # type: ignore[arg-type]
+        n=len(mass),
+        first_tokens=frequent_first_tokens(predictions),
+        surface_forms=probable_forms(predictions, len(mass)),
+    )
 
 
 def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
@@ -140,14 +146,11 @@ def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
     columns = ["first_tokens", "first_probabilities"]
     if not {*columns} <= {*predictions.collect_schema()}:
         return []
-    rows = predictions.select(columns).drop_nulls().explode(columns)
-    counts = rows.group_by("first_tokens").agg(
-        count=pl.len(), sum=pl.col("first_probabilities").sum()
-    )
-    ordered = counts.sort("count", "sum", "first_tokens", descending=[True, True, False]).head(
-        SHOWN_TOKENS
-    )
-    return ordered.collect()["first_tokens"].to_list()
+    tokens = predictions.select(columns).drop_nulls().explode(columns)
+    total = pl.col("first_probabilities").sum()
+    counts = tokens.group_by("first_tokens").agg(count=pl.len(), sum=total)
+    ordered = counts.sort("count", "sum", "first_tokens", descending=[True, True, False])
+    return ordered.head(SHOWN_TOKENS).collect()["first_tokens"].to_list()
 
 
 def probable_forms(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]:
@@ -160,16 +163,9 @@ def probable_forms(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]
     columns = ["surface_forms", "form_probabilities"]
     if not {*columns} <= {*predictions.collect_schema()}:
         return []
-    of_options = predictions.select(columns).drop_nulls().explode(columns)
-    sums = (
-        of_options.explode(columns)
-        .drop_nulls()
-        .group_by("surface_forms")
-        .agg(mean=pl.col("form_probabilities").sum() / n)
-    )
-    return (
-        sums.sort("mean", "surface_forms", descending=[True, False])
-        .head(SHOWN_TOKENS)
-        .collect()
-        .rows()
-    )
+    forms_of_options = predictions.select(columns).drop_nulls().explode(columns)
+    forms = forms_of_options.explode(columns).drop_nulls()
+    mean = pl.col("form_probabilities").sum() / n
+    means = forms.group_by("surface_forms").agg(mean=mean)
+    ordered = means.sort("mean", "surface_forms", descending=[True, False])
+    return ordered.head(SHOWN_TOKENS).collect().rows()

@@ -76,12 +76,11 @@ def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
     significant digits.
     """
     largest = max((abs(value) for value in values), default=0)
+    if not largest >= ZERO:
+        return 0
     # The exponent of the rounded number: 0.09996 is 0.100.
-    return (
-        max(digits - 1 - int(f"{largest:.{digits - 1}e}".partition("e")[2]), 0)
-        if largest >= ZERO
-        else 0
-    )
+    _, _, exponent = f"{largest:.{digits - 1}e}".partition("e")
+    return max(digits - 1 - int(exponent), 0)
 
 
 def with_minus(text: str) -> str:
@@ -107,16 +106,20 @@ def number_in_words(
             does not name it.
         other_rate: the rate of the second.
     """
-    near_half = 100 * (1 / (1 + exp(-abs(value))) - 0.5)
+    # Near one half, log odds move a share by as many points in either direction.
+    share_of_odds = 1 / (1 + exp(-abs(value)))
     numbers = {
         "points": 100 * abs(value),
         "percent": 100 * value,
         "half": 50 + 50 * value,
-        "near_half": near_half,
+        "near_half": 100 * (share_of_odds - 0.5),
     }
-    rates = {"rate": rate, "other_rate": other_rate}
-    numbers |= {name: 100 * share for name, share in rates.items() if share is not None}
-    return template.format(**{name: format_number(number) for name, number in numbers.items()})
+    if rate is not None:
+        numbers["rate"] = 100 * rate
+    if other_rate is not None:
+        numbers["other_rate"] = 100 * other_rate
+    texts = {name: format_number(number) for name, number in numbers.items()}
+    return template.format(**texts)
 
 
 def is_size(measure: str) -> bool:
@@ -181,19 +184,17 @@ def format_estimate(
         within: the least and the largest value of the measure; sizes (see `is_size`) begin at 0.
         between: what stands between both ends.
     """
-    least, most = shown_range(row["measure"], within)
-    value, low, high = (row[name] for name in ("value", "low", "high"))
-    if value is not None and is_size(row["measure"]):
-        value = max(value, least)
-    if low is None or high is None:
-        return FormattedNumber(format_number(value), "", says_little=False)
-    ends = tuple(min(max(end, least), most) for end in (low, high))
+    measure, value = row["measure"], row["value"]
+    least, most = shown_range(measure, within)
+    shown = max(value, least) if value is not None and is_size(measure) else value
+    if row["low"] is None or row["high"] is None:
+        return FormattedNumber(format_number(shown), "", says_little=False)
+    low = min(max(row["low"], least), most)
+    high = min(max(row["high"], least), most)
     # A range without an end has no half.
-    says_little = ends[1] - ends[0] > (most - least) / 2
-    only_above = row["value"] is not None and row["value"] < least
-    interval = (
-        f"at most {format_number(ends[1])}"
-        if only_above
-        else between.join(map(format_number, ends))
-    )
-    return FormattedNumber(format_number(value), interval, says_little)
+    says_little = high - low > (most - least) / 2
+    interval = f"{format_number(low)}{between}{format_number(high)}"
+    if value is not None and value < least:
+        # Noise made a size negative: only its upper end says something.
+        interval = f"at most {format_number(high)}"
+    return FormattedNumber(format_number(shown), interval, says_little)
