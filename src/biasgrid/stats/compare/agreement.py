@@ -49,8 +49,8 @@ def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
     sides = [ranks_without_each(values) for values in (one, other)]
     apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
     products = np.nansum(apart[0] * apart[1], axis=1)
-    norm = np.sqrt(np.nansum(apart[0] ** 2, axis=1) * np.nansum(apart[1] ** 2, axis=1))
-    return divide(products, norm)
+    squares = [np.nansum(deviations**2, axis=1) for deviations in apart]
+    return divide(products, np.sqrt(squares[0] * squares[1]))
 
 
 def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
@@ -68,7 +68,8 @@ def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
     if not np.isfinite(z).all():
         return float("nan"), float("nan")
     variance, subjects = jackknife(z[None, 1:])
-    half = half_width([VarianceSource(variance, (subjects - 1).astype(np.float64))], alpha)[0]
+    source = VarianceSource(variance, (subjects - 1).astype(np.float64))
+    half = half_width([source], alpha)[0]
     return float(np.tanh(z[0] - half)), float(np.tanh(z[0] + half))
 
 
@@ -92,18 +93,21 @@ def agreement_of(
         return
     name = numbers.names[int(kind.rows[0])].select("measure", "options")
     for pair in pairs:
-        sides = [numbers.values[place, kind.rows] for place in (pair.one, pair.other)]
-        both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
-        count = int(both.sum())
-        models = [cells[place] for place in (pair.one, pair.other)]
-        row = {"model": models[0].model, "other_model": models[1].model, "n": count}
-        too_few = f"{count} subjects, of which at least {FEWEST_SUBJECTS} are needed"
-        reason = pair.reason or (too_few if count < FEWEST_SUBJECTS else None)
+        one, other = cells[pair.one], cells[pair.other]
+        values = numbers.values[pair.one, kind.rows]
+        other_values = numbers.values[pair.other, kind.rows]
+        has_both = ~np.isnan(values) & ~np.isnan(other_values)
+        count = int(has_both.sum())
+        row: dict[str, object] = {"model": one.model, "other_model": other.model, "n": count}
+        reason = pair.reason
+        if reason is None and count < FEWEST_SUBJECTS:
+            reason = f"{count} subjects, of which at least {FEWEST_SUBJECTS} are needed"
         if reason is None:
-            found = spearman(sides[0][both], sides[1][both])
-            low, high = interval_of(found, settings.alpha)
-            limit = ceiling(models[0].reliability, models[1].reliability)
-            row |= {"value": float(found[0]), "low": low, "high": high, "ceiling": limit}
+            correlations = spearman(values[has_both], other_values[has_both])
+            low, high = interval_of(correlations, settings.alpha)
+            row["value"] = float(correlations[0])
+            row["low"], row["high"] = low, high
+            row["ceiling"] = ceiling(one.reliability, other.reliability)
             reason = NO_AGREEMENT_INTERVAL if np.isnan(low) else None
         yield name.join(pl.DataFrame([row | {"reason": reason}]), how="cross")
 

@@ -59,9 +59,8 @@ def compare_models(
         fair: the value of equal treatment of signed measures: models are ranked by how far they are
             from it.
     """
-    return compare_cells(
-        dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across, fair
-    )
+    places = list(combinations(range(len(cells)), 2))
+    return compare_cells(dataset, cells, places, settings, marks, across, fair)
 
 
 def compare_runs(
@@ -108,34 +107,33 @@ def compare_cells(
         fair: see `compare_models`.
     """
     numbers = CellNumbersMatrix.of(cells)
-    pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])
+    pairs = []
+    # Pairs that are not listed, such as of two runs, are not comparable.
+    comparable = np.diag([not cell.numbers.is_empty() for cell in cells])
     for one, other in places:
         reason = reason_not_comparable(numbers, cells, one, other, across)
         clusters = [numbers.without[place].shape[1] for place in (one, other)]
-        pairs.append(Pair(one, other, is_paired(cells[one], cells[other], clusters), reason))
-        comparable[[one, other], [other, one]] = reason is None
+        paired = is_paired(cells[one], cells[other], clusters)
+        pairs.append(Pair(one, other, paired, reason))
+        comparable[one, other] = comparable[other, one] = reason is None
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
         measure = str(numbers.names["measure"][int(kind.rows[0])])
-        own, sets = pairs_on_one_scale(measure, cells, pairs, comparable)
-        found = differences_of(numbers, kind, own, settings)
-        tables["comparisons"].append(comparison_rows(found, numbers, cells, own, settings, marks))
+        own_pairs, sets = pairs_on_one_scale(measure, cells, pairs, comparable)
+        differences = differences_of(numbers, kind, own_pairs, settings)
+        rows = comparison_rows(differences, numbers, cells, own_pairs, settings, marks)
+        tables["comparisons"].append(rows)
         if not kind.is_of_parts:
-            order = order_of(found, numbers, own, fair.get(measure), settings)
-            tables["ranks"].extend(ranks_of(order, numbers, cells, own, sets, settings))
+            order = order_of(differences, numbers, own_pairs, fair.get(measure), settings)
+            tables["ranks"].extend(ranks_of(order, numbers, cells, own_pairs, sets, settings))
         tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
-    return ComparisonTables(*(stack_tables(each, name, dataset) for name, each in tables.items()))
+    return ComparisonTables(*(stack_tables(parts, name, dataset) for name, parts in tables.items()))
 
 
 def stack_tables(tables: Iterable[pl.DataFrame], name: str, dataset: str) -> pl.DataFrame:
     """Returns tables below each other in the columns and types of a schema, NaN as null."""
     empty = empty_table(COMPARISON_TABLES[name])
-    rows = pl.concat(
-        [empty, *(table.with_columns(dataset=pl.lit(dataset)) for table in tables)],
-        how="diagonal_relaxed",
-    )
-    return (
-        rows.cast(empty.schema)
-        .select(empty.columns)
-        .with_columns(pl.col(pl.Float64).fill_nan(None))
-    )
+    named = [table.with_columns(dataset=pl.lit(dataset)) for table in tables]
+    rows = pl.concat([empty, *named], how="diagonal_relaxed")
+    typed = rows.cast(empty.schema).select(empty.columns)
+    return typed.with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -76,18 +76,79 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     numbers, units = compared_numbers(cell["family"], parts, cell["options"], settings)
     measured = read_table(measures, MEASURES)
     withheld = measured.filter(pl.col("reason").str.starts_with(NOT_MEASURABLE)).select(ROW)
-    found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
-    reliability = float(found) if isinstance(found, float) else None
-    asked = how_asked(facts.get("predictions", {}), measured)
     known = numbers.join(
         withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left"
     )
     if facts.get(WITHHELD):
+        # How answers ended was observed whatever they say.
         known = known.filter(pl.col("measure").is_in(HOW_ANSWERED))
+    reliability = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     compared = [part.clustered(settings.clusters) for part in parts if part.compared]
     return ComparedCell(
-        model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared)
+        model,
+        known,
+        how_asked(facts.get("predictions", {}), measured),
+        facts.get("templates"),
+        float(reliability) if isinstance(reliability, float) else None,
+        units,
+        claims_over_more(compared),
     )
+
+
+class LeftOutNumbers(NamedTuple):
+    """Numbers of one measure, with and without each cluster.
+
+    Attributes:
+        rows: the columns `ROW`, `value` and `n`, perhaps others.
+        units: the names of the clusters.
+        without: shape (numbers, clusters), each number without each cluster, NaN where it has
+            nothing of it.
+        is_moderated: whether variances borrow from others of their kind.
+        counted: of shares, shape (numbers, clusters, 2), how many are counted and of how many
+            cases; None of other numbers.
+    """
+
+    rows: pl.DataFrame
+    units: Sequence[str]
+    without: FloatArray
+    is_moderated: bool = False
+    counted: FloatArray | None = None
+
+    @classmethod
+    def of(cls, part: Sums) -> LeftOutNumbers:
+        """Leaves each unit of the first factor out of the numbers of some sums."""
+        along = part.along[part.factor]
+        return cls(
+            part.keys.with_columns(value=pl.Series(part.values)),
+            along.units,
+            part.without,
+            part.interval == "moderated t",
+            along.sums[..., :2] if is_share(part) else None,
+        )
+
+    def table(self, names: Sequence[str]) -> pl.DataFrame:
+        """Returns the numbers as rows, see `compared_numbers`.
+
+        Args:
+            names: the clusters of the whole cell, in the order of the lists.
+        """
+        places = [names.index(unit) for unit in self.units]
+        without = np.full((len(self.without), len(names)), np.nan)
+        without[:, places] = self.without
+        rows = self.rows.drop("left_out", "cases", "low", "high", strict=False).with_columns(
+            without=series_of_lists(without).list.eval(pl.element().fill_nan(None)),
+            moderated=pl.lit(self.is_moderated),
+        )
+        if self.counted is None:
+            return rows
+        counted = np.zeros((len(self.counted), len(names), 2))
+        counted[:, places] = self.counted
+        return rows.with_columns(shares=series_of_lists(counted.reshape(len(counted), -1)))
+
+
+def series_of_lists(rows: FloatArray) -> pl.Series:
+    """Returns the rows of an array of shape (rows, columns) as a series of lists."""
+    return pl.Series(rows, dtype=pl.Array(pl.Float64, rows.shape[1])).arr.to_list()
 
 
 def compared_numbers(
@@ -107,45 +168,22 @@ def compared_numbers(
         null where nothing can be said; of shares `shares`, how many are counted and of how many
         cases, cluster after cluster. And the names of the clusters.
     """
-    chosen = [
-        part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input
-    ]
-    found = [
-        (
-            part.keys.with_columns(value=pl.Series(part.values)),
-            part.along[part.factor].units,
-            part.without,
-            part.interval == "moderated t",
-            part.along[part.factor].sums[..., :2] if is_share(part) else None,
-        )
-        for part in chosen
+    numbers = [
+        LeftOutNumbers.of(part.clustered(settings.clusters))
+        for part in parts
+        if part.compared and not part.is_input
     ]
     derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
-    for measure, value, units, without in derived(parts, options, settings) if derived else ():
-        row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
-        found.append((row, units, without, False, None))
-    names = sorted({unit for _, units, *_ in found for unit in units}, key=number_first)
-    empty = empty_table(INTERVALS).select(*ROW, "value", "n")
+    if derived is not None:
+        for measure, value, units, without in derived(parts, options, settings):
+            row = {"measure": [measure], "options": [""], "value": [value], "n": [0]}
+            numbers.append(LeftOutNumbers(pl.DataFrame(row), units, without))
+    names = sorted({unit for part in numbers for unit in part.units}, key=number_first)
+    # A table without rows, so that all columns are there whatever was measured.
     lists_of_none = {name: pl.lit(None, pl.List(pl.Float64)) for name in ("without", "shares")}
-    tables = [empty.with_columns(moderated=pl.lit(None, pl.Boolean), **lists_of_none)]
-    for rows, units, without, moderated, counted in found:
-        aligned, places = (
-            np.full((len(without), len(names)), np.nan),
-            [names.index(unit) for unit in units],
-        )
-        aligned[:, places] = without
-        lists = pl.Series(aligned, dtype=pl.Array(pl.Float64, len(names))).arr.to_list()
-        known = rows.drop("left_out", "cases", "low", "high", strict=False)
-        without_each = lists.list.eval(pl.element().fill_nan(None))
-        known = known.with_columns(without=without_each, moderated=pl.lit(moderated))
-        if counted is not None:
-            columns = np.zeros((len(counted), len(names), 2))
-            columns[:, places] = counted
-            flat = pl.Series(
-                columns.reshape(len(counted), -1), dtype=pl.Array(pl.Float64, 2 * len(names))
-            )
-            known = known.with_columns(shares=flat.arr.to_list())
-        tables.append(known)
+    empty = empty_table(INTERVALS).select(*ROW, "value", "n")
+    empty = empty.with_columns(moderated=pl.lit(None, pl.Boolean), **lists_of_none)
+    tables = [empty, *(part.table(names) for part in numbers)]
     table = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None))
     return table.drop_nulls("value"), names
 
@@ -204,47 +242,57 @@ class CellNumbersMatrix:
     def of(cls, cells: Sequence[ComparedCell]) -> CellNumbersMatrix:
         """Puts the numbers of cells side by side."""
         # Numbers of the same name are moderated in all cells or in none.
-        named = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
-        names = named.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
-        values, without, shares = np.full((len(cells), len(names)), np.nan), [], []
-        for cell, own in zip(cells, values, strict=True):
+        every_name = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
+        names = every_name.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
+        values = np.full((len(cells), len(names)), np.nan)
+        without: list[FloatArray] = []
+        shares: list[dict[int, FloatArray]] = []
+        for cell, own_values in zip(cells, values, strict=True):
             placed = cell.numbers.join(
                 names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left"
             )
             rows = placed["row"].to_numpy()
-            own[rows] = placed["value"].to_numpy()
+            own_values[rows] = placed["value"].to_numpy()
             lists = matrix_of(placed["without"])
-            found = np.full((len(names), lists.shape[1]), np.nan)
-            found[rows] = lists
-            without.append(found)
+            own_without = np.full((len(names), lists.shape[1]), np.nan)
+            own_without[rows] = lists
+            without.append(own_without)
             counted = placed.drop_nulls("shares").select("row", "shares").rows()
             shares.append({row: np.array(columns).reshape(-1, 2) for row, columns in counted})
-        parts = names.filter(pl.Series(are_of_parts(names)))
-        each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
-        placed = parts.join(
-            each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left"
-        )
-        part_of = placed["part"].to_numpy()
-        has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
-        for own, present in zip(
-            has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True
-        ):
-            own[part_of[present]] = True
-        over_more = [cell.over_more for cell in cells]
         return cls(
             names.select(ROW),
             hypothesis_families(names),
             values,
             without,
             shares,
-            over_more,
-            has_part,
+            [cell.over_more for cell in cells],
+            measured_parts(names, values),
         )
 
     @property
     def has_number(self) -> BoolArray:
         """Whether a cell has a number, shape (cells, numbers)."""
         return ~np.isnan(self.values)
+
+
+def measured_parts(names: pl.DataFrame, values: FloatArray) -> BoolArray:
+    """Returns which parts each cell has any number of, shape (cells, parts).
+
+    Args:
+        names: `row` and the columns `ROW` of all numbers.
+        values: shape (cells, numbers), NaN where a cell has no such number.
+    """
+    of_parts = names.filter(pl.Series(are_of_parts(names)))
+    parts = of_parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
+    placed = of_parts.join(
+        parts, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left"
+    )
+    part_of = placed["part"].to_numpy()
+    has_number = ~np.isnan(values[:, of_parts["row"].to_numpy()])
+    has_part = np.zeros((len(values), len(parts)), dtype=np.bool_)
+    for own_parts, own_numbers in zip(has_part, has_number, strict=True):
+        own_parts[part_of[own_numbers]] = True
+    return has_part
 
 
 def matrix_of(lists: pl.Series) -> FloatArray:
@@ -255,12 +303,9 @@ def matrix_of(lists: pl.Series) -> FloatArray:
 
 def are_of_parts(names: pl.DataFrame) -> BoolArray:
     """Says which numbers are about parts of cells."""
-    found: BoolArray = (
-        names.select(pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null()))
-        .to_series()
-        .to_numpy()
-    )
-    return found
+    has_part_key = pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null())
+    mask: BoolArray = names.select(has_part_key).to_series().to_numpy()
+    return mask
 
 
 def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
@@ -270,20 +315,19 @@ def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
     Args:
         names: `row`, `moderated` and the columns `ROW`.
     """
-    has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
-    parts = pl.Series(are_of_parts(names))
-    table = names.with_columns(*has, whole=pl.when(~parts).then("bias_type"))
-    of_kind = ["measure", "options", "whole", *(f"has {key}" for key in MEASURE_KEYS)]
-    kinds = []
-    for _, rows in table.group_by(of_kind, maintain_order=True):
+    has_key = {f"has {key}": pl.col(key).is_not_null() for key in MEASURE_KEYS}
+    # Bias types of whole cells are kinds of their own, those of parts are not.
+    is_of_parts = pl.Series(are_of_parts(names))
+    table = names.with_columns(**has_key, whole=pl.when(~is_of_parts).then("bias_type"))
+    families = []
+    for _, rows in table.group_by("measure", "options", "whole", *has_key, maintain_order=True):
         keys = tuple(key for key in MEASURE_KEYS if rows[f"has {key}"][0])
-        is_of_parts = bool({*keys} & {*PART_KEYS_COMPARED})
-        kinds.append(
+        families.append(
             HypothesisFamily(
-                rows["row"].to_numpy().astype(np.int64),
-                keys,
-                is_of_parts,
-                bool(rows["moderated"].all()),
+                rows=rows["row"].to_numpy().astype(np.int64),
+                keys=keys,
+                is_of_parts=not set(PART_KEYS_COMPARED).isdisjoint(keys),
+                is_moderated=bool(rows["moderated"].all()),
             )
         )
-    return kinds
+    return families

@@ -53,10 +53,12 @@ def reason_not_comparable(
         other: that of another one.
         across: in what they may differ, of `how_asked.ACROSS`.
     """
-    unmeasured = [cells[place].model for place in (one, other) if cells[place].numbers.is_empty()]
+    sides = [cells[place] for place in (one, other)]
+    unmeasured = [cell.model for cell in sides if cell.numbers.is_empty()]
     if unmeasured:
         return f"nothing is measurable of {' and '.join(dict.fromkeys(unmeasured))}"
-    if problem := unlike([cells[place].asked for place in (one, other)], across):
+    problem = unlike([cell.asked for cell in sides], across)
+    if problem:
         return problem
     if (numbers.has_part[one] != numbers.has_part[other]).any():
         return unlike_lists(numbers, cells, (one, other))
@@ -75,33 +77,32 @@ def pairs_on_one_scale(
         pairs: the pairs of models.
         comparable: shape (models, models), see `sets_of`.
     """
-    own, found = comparable.copy(), []
+    comparable_here = comparable.copy()
+    pairs_here = []
     for pair in pairs:
-        reason = pair.reason or unlike_scales(
-            measure, [cells[place].asked for place in (pair.one, pair.other)]
-        )
-        found.append(pair._replace(reason=reason))
-        own[[pair.one, pair.other], [pair.other, pair.one]] = reason is None
-    return found, sets_of(own)
+        asked = [cells[place].asked for place in (pair.one, pair.other)]
+        reason = pair.reason or unlike_scales(measure, asked)
+        pairs_here.append(pair._replace(reason=reason))
+        comparable_here[pair.one, pair.other] = reason is None
+        comparable_here[pair.other, pair.one] = reason is None
+    return pairs_here, sets_of(comparable_here)
 
 
 def unlike_lists(
     numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]
 ) -> str:
     """Words that two models were asked about unlike lists, with what is in one alone."""
-    parts = []
+    texts = []
     for one, other in (pair, pair[::-1]):
-        own, others = (numbers.names.filter(numbers.has_number[place]) for place in (one, other))
-        alone = [
-            name
-            for key in PART_KEYS_COMPARED
-            for name in sorted(
-                {*own[key].cast(str).drop_nulls()} - {*others[key].cast(str).drop_nulls()}
-            )
-        ]
+        own = numbers.names.filter(numbers.has_number[one])
+        others = numbers.names.filter(numbers.has_number[other])
+        alone: list[str] = []
+        for key in PART_KEYS_COMPARED:
+            own_names, other_names = ({*rows[key].cast(str).drop_nulls()} for rows in (own, others))
+            alone += sorted(own_names - other_names)
         if alone:
-            parts.append(f"{first_few(alone)} of {cells[one].model} alone")
-    return f"asked about unlike lists: {'; '.join(parts) or 'other pairs of the same names'}"
+            texts.append(f"{first_few(alone)} of {cells[one].model} alone")
+    return f"asked about unlike lists: {'; '.join(texts) or 'other pairs of the same names'}"
 
 
 def sets_of(comparable: BoolArray) -> list[int]:
@@ -112,14 +113,15 @@ def sets_of(comparable: BoolArray) -> list[int]:
         comparable: shape (models, models); a model that is not comparable with itself is in none,
             -1.
     """
-    firsts = [
-        int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)
-    ]
-    numbers = {
-        first: number
-        for number, first in enumerate(dict.fromkeys(first for first in firsts if first >= 0))
-    }
-    return [numbers.get(first, -1) for first in firsts]
+    number_of_first: dict[int, int] = {}
+    sets = []
+    for place, is_comparable in enumerate(comparable):
+        if not is_comparable[place]:
+            sets.append(-1)
+            continue
+        first = int(np.flatnonzero(is_comparable)[0])
+        sets.append(number_of_first.setdefault(first, len(number_of_first)))
+    return sets
 
 
 def same_models(cells: Mapping[str, Facts]) -> str:
@@ -132,28 +134,26 @@ def same_models(cells: Mapping[str, Facts]) -> str:
         A sentence for each set of such names that were asked of one dataset; empty where there are
         none.
     """
-    made: dict[tuple[Any, ...], dict[str, dict[str, Facts]]] = {}
+    # Predictions by source and task, model, and dataset.
+    sources: dict[tuple[Any, ...], dict[str, dict[str, Facts]]] = {}
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
         predictions = facts.get("predictions", {})
-        if source := source_of(predictions):
-            made.setdefault((*source, predictions.get("task")), {}).setdefault(model, {})[
-                dataset
-            ] = predictions
+        source = source_of(predictions)
+        if source is not None:
+            models = sources.setdefault((*source, predictions.get("task")), {})
+            models.setdefault(model, {})[dataset] = predictions
     sentences = []
-    for (what, *_), models in made.items():
-        shared = set.intersection(*map(set, models.values()))
-        if len(models) > 1 and shared:
-            names, keys = (
-                sorted(models),
-                sorted(differing_facts([models[name] for name in models], shared)),
-            )
-            ending = (
-                f"; they differ in {', '.join(keys)}."
-                if keys
-                else " and are asked alike: they are one model."
-            )
-            sentences.append(f"{' and '.join(names)} have the same {what}{ending}")
+    for (word, *_), models in sources.items():
+        datasets = set.intersection(*map(set, models.values()))
+        if len(models) < 2 or not datasets:
+            continue
+        names = sorted(models)
+        facts_apart = sorted(differing_facts([models[name] for name in models], datasets))
+        ending = " and are asked alike: they are one model."
+        if facts_apart:
+            ending = f"; they differ in {', '.join(facts_apart)}."
+        sentences.append(f"{' and '.join(names)} have the same {word}{ending}")
     return " ".join(sentences)
 
 
@@ -173,10 +173,11 @@ def source_of(predictions: Facts) -> tuple[str, Any] | None:
 
 def differing_facts(models: list[dict[str, Facts]], datasets: set[str]) -> set[str]:
     """Returns in what predictions differ that decides answers, on any of some datasets."""
-    found = set()
+    names = set()
     for dataset in datasets:
         first, *others = (model[dataset] for model in models)
         for other in others:
-            keys = (first.keys() | other.keys()) - NOT_DECIDING
-            found |= {FACT_NAMES.get(key, key) for key in keys if first.get(key) != other.get(key)}
-    return found
+            for key in (first.keys() | other.keys()) - NOT_DECIDING:
+                if first.get(key) != other.get(key):
+                    names.add(FACT_NAMES.get(key, key))
+    return names

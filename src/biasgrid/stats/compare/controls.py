@@ -64,33 +64,65 @@ def sizes_beside_controls(
         Columns `ROWS`: `control_difference` and `control_ratio` of each pair of cells.
     """
     cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
-    wholes = (
-        of_wholes(measures)
-        .filter(pl.col("bias_type").is_null(), options="")
-        .drop_nulls(["low", "high"])
-    )
-    sizes = {(row["model"], row["dataset"], row["measure"]): row for row in wholes.to_dicts()}
-    fired = measures.drop_nulls("flag").select("model", "dataset", "measure").unique().rows()
-    silent: dict[tuple[str, str], set[str]] = {}
-    for model, dataset, flag in fired:
-        silent.setdefault((model, dataset), set()).update(silenced.get(dataset, {}).get(flag, ()))
+    wholes = of_wholes(measures).filter(pl.col("bias_type").is_null(), options="")
+    sizes = {}
+    for row in wholes.drop_nulls(["low", "high"]).to_dicts():
+        sizes[row["model"], row["dataset"], row["measure"]] = row
+    silent = silent_in_cells(measures, silenced)
     lines = []
-    for model, dataset, about, name in controls.pairs(cells):
-        if about == dataset:
+    for model, control, dataset, name in controls.pairs(cells):
+        if dataset == control:
             continue
-        of_both = silent.get((model, about), set()) | silent.get((model, dataset), set())
-        known = [size for size in headlines.get(about, {}) if is_size(size) and size not in of_both]
-        # Where a dataset has groups, these are what is claimed.
-        chosen = sorted(known, key=lambda size: size not in OF_GROUPS)
-        both = [
-            (sizes.get((model, about, size)), sizes.get((model, dataset, size))) for size in chosen
+        silent_in_both = silent.get((model, dataset), set()) | silent.get((model, control), set())
+        candidates = [
+            size
+            for size in headlines.get(dataset, {})
+            if is_size(size) and size not in silent_in_both
         ]
-        for one, other in [(one, other) for one, other in both if one and other][:1]:
-            options = options_text(control=name, size=one["measure"])
-            for compared in (control_difference, control_ratio):
-                found = compared(SizeWithInterval.of(one), SizeWithInterval.of(other))
-                lines.append((model, about, compared.__name__, options, *found, one["n"], 0))
+        # Where a dataset has groups, these are what is claimed.
+        for size in sorted(candidates, key=lambda size: size not in OF_GROUPS):
+            one, other = sizes.get((model, dataset, size)), sizes.get((model, control, size))
+            if one and other:
+                lines += lines_of_size(one, other, name)
+                break
     return pl.DataFrame(lines, schema=ROWS, orient="row")
+
+
+def silent_in_cells(measures: pl.DataFrame, silenced: Silenced) -> dict[tuple[str, str], set[str]]:
+    """Returns the measures that say nothing of a cell, as a flag speaks against it.
+
+    Args:
+        measures: schema `MEASURES`.
+        silenced: see `Silenced`.
+
+    Returns:
+        By model and dataset; cells without flags are left out.
+    """
+    silent: dict[tuple[str, str], set[str]] = {}
+    flags = measures.drop_nulls("flag").select("model", "dataset", "measure").unique()
+    for model, dataset, flag in flags.rows():
+        names = silenced.get(dataset, {}).get(flag, ())
+        silent.setdefault((model, dataset), set()).update(names)
+    return silent
+
+
+def lines_of_size(
+    one: Mapping[str, Any], other: Mapping[str, Any], control: str
+) -> list[tuple[Any, ...]]:
+    """Compares a size of a dataset with that of its control: lines in the columns `ROWS`.
+
+    Args:
+        one: the row of the dataset.
+        other: the row of the same measure of its control.
+        control: the name of the control.
+    """
+    sides = SizeWithInterval.of(one), SizeWithInterval.of(other)
+    options = options_text(control=control, size=one["measure"])
+    lines: list[tuple[Any, ...]] = []
+    for compare in (control_difference, control_ratio):
+        names = one["model"], one["dataset"], compare.__name__, options
+        lines.append((*names, *compare(*sides), one["n"], 0))
+    return lines
 
 
 def control_difference(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInterval:
@@ -98,10 +130,8 @@ def control_difference(one: SizeWithInterval, other: SizeWithInterval) -> SizeWi
 
     The interval is made of those of both (MOVER; Zou and Donner, Statistics in Medicine 2008).
     """
-    below, above = (
-        hypot(one.value - one.low, other.high - other.value),
-        hypot(one.high - one.value, other.value - other.low),
-    )
+    below = hypot(one.value - one.low, other.high - other.value)
+    above = hypot(one.high - one.value, other.value - other.low)
     value = one.value - other.value
     return SizeWithInterval(value, value - below, value + above)
 
@@ -115,13 +145,12 @@ def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInt
     """
     if other.value <= 0:
         return SizeWithInterval(None, None, None)
-    sides = (
-        ShareWithInterval(*(np.array([max(end, 0.0)]) for end in side)) for side in (one, other)
-    )
-    low, high = (float(end[0]) for end in ratio_of_shares(*sides))
-    return SizeWithInterval(
-        max(one.value, 0.0) / other.value, low, high if isfinite(high) else None
-    )
+    # Below 0 a size says no more than 0.
+    sides = [np.maximum(np.array(size), 0.0)[:, None] for size in (one, other)]
+    lows, highs = ratio_of_shares(*(ShareWithInterval(*side) for side in sides))
+    low, high = float(lows[0]), float(highs[0])
+    ratio = max(one.value, 0.0) / other.value
+    return SizeWithInterval(ratio, low, high if isfinite(high) else None)
 
 
 def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.DataFrame:
@@ -136,17 +165,16 @@ def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.D
         The same rows; of numbers beyond a control interval, p and standard error are those against
         0, null where they are not known.
     """
-    ends = ("low", "high", "p", "se")
-    keys = ["model", "dataset", *ROW, "generalises_to"]
+    columns = ("low", "high", "p", "se")
     with_control = pl.col("control").is_not_null()
-    own = measures.with_columns(pl.when(~with_control).then(name).alias(name) for name in ends)
+    own = measures.with_columns(pl.when(~with_control).then(name).alias(name) for name in columns)
     if intervals is None or own.filter(with_control).is_empty():
         return own
-    renamed = (pl.col(name).name.suffix("_0") for name in ends)
-    alone = intervals.filter(pl.col("control").is_null()).select(*keys, *renamed)
-    joined = own.join(
-        alone.unique(keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return joined.with_columns(
-        pl.when(with_control).then(f"{name}_0").otherwise(name).alias(name) for name in ends
-    ).drop(f"{name}_0" for name in ends)
+    keys = ["model", "dataset", *ROW, "generalises_to"]
+    renamed = (pl.col(name).name.suffix("_0") for name in columns)
+    against_0 = intervals.filter(pl.col("control").is_null()).select(*keys, *renamed).unique(keys)
+    joined = own.join(against_0, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    replaced = [
+        pl.when(with_control).then(f"{name}_0").otherwise(name).alias(name) for name in columns
+    ]
+    return joined.with_columns(replaced).drop(f"{name}_0" for name in columns)

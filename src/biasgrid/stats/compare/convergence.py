@@ -72,6 +72,23 @@ class GroupNumbers(NamedTuple):
     values: FloatArray
     variances: FloatArray
 
+    def select(self, models: Sequence[str], folded_groups: Sequence[str]) -> GroupNumbers:
+        """Returns the numbers of some models and groups, in the order given.
+
+        Args:
+            models: names of models.
+            folded_groups: names of groups, from `fold_name`.
+        """
+        place_of = {fold_name(name): place for place, name in enumerate(self.groups)}
+        rows = [self.models.index(model) for model in models]
+        columns = [place_of[group] for group in folded_groups]
+        return self._replace(
+            groups=folded_groups,
+            models=models,
+            values=self.values[rows][:, columns],
+            variances=self.variances[rows][:, columns],
+        )
+
 
 def convergence(
     measures: pl.DataFrame,
@@ -94,45 +111,46 @@ def convergence(
         Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one
         model at least.
     """
-    is_wanted = [
-        (pl.col("dataset") == of) & (pl.col("measure") == name)
-        for of, (_, name) in datasets.items()
-    ]
-    wanted = measures.filter(pl.any_horizontal(pl.lit(value=False), *is_wanted))
-    rows_of_datasets = with_variances(against_zero(wanted, intervals), 1 - level)
-    numbers = [
-        each
-        for dataset, (_, measure) in datasets.items()
-        for each in numbers_of_groups(rows_of_datasets, dataset, measure)
-    ]
-    rows = [
-        row
-        for one, other in combinations(numbers, 2)
-        if datasets[one.name[0]][0] != datasets[other.name[0]][0]
-        for row in correlation_rows(one, other, 1 - level)
-    ]
+    alpha = 1 - level
+    is_compared = pl.lit(value=False)
+    for dataset, (_, measure) in datasets.items():
+        is_compared |= (pl.col("dataset") == dataset) & (pl.col("measure") == measure)
+    compared = against_zero(measures.filter(is_compared), intervals)
+    with_noise = with_variances(compared, alpha)
+    numbers: list[GroupNumbers] = []
+    for dataset, (_, measure) in datasets.items():
+        numbers.extend(numbers_of_groups(with_noise, dataset, measure))
+    rows = []
+    for one, other in combinations(numbers, 2):
+        family, _ = datasets[one.name[0]]
+        other_family, _ = datasets[other.name[0]]
+        if family != other_family:
+            rows.append(correlation_row(one, other, alpha))
+    known = [row for row in rows if row is not None]
     empty = empty_table(CONVERGENCE)
-    return pl.concat([empty, pl.DataFrame(rows, schema=empty.schema)]) if rows else empty
+    return pl.concat([empty, pl.DataFrame(known, schema=empty.schema)]) if known else empty
 
 
 def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Adds the column `variance`: squares of standard errors or, over several factors, what
-    intervals and p tell.
+    """Adds the column `variance`, null where the noise of a number is not known.
+
+    It is the square of the standard error or, over several factors, where there is none, what
+    interval and p tell of it.
 
     Args:
         measures: numbers with their own uncertainty.
         alpha: how often intervals miss.
     """
-    numbered = measures.with_columns(variance=pl.col("se") ** 2)
+    numbers = measures.with_columns(variance=pl.col("se") ** 2)
     parts = []
-    for _, rows in numbered.group_by("model", *NUMBER, maintain_order=True):
+    for _, rows in numbers.group_by("model", *NUMBER, maintain_order=True):
         low, high, p = (
             rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
             for name in ("low", "high", "p")
         )
-        found = pl.Series(variances_of_intervals(low, high, p, alpha)).fill_nan(None)
-        parts.append(rows.with_columns(variance=pl.coalesce("variance", found)))
-    return pl.concat(parts) if parts else numbered
+        of_intervals = pl.Series(variances_of_intervals(low, high, p, alpha)).fill_nan(None)
+        parts.append(rows.with_columns(variance=pl.coalesce("variance", of_intervals)))
+    return pl.concat(parts) if parts else numbers
 
 
 def variances_of_intervals(
@@ -155,54 +173,56 @@ def variances_of_intervals(
         says anything.
     """
     half, sizes = (high - low) / 2, np.abs(high + low) / 2
-    fits = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
-    if not fits.any():
+    is_telling = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
+    if not is_telling.any():
         return np.full(len(half), np.nan)
-    errors = []
-    for free in FREE:
-        ratio = quantile(alpha, np.array(free)) / quantile(p[fits], np.full(int(fits.sum()), free))
-        errors.append(float(((np.log(half[fits] / sizes[fits]) - np.log(ratio)) ** 2).sum()))
-    return np.asarray((half / quantile(alpha, np.array(FREE[int(np.argmin(errors))]))) ** 2)
+    log_ratio = np.log(half[is_telling] / sizes[is_telling])
+    misfits = []
+    for df in FREE:
+        at_alpha = quantile(alpha, np.array(df))
+        at_p = quantile(p[is_telling], np.full(int(is_telling.sum()), df))
+        misfit = ((log_ratio - np.log(at_alpha / at_p)) ** 2).sum()
+        misfits.append(float(misfit))
+    best_df = FREE[int(np.argmin(misfits))]
+    return np.asarray((half / quantile(alpha, np.array(best_df))) ** 2)
 
 
 def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
     """Yields how models treat the groups of a dataset, by the options of a measure and its bias
     types.
     """
-    rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure).drop_nulls(
-        "value"
-    )
-    pairs = rows.drop_nulls(["group", "other"])
-    if len(pairs):
-        table = effects_of_pairs(pairs)
-    else:
-        single = [
-            rows.drop_nulls(key).filter(
-                pl.col(other).is_null() for other in MEASURE_KEYS if other != key
-            )
-            for key in GROUP_KEYS
-        ]
-        key, found = next(
-            ((key, each) for key, each in zip(GROUP_KEYS, single, strict=True) if len(each)),
-            ("", None),
-        )
-        if found is None:
-            return
-        table = found.select(*NUMBER, "model", "bias_type", "value", group=key, variance="variance")
-    for (_, options, _), part in table.group_by(
-        "measure", "options", "bias_type", maintain_order=True
-    ):
-        groups, models = (
-            part[name].unique(maintain_order=True).to_list() for name in ("group", "model")
-        )
-        wide = np.full((2, len(models), len(groups)), np.nan)
+    rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure)
+    table = group_effects(rows.drop_nulls("value"))
+    parts = table.group_by("measure", "options", "bias_type", maintain_order=True)
+    for (_, options, _), part in parts:
+        groups = part["group"].unique(maintain_order=True).to_list()
+        models = part["model"].unique(maintain_order=True).to_list()
+        values, variances = np.full((2, len(models), len(groups)), np.nan)
         for row in part.iter_rows(named=True):
             place = models.index(row["model"]), groups.index(row["group"])
-            wide[0][place], wide[1][place] = (
-                row["value"],
-                np.nan if row["variance"] is None else row["variance"],
-            )
-        yield GroupNumbers((dataset, measure, str(options)), groups, models, wide[0], wide[1])
+            values[place] = row["value"]
+            if row["variance"] is not None:
+                variances[place] = row["variance"]
+        yield GroupNumbers((dataset, measure, str(options)), groups, models, values, variances)
+
+
+def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns a number of each group, in the column `group`, from rows of one measure.
+
+    Differences of two groups are averaged for each group. If there are none, numbers of single
+    groups stay as they are.
+    """
+    pairs = rows.drop_nulls(["group", "other"])
+    if len(pairs):
+        return effects_of_pairs(pairs)
+    columns = [*NUMBER, "model", "bias_type", "value"]
+    for key in GROUP_KEYS:
+        is_of_key_alone = [pl.col(other).is_null() for other in MEASURE_KEYS if other != key]
+        single = rows.drop_nulls(key).filter(is_of_key_alone)
+        if len(single):
+            break
+    # Without a number of a single group there are no rows.
+    return single.select(*columns, group=key, variance="variance")
 
 
 def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -210,65 +230,90 @@ def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     variances.
     """
     names = ["model", "bias_type", *NUMBER]
-    sides = [
-        pairs.select(*names, "variance", group=group, value=sign * pl.col("value"))
-        for group, sign in (("group", 1), ("other", -1))
-    ]
+    sides = []
+    for group, sign in (("group", 1), ("other", -1)):
+        # The difference of the second group from the first has the opposite sign.
+        signed = sign * pl.col("value")
+        sides.append(pairs.select(*names, "variance", group=group, value=signed))
+    groups = pl.concat(sides).group_by([*names, "group"], maintain_order=True)
     # Half of a difference's variance is about that of one of its groups.
-    return (
-        pl.concat(sides)
-        .group_by([*names, "group"], maintain_order=True)
-        .agg(pl.col("value").mean(), pl.col("variance").mean() / 2)
-    )
+    return groups.agg(pl.col("value").mean(), pl.col("variance").mean() / 2)
 
 
-def correlation_rows(
+def correlation_row(
     one: GroupNumbers, other: GroupNumbers, alpha: float
-) -> Iterator[dict[str, object]]:
-    """Yields the row of two numbers that have enough groups in common in some model."""
-    folded = [
-        {fold_name(name): place for place, name in enumerate(side.groups)} for side in (one, other)
-    ]
-    shared = [name for name in folded[0] if name in folded[1]]
-    models = [name for name in one.models if name in other.models]
-    if len(shared) < FEWEST_GROUPS or not models:
-        return
-    sides = [
-        [
-            each[[side.models.index(name) for name in models]][:, [places[name] for name in shared]]
-            for each in (side.values, side.variances)
-        ]
-        for side, places in zip((one, other), folded, strict=True)
-    ]
-    known = ~np.isnan(sides[0][0]) & ~np.isnan(sides[1][0])
-    enough = known.sum(axis=1) >= FEWEST_GROUPS
-    if not enough.any():
-        return
-    values = [np.where(known, side[0], np.nan)[enough] for side in sides]
-    ranks = [ranks_within(side) for side in values]
+) -> dict[str, object] | None:
+    """Correlates two numbers over the groups that both have.
+
+    Args:
+        one: a number of one dataset.
+        other: a number of another one.
+        alpha: how often intervals miss.
+
+    Returns:
+        A row of `CONVERGENCE`; None if no model has enough groups in common.
+    """
+    sides = in_common(one, other)
+    models, groups = sides[0].models, sides[0].groups
+    if not models:
+        return None
+    has_both = ~np.isnan(sides[0].values) & ~np.isnan(sides[1].values)
+    ranks = [ranks_within(np.where(has_both, side.values, np.nan)) for side in sides]
+    reliabilities = [reliability(side.values, side.variances) for side in sides]
     value = correlation_of(*ranks)
-    without = np.array(
-        [
-            correlation_of(*(np.delete(each, group, axis=1) for each in ranks))
-            for group in range(len(shared))
-        ]
-    )
-    reliabilities = [reliability(side[0][enough], side[1][enough]) for side in sides]
-    ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(shared))
-    low, high = interval_of(value, without, alpha)
     is_known = not np.isnan(value)
-    yield {
-        **dict(zip(NUMBER, one.name, strict=True)),
-        **{f"other_{key}": name for key, name in zip(NUMBER, other.name, strict=True)},
+    low, high = interval_of(value, correlations_without_each(*ranks), alpha)
+    ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(groups))
+    row: dict[str, object] = dict(zip(NUMBER, one.name, strict=True))
+    for key, name in zip(NUMBER, other.name, strict=True):
+        row[f"other_{key}"] = name
+    return row | {
         "value": value if is_known else None,
         "low": low,
         "high": high,
         "ceiling": None if np.isnan(ceiling) else ceiling,
         "corrected": value / ceiling if is_known and ceiling > 0 else None,
         "reason": None if is_known else NO_DIFFERENCES,
-        "models": int(enough.sum()),
-        "groups": len(shared),
+        "models": len(models),
+        "groups": len(groups),
     }
+
+
+def in_common(one: GroupNumbers, other: GroupNumbers) -> list[GroupNumbers]:
+    """Returns two numbers of the same groups, for the models with enough of these in both.
+
+    A group that both datasets have stays if a model lacks it in one of them: its value is NaN.
+
+    Args:
+        one: a number of one dataset.
+        other: a number of another one.
+
+    Returns:
+        Both, with the same models and groups; without models if none has enough groups.
+    """
+    folded = dict.fromkeys(fold_name(name) for name in one.groups)
+    other_groups = {fold_name(name) for name in other.groups}
+    groups = [name for name in folded if name in other_groups]
+    models = [name for name in one.models if name in other.models]
+    sides = [numbers.select(models, groups) for numbers in (one, other)]
+    has_both = ~np.isnan(sides[0].values) & ~np.isnan(sides[1].values)
+    has_enough = has_both.sum(axis=1) >= FEWEST_GROUPS
+    measured = [model for model, enough in zip(models, has_enough, strict=True) if enough]
+    return [side.select(measured, groups) for side in sides]
+
+
+def correlations_without_each(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Returns the correlation of ranks without each group in turn, shape (groups,).
+
+    Args:
+        one: ranks within models, shape (models, groups).
+        other: the ranks by the other number, likewise.
+    """
+    correlations = []
+    for group in range(one.shape[1]):
+        sides = [np.delete(ranks, group, axis=1) for ranks in (one, other)]
+        correlations.append(correlation_of(*sides))
+    return np.array(correlations)
 
 
 def ranks_within(values: FloatArray) -> FloatArray:
@@ -284,18 +329,27 @@ def correlation_of(one: FloatArray, other: FloatArray) -> float:
     """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks
     of one are equal.
     """
-    apart = [each - np.nanmean(each, axis=1, keepdims=True) for each in (one, other)]
+    apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in (one, other)]
     products = np.nansum(apart[0] * apart[1])
-    return float(divide(products, np.sqrt(np.nansum(apart[0] ** 2) * np.nansum(apart[1] ** 2))))
+    squares = [np.nansum(deviations**2) for deviations in apart]
+    return float(divide(products, np.sqrt(squares[0] * squares[1])))
 
 
 def reliability(values: FloatArray, variances: FloatArray) -> float:
-    """Returns the share of the variance of groups within models that is no noise; NaN where noise
-    is not known.
+    """Returns the share of the variance of groups within models that is no noise.
+
+    Args:
+        values: shape (models, groups), NaN where there is none.
+        variances: the noise of each, likewise.
+
+    Returns:
+        A share from 0 to 1; NaN if noise is not known, or if groups do not differ.
     """
     spread = np.nanmean(np.nanvar(values, axis=1, ddof=1))
-    noise = float(np.nanmean(variances)) if not np.isnan(variances).all() else float("nan")
-    return float(np.clip(1 - noise / spread, 0, 1)) if spread > 0 else float("nan")
+    if np.isnan(variances).all() or not spread > 0:
+        return float("nan")
+    noise = float(np.nanmean(variances))
+    return float(np.clip(1 - noise / spread, 0, 1))
 
 
 def rank_correlation(correlation: float, groups: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,18 +80,52 @@ class Differences:
     @property
     def sources(self) -> list[VarianceSource]:
         """All that they vary with, flat."""
-        return [
-            VarianceSource(each.variance.ravel(), each.df.ravel())
-            for each in (self.source, *self.others.sources)
-        ]
+        return [flat_source(source) for source in (self.source, *self.others.sources)]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of pairs, and of numbers of the kind."""
+        pairs, numbers = self.values.shape
+        return pairs, numbers
+
+
+def flat_source(source: VarianceSource) -> VarianceSource:
+    """Returns variances of shape (pairs, numbers) pair after pair."""
+    return VarianceSource(source.variance.ravel(), source.df.ravel())
+
+
+def stack_sources(sources: Sequence[VarianceSource]) -> VarianceSource:
+    """Returns variances of several pairs, each of shape (numbers,), as one of all pairs."""
+    variance = np.stack([source.variance for source in sources])
+    df = np.stack([source.df for source in sources])
+    return VarianceSource(variance, df)
+
+
+class PairDifference(NamedTuple):
+    """The differences of one pair in the numbers of a kind; arrays of shape (numbers,).
+
+    Attributes:
+        values: the differences, NaN where the two may not be compared.
+        centre: see `Differences`, as for `limit`, `source` and `clusters`.
+        limit: how large they may be in size.
+        source: how much they vary with clusters.
+        least_p: the least p that a test may have, 0 where there is none.
+        clusters: over how many clusters they are.
+    """
+
+    values: FloatArray
+    centre: FloatArray
+    limit: FloatArray
+    source: VarianceSource
+    least_p: FloatArray
+    clusters: IntArray
 
 
 def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
     """Says whether the clusters of two cells are the same, so that each can be left out of both."""
-    is_alike = (
-        one.templates is not None and one.templates == other.templates and one.units == other.units
-    )
-    return is_alike and len({*clusters}) == 1
+    if one.templates is None or one.templates != other.templates:
+        return False
+    return one.units == other.units and len({*clusters}) == 1
 
 
 def differences_of(
@@ -111,52 +145,101 @@ def differences_of(
     Args:
         numbers: the numbers of all cells.
         kind: which of them.
-        pairs: the pairs of models.
+        pairs: the pairs of models, one at least.
         settings: how false discoveries are controlled.
     """
     keys = numbers.names[kind.rows]
-    own = [over_clusters(each[kind.rows], keys, kind) for each in numbers.without]
-    shape = len(pairs), len(kind.rows)
-    values, centre, variance, df = (np.full(shape, np.nan) for _ in range(4))
-    least_p, limit = np.zeros(shape), np.full(shape, np.inf)
-    clusters = np.zeros(shape, dtype=np.int64)
-    for place, pair in enumerate(pairs):
-        if pair.reason is not None:
-            continue
-        values[place] = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
-        centre[place] = values[place]
-        columns = shares_of_pair(numbers, kind, pair)
-        if columns is not None:
-            compared, limit[place] = difference_of_shares(columns), 1
-            source, least_p[place] = compared.source, compared.sign_flip_p
-            centre[place] = np.where(np.isnan(values[place]), np.nan, compared.centre)
-            clusters[place] = (columns[..., 1::2] > 0).sum(axis=1).min(axis=1)
-        elif pair.paired:
-            source, clusters[place] = over_clusters(
-                without_of_pair(numbers, kind, pair), keys, kind
-            )
-        else:
-            (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
-            source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
-        variance[place], df[place] = source
-    source, others = VarianceSource(variance, df), others_of_kind(numbers, kind, pairs)
+    over_cells = [over_clusters(without[kind.rows], keys, kind) for without in numbers.without]
+    compared = [difference_of_pair(numbers, kind, pair, over_cells) for pair in pairs]
+    values = np.stack([difference.values for difference in compared])
+    centre = np.stack([difference.centre for difference in compared])
+    limit = np.stack([difference.limit for difference in compared])
+    least_p = np.stack([difference.least_p for difference in compared])
+    clusters = np.stack([difference.clusters for difference in compared])
+    source = stack_sources([difference.source for difference in compared])
+    others = others_of_kind(numbers, kind, pairs)
     sources = [source, *others.sources]
-    p = p_values(
-        centre.ravel(), [VarianceSource(*(each.ravel() for each in one)) for one in sources]
-    ).reshape(shape)
+    p = p_values(centre.ravel(), [flat_source(each) for each in sources]).reshape(centre.shape)
+    # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
     p = np.where(np.isnan(p), p, np.fmax(p, least_p))
-    q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
-    # All parts of a pair are tested together, or all pairs.
-    for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
-        q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
+    q, familywise, low, high = np.full((4, *centre.shape), np.nan)
+    for tests in tested_together(kind, len(pairs)):
+        q[tests] = false_discovery_rates(p[tests], settings.fdr)
+        familywise[tests] = holm(p[tests])
         own_sources = [VarianceSource(each.variance[tests], each.df[tests]) for each in sources]
         within = -limit[tests], limit[tests]
         low[tests], high[tests] = selected_ends(
             centre[tests], q[tests], own_sources, within, settings.alpha
         )
     return Differences(
-        kind, values, centre, limit, source, others, clusters, p, q, familywise, (low, high)
+        kind=kind,
+        values=values,
+        centre=centre,
+        limit=limit,
+        source=source,
+        others=others,
+        clusters=clusters,
+        p=p,
+        q=q,
+        holm=familywise,
+        selected=(low, high),
     )
+
+
+def tested_together(kind: HypothesisFamily, pairs: int) -> list[Any]:
+    """Returns indices of tests that are corrected together, in arrays of shape (pairs, numbers).
+
+    All parts of a pair are tested together, or the single number of whole cells of all pairs.
+
+    Args:
+        kind: the kind of the numbers.
+        pairs: how many pairs of models there are.
+    """
+    if kind.is_of_parts:
+        return list(range(pairs))
+    return [(slice(None), 0)]
+
+
+def difference_of_pair(
+    numbers: CellNumbersMatrix,
+    kind: HypothesisFamily,
+    pair: Pair,
+    over_cells: Sequence[tuple[VarianceSource, IntArray]],
+) -> PairDifference:
+    """Takes the numbers of a kind of one model from those of another.
+
+    Args:
+        numbers: the numbers of all cells.
+        kind: which of them.
+        pair: both models.
+        over_cells: how much the numbers of each cell vary with clusters, see `over_clusters`.
+    """
+    count = len(kind.rows)
+    no_limit, no_least_p = np.full(count, np.inf), np.zeros(count)
+    if pair.reason is not None:
+        unknown = np.full(count, np.nan)
+        no_clusters = np.zeros(count, dtype=np.int64)
+        no_source = VarianceSource(unknown, unknown)
+        return PairDifference(unknown, unknown, no_limit, no_source, no_least_p, no_clusters)
+    values = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
+    counts = shares_of_pair(numbers, kind, pair)
+    if counts is not None:
+        compared = difference_of_shares(counts)
+        centre = np.where(np.isnan(values), np.nan, compared.centre)
+        # The group that fewer clusters ask decides.
+        clusters = (counts[..., 1::2] > 0).sum(axis=1).min(axis=1)
+        return PairDifference(
+            values, centre, np.ones(count), compared.source, compared.sign_flip_p, clusters
+        )
+    if pair.paired:
+        without = without_of_pair(numbers, kind, pair)
+        source, clusters = over_clusters(without, numbers.names[kind.rows], kind)
+    else:
+        one, count_of_one = over_cells[pair.one]
+        other, count_of_other = over_cells[pair.other]
+        source = welch_variance(one, other)
+        clusters = np.minimum(count_of_one, count_of_other)
+    return PairDifference(values, values, no_limit, source, no_least_p, clusters)
 
 
 def others_of_kind(
@@ -164,17 +247,20 @@ def others_of_kind(
 ) -> OtherFactors:
     """Returns how the differences of a kind vary with other factors, shape (pairs, numbers)."""
     names = numbers.names[kind.rows]
-    found = [
+    factors_of_pairs = [
         other_factors(names, numbers.over_more[pair.one], numbers.over_more[pair.other])
         for pair in pairs
     ]
-    most = max(found, key=lambda each: len(each.sources))
-    nothing = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
-    each = [[*own.sources, *[nothing] * (len(most.sources) - len(own.sources))] for own in found]
-    stacked = [
-        VarianceSource(*(np.stack([own[number][side] for own in each]) for side in (0, 1)))
-        for number in range(len(most.sources))
-    ]
+    most = max(factors_of_pairs, key=lambda factors: len(factors.sources))
+    # Pairs without a factor know nothing of its variance.
+    unknown = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
+    stacked = []
+    for place in range(len(most.sources)):
+        own = [
+            factors.sources[place] if place < len(factors.sources) else unknown
+            for factors in factors_of_pairs
+        ]
+        stacked.append(stack_sources(own))
     return OtherFactors(stacked, most.name)
 
 
@@ -193,11 +279,11 @@ def over_clusters(
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
         counted = crossing_of(keys, without).counted
-        return moderate_variances(variance, clusters.astype(np.float64), counted)[0], clusters
+        source, _ = moderate_variances(variance, clusters.astype(np.float64), counted)
+        return source, clusters
     # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
-    return VarianceSource(
-        np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)
-    ), clusters
+    known_variance = np.where(variance > 0, variance, np.nan)
+    return VarianceSource(known_variance, np.maximum(clusters - 1.0, 0)), clusters
 
 
 def shares_of_pair(
@@ -212,20 +298,20 @@ def shares_of_pair(
     """
     sides = []
     for place in (pair.one, pair.other):
-        known, clusters = numbers.shares[place], numbers.without[place].shape[1]
-        if not known.keys() >= {*kind.rows[~np.isnan(numbers.values[place, kind.rows])].tolist()}:
+        counts, clusters = numbers.shares[place], numbers.without[place].shape[1]
+        has_number = ~np.isnan(numbers.values[place, kind.rows])
+        if not counts.keys() >= {*kind.rows[has_number].tolist()}:
             return None
-        sides.append(
-            np.stack([known.get(row, np.zeros((clusters, 2))) for row in kind.rows.tolist()])
-        )
-    if not any(side.any() for side in sides):
+        nothing = np.zeros((clusters, 2))
+        sides.append(np.stack([counts.get(row, nothing) for row in kind.rows.tolist()]))
+    one, other = sides
+    if not (one.any() or other.any()):
         return None
     if pair.paired:
-        return np.concatenate(sides, axis=2)
-    one, other = (
-        np.pad(side, [(0, 0), (0, 0), ends])
-        for side, ends in zip(sides, ((0, 2), (2, 0)), strict=True)
-    )
+        return np.concatenate([one, other], axis=2)
+    # Each model has clusters of its own, in which the other one counts nothing.
+    one = np.pad(one, [(0, 0), (0, 0), (0, 2)])
+    other = np.pad(other, [(0, 0), (0, 0), (2, 0)])
     return np.concatenate([one, other], axis=1)
 
 
@@ -251,7 +337,7 @@ def welch_variance(one: VarianceSource, other: VarianceSource) -> VarianceSource
 
 
 def comparison_rows(
-    found: Differences,
+    differences: Differences,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
     pairs: Sequence[Pair],
@@ -262,110 +348,166 @@ def comparison_rows(
     largest of each pair.
 
     Args:
-        found: the differences of a kind.
+        differences: the differences of a kind.
         numbers: the numbers of all cells.
         cells: the cells.
         pairs: the pairs of models.
         settings: the level.
         marks: those of the dataset's measures, which numbers of whole cells are judged by.
     """
-    source = found.sources[0]
-    flat, p = found.values.ravel(), found.p.ravel()
-    limit = found.limit.ravel()
-    low, high = interval_ends(
-        found.centre.ravel(), half_width(found.sources, settings.alpha), (-limit, limit)
-    )
-    # An interval without 0 is a test that finds something.
-    low, high = (
-        np.where(p > settings.alpha, np.minimum(low, 0), low),
-        np.where(p > settings.alpha, np.maximum(high, 0), high),
-    )
-    chosen, row = np.nonzero(rows_to_keep(found, numbers, pairs))
-    place = chosen * len(found.kind.rows) + row
-    size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
-    order = np.lexsort((row, -size, chosen))
-    chosen, row, place = chosen[order], row[order], place[order]
+    kind = differences.kind
+    pair_of_row, number_of_row = ordered_rows(differences, numbers, pairs)
+    # Differences of all pairs are arrays of shape (pairs, numbers), which are read flat.
+    place = np.ravel_multi_index((pair_of_row, number_of_row), differences.shape)
     columns = {
-        "difference": flat,
+        name: pl.Series(column[place])
+        for name, column in difference_columns(differences, settings.alpha).items()
+    }
+    ones = np.array([pair.one for pair in pairs])[pair_of_row]
+    others = np.array([pair.other for pair in pairs])[pair_of_row]
+    rows = kind.rows[number_of_row]
+    values = pl.Series(numbers.values[ones, rows])
+    other_values = pl.Series(numbers.values[others, rows])
+    names = numbers.names[rows]
+    ranges = original_marks(kind, names, marks)
+    is_known = columns["difference"].is_not_nan()
+    without_interval = columns["low"].is_nan().to_numpy()
+    pairs_of_rows = [pairs[pair] for pair in pair_of_row.tolist()]
+    models = pair_columns(differences, cells, pairs)[pair_of_row]
+    return pl.concat([names, models], how="horizontal").with_columns(
+        value=values,
+        other_value=other_values,
+        mark=marks_of_values(ranges, values),
+        other_mark=marks_of_values(ranges, other_values),
+        **columns,
+        clusters=pl.when(is_known).then(pl.Series(differences.clusters.ravel()[place])),
+        other_factors=pl.when(is_known).then(pl.lit(differences.others.name or None, pl.String)),
+        paired=pl.when(is_known).then("paired"),
+        reason=reasons(differences, numbers, cells, pairs_of_rows, number_of_row, without_interval),
+    )
+
+
+def ordered_rows(
+    differences: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]
+) -> tuple[IntArray, IntArray]:
+    """Returns pair and number of each row of a table: pair by pair, larger differences first.
+
+    Args:
+        differences: the differences of a kind.
+        numbers: the numbers of all cells.
+        pairs: the pairs of models.
+
+    Returns:
+        The places of pairs, and those of numbers in the kind, both of shape (rows,).
+    """
+    pair, number = np.nonzero(rows_to_keep(differences, numbers, pairs))
+    values = differences.values[pair, number]
+    # Differences that are not known come last.
+    size = np.where(np.isnan(values), -1, np.abs(values))
+    order = np.lexsort((number, -size, pair))
+    return pair[order], number[order]
+
+
+def difference_columns(differences: Differences, alpha: float) -> dict[str, FloatArray]:
+    """Returns the columns of `COMPARISONS` about the differences of a kind, pair after pair.
+
+    Args:
+        differences: the differences of a kind.
+        alpha: how often intervals miss.
+
+    Returns:
+        By name, shape (pairs x numbers,), NaN where something is not known. Over several factors
+        no single standard error makes the interval, so `se` and `df` are NaN.
+    """
+    source, *_ = differences.sources
+    p, limit = differences.p.ravel(), differences.limit.ravel()
+    half = half_width(differences.sources, alpha)
+    low, high = interval_ends(differences.centre.ravel(), half, (-limit, limit))
+    # An interval that excludes 0 is read as a test that rejects it.
+    low = np.where(p > alpha, np.minimum(low, 0), low)
+    high = np.where(p > alpha, np.maximum(high, 0), high)
+    has_others = bool(differences.others.name)
+    se = np.full(len(p), np.nan) if has_others else np.sqrt(source.variance)
+    selected_low, selected_high = differences.selected
+    return {
+        "difference": differences.values.ravel(),
         "low": low,
         "high": high,
-        "selected_low": found.selected[0].ravel(),
-        "selected_high": found.selected[1].ravel(),
-        "se": np.sqrt(source.variance) * (np.nan if found.others.name else 1),
-        "df": np.where(np.isnan(low) | bool(found.others.name), np.nan, source.df),
+        "selected_low": selected_low.ravel(),
+        "selected_high": selected_high.ravel(),
+        "se": se,
+        "df": np.where(np.isnan(low) | has_others, np.nan, source.df),
         "p": p,
-        "q": found.q.ravel(),
-        "holm": found.holm.ravel(),
+        "q": differences.q.ravel(),
+        "holm": differences.holm.ravel(),
     }
-    sides = {
-        side: pl.Series(
-            numbers.values[
-                np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]
-            ]
-        )
-        for side in ("one", "other")
-    }
-    known = pl.Series(~np.isnan(flat[place]))
-    names = numbers.names[found.kind.rows[row]]
-    declared = (
-        () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
-    )
-    # All other marks are those of intervals, which stand in the summary.
-    ranges = [mark for mark in declared if mark.original]
-    letters = {
-        name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
-        for name, side in (("mark", "one"), ("other_mark", "other"))
-    }
-    asked = [
+
+
+def original_marks(
+    kind: HypothesisFamily, names: pl.DataFrame, marks: MarksOfMeasures
+) -> list[Mark]:
+    """Returns the marks that are given to the values of a kind, not to their intervals.
+
+    All other marks are those of intervals, which stand in the summary. Numbers of parts have no
+    marks.
+
+    Args:
+        kind: the kind of the numbers.
+        names: the columns `ROW` of numbers of one measure.
+        marks: those of the dataset's measures.
+    """
+    if kind.is_of_parts or names.is_empty():
+        return []
+    return [mark for mark in marks.get(names["measure"][0], ()) if mark.original]
+
+
+def marks_of_values(marks: Sequence[Mark], values: pl.Series) -> pl.Series:
+    """Returns the letter of each value, null where it has none."""
+    return pl.Series([mark_of(marks, value) for value in values], dtype=pl.String)
+
+
+def pair_columns(
+    differences: Differences, cells: Sequence[ComparedCell], pairs: Sequence[Pair]
+) -> pl.DataFrame:
+    """Returns the columns of `COMPARISONS` about models, a row for each pair.
+
+    Args:
+        differences: the differences of a kind.
+        cells: the cells.
+        pairs: the pairs of models.
+    """
+    asked_differently = [
         differences_in_asking([cells[pair.one].asked, cells[pair.other].asked]) for pair in pairs
     ]
-    of_pairs = pl.DataFrame(
+    return pl.DataFrame(
         {
             "model": [cells[pair.one].model for pair in pairs],
             "other_model": [cells[pair.other].model for pair in pairs],
             "paired": [pair.paired for pair in pairs],
-            "tests": (~np.isnan(found.values)).sum(axis=1),
-            "asked_differently": pl.Series(asked, dtype=pl.String),
+            "tests": (~np.isnan(differences.values)).sum(axis=1),
+            "asked_differently": pl.Series(asked_differently, dtype=pl.String),
         }
-    )
-    return pl.concat([names, of_pairs[chosen]], how="horizontal").with_columns(
-        value=sides["one"],
-        other_value=sides["other"],
-        **letters,
-        **{name: pl.Series(each[place]) for name, each in columns.items()},
-        clusters=pl.when(known).then(pl.Series(found.clusters.ravel()[place])),
-        other_factors=pl.when(known).then(pl.lit(found.others.name or None, pl.String)),
-        paired=pl.when(known).then("paired"),
-        reason=reasons(
-            found,
-            numbers,
-            cells,
-            [pairs[each] for each in chosen.tolist()],
-            row,
-            np.isnan(low[place]),
-        ),
     )
 
 
 def rows_to_keep(
-    found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]
+    differences: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]
 ) -> BoolArray:
     """Says which differences are kept one by one, shape (pairs, numbers)."""
-    if not found.kind.is_of_parts:
-        present = numbers.has_number[:, found.kind.rows]
-        return np.array([present[pair.one] | present[pair.other] for pair in pairs]).reshape(
-            found.values.shape
-        )
-    size = np.where(np.isnan(found.values), -1, np.abs(found.values))
-    largest = np.zeros(size.shape, dtype=np.bool_)
-    np.put_along_axis(
-        largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1
-    )
-    return (largest | (found.q <= SIGNIFICANT)) & (size >= 0)
+    if not differences.kind.is_of_parts:
+        present = numbers.has_number[:, differences.kind.rows]
+        has_either = [present[pair.one] | present[pair.other] for pair in pairs]
+        return np.array(has_either).reshape(differences.shape)
+    size = np.where(np.isnan(differences.values), -1, np.abs(differences.values))
+    largest_places = np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT]
+    is_largest = np.zeros(size.shape, dtype=np.bool_)
+    np.put_along_axis(is_largest, largest_places, values=True, axis=1)
+    is_significant = differences.q <= SIGNIFICANT
+    return (is_largest | is_significant) & (size >= 0)
 
 
 def reasons(
-    found: Differences,
+    differences: Differences,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
     pairs: Sequence[Pair],
@@ -375,14 +517,14 @@ def reasons(
     """Says why some differences, or their intervals, are not known, null where they are.
 
     Args:
-        found: all differences.
+        differences: all differences of a kind.
         numbers: the numbers of all cells.
         cells: the cells.
-        pairs: whose differences they are.
-        rows: the places of their numbers in the kind.
-        unknown: whether they have no interval.
+        pairs: the pair of each row.
+        rows: the places of their numbers in the kind, shape (rows,).
+        unknown: whether they have no interval, shape (rows,).
     """
-    present = numbers.has_number[:, found.kind.rows]
+    present = numbers.has_number[:, differences.kind.rows]
     texts: list[str | None] = [None] * len(rows)
     for place in np.flatnonzero(unknown).tolist():
         pair, row = pairs[place], int(rows[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -34,6 +35,12 @@ SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
     ROOM: (UNLIKE_ROOM, "room of shares", ("share_gamma", "share_mu_corrected", "share_strength")),
 }
 """Of each scale its largest ratio, its name, and the measures that grow with it."""
+SHARE_FORMATS = {
+    REFUSED: ("refused", ".0%"),
+    PROBABILITY: ("answer probability", ".2g"),
+    ROOM: ("room of shares", ".2g"),
+}
+"""Shares that may differ a little, with their names and formats in messages."""
 
 
 def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[str, Any]:
@@ -47,26 +54,35 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
         By name, of models that write `scoring` (how options were scored), `prompt` (`chat template`
         or `plain`), what decides texts, the shares `refused` and `answer_probability`, and `room`.
     """
-    # Only of models that write is it recorded how their options were scored.
-    asked = {SCORING: predictions.get("scored_by") or predictions.get("scoring")}
-    # Only what is said of a server names an API.
-    apis = [
-        said["api"] for said in predictions.values() if isinstance(said, Mapping) and "api" in said
-    ]
-    of_server = None if not apis else PLAIN if apis[0] == "completions" else TEMPLATE
-    asked[PROMPT] = predictions.get(PROMPT) or of_server
-    written = predictions.get("generation") or {}
-    asked |= {name: written.get(name) for name in OF_WRITING}
+    generation = predictions.get("generation") or {}
+    asked = {
+        # Only of models that write is it recorded how their options were scored.
+        SCORING: predictions.get("scored_by") or predictions.get("scoring"),
+        PROMPT: predictions.get(PROMPT) or prompt_of_server(predictions),
+        **{name: generation.get(name) for name in OF_WRITING},
+    }
     wholes = measures.filter(pl.col(key).is_null() for key in MEASURE_KEYS)
-    shares = wholes.filter(pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])).drop_nulls(
-        "value"
-    )
-    asked |= dict(
-        shares.unique("measure", keep="first", maintain_order=True)
-        .select("measure", "value")
-        .iter_rows()
-    )
+    is_share = pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])
+    shares = wholes.filter(is_share).drop_nulls("value")
+    first = shares.unique("measure", keep="first", maintain_order=True)
+    asked |= dict(first.select("measure", "value").iter_rows())
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def prompt_of_server(predictions: Mapping[str, Any]) -> str | None:
+    """Returns how a server puts prompts to its model: as `plain` text or by its `chat template`.
+
+    Args:
+        predictions: the provenance of predictions.
+
+    Returns:
+        None if no server answered.
+    """
+    for facts in predictions.values():
+        # Only the facts of a server name an API.
+        if isinstance(facts, Mapping) and "api" in facts:
+            return PLAIN if facts["api"] == "completions" else TEMPLATE
+    return None
 
 
 def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
@@ -78,11 +94,10 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
     """
     one, other = cells
     for name in ACROSS:
-        if name not in across and one.get(name) != other.get(name):
-            what = "scored" if name == SCORING else "asked"
-            return (
-                f"{what} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
-            )
+        if name in across or one.get(name) == other.get(name):
+            continue
+        verb = "scored" if name == SCORING else "asked"
+        return f"{verb} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
     return None
 
 
@@ -94,13 +109,13 @@ def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
         measure: its name.
         cells: how both were asked.
     """
-    for scale, (limit, title, measures) in SCALES.items():
+    for scale, (largest_ratio, title, growing_measures) in SCALES.items():
         values = [cell[scale] for cell in cells if scale in cell]
-        if measure in measures and len(values) == len(cells) and max(values) > limit * min(values):
-            return (
-                f"unlike {title}, {join_values(f'{value:.2g}' for value in values)}: {measure} "
-                "grows with them"
-            )
+        if measure not in growing_measures or len(values) < len(cells):
+            continue
+        if max(values) > largest_ratio * min(values):
+            shown = join_values(f"{value:.2g}" for value in values)
+            return f"unlike {title}, {shown}: {measure} grows with them"
     return None
 
 
@@ -115,25 +130,39 @@ def differences_in_asking(cells: Sequence[Asked]) -> str | None:
 
 
 def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
-    """Yields what differs, with the values of all cells in their order."""
-    names = dict.fromkeys(name for cell in cells for name in cell)
-    for name in names:
+    """Yields each fact in which models differ, with the values of all cells in their order.
+
+    Args:
+        cells: how each was asked, see `how_asked`.
+    """
+    for name in dict.fromkeys(chain.from_iterable(cells)):
         values = [cell.get(name) for cell in cells]
-        known = [value for value in values if value is not None]
-        if name == REFUSED:
-            if max(known) - min(known) > UNLIKE_REFUSALS:
-                yield f"refused {join_values(f'{value:.0%}' for value in known)}"
-        elif name == PROBABILITY:
-            if max(known) > UNLIKE_PROBABILITY * min(known):
-                yield f"answer probability {join_values(f'{value:.2g}' for value in known)}"
-        elif name == ROOM:
-            if max(known) > UNLIKE_ROOM * min(known):
-                yield f"room of shares {join_values(f'{value:.2g}' for value in known)}"
+        if name in SHARE_FORMATS:
+            known = [value for value in values if value is not None]
+            text = unlike_shares(name, known)
+            if text:
+                yield text
         elif any(value != values[0] for value in values):
-            yield (
-                f"{name.replace('_', ' ')} "
-                f"{join_values('none' if value is None else f'{value}' for value in values)}"
-            )
+            texts = ("none" if value is None else f"{value}" for value in values)
+            yield f"{name.replace('_', ' ')} {join_values(texts)}"
+
+
+def unlike_shares(name: str, shares: Sequence[float]) -> str | None:
+    """Words how shares of several models differ, None where they differ too little to say so.
+
+    Args:
+        name: a key of `SHARE_FORMATS`.
+        shares: the share of each model that has one.
+    """
+    if name == REFUSED:
+        is_unlike = max(shares) - min(shares) > UNLIKE_REFUSALS
+    else:
+        largest_ratio, _, _ = SCALES[name]
+        is_unlike = max(shares) > largest_ratio * min(shares)
+    if not is_unlike:
+        return None
+    label, number_format = SHARE_FORMATS[name]
+    return f"{label} {join_values(format(share, number_format) for share in shares)}"
 
 
 def join_values(values: Iterable[str]) -> str:

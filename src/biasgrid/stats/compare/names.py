@@ -27,12 +27,13 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
     """
-    means = [
-        part
-        for part in parts
-        if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)
-    ]
-    return [part for part in means if is_of_groups(part) or {PERSONS, FORMATS} & {*part.along}]
+    claims = []
+    for part in parts:
+        is_mean = part.finish.name in (MEAN.name, DIFFERENCE.name)
+        has_more = is_of_groups(part) or not {PERSONS, FORMATS}.isdisjoint(part.along)
+        if is_mean and len(part.keys) and has_more:
+            claims.append(part)
+    return claims
 
 
 def is_of_groups(part: Sums) -> bool:
@@ -69,12 +70,11 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
         one: the sums of one model, from `claims_over_more`.
         other: those of the other.
     """
-    sides = [parts_of_numbers(names, parts) for parts in (one, other)]
+    parts = parts_of_numbers(names, one)
+    other_parts = parts_of_numbers(names, other)
     # Numbers of a kind may be of several parts, such as one for each bias type.
-    of_parts = [
-        found for part in sides[0] if (found := factors_of_part(names, part, sides[1])) is not None
-    ]
-    return join_parts(of_parts, len(names))
+    factors = [factors_of_part(names, part, other_parts) for part in parts]
+    return join_parts([each for each in factors if each is not None], len(names))
 
 
 class PlacedPart(NamedTuple):
@@ -108,14 +108,15 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
         names: the numbers: the columns `ROW`.
         parts: all parts of the cell, each of one measure and one choice of options.
     """
-    kind = ["measure", "options"]
-    kinds, rows = {*names.select(kind).rows()}, names.select(ROW).rows()
+    measure = ["measure", "options"]
+    measures = {*names.select(measure).rows()}
+    rows = names.select(ROW).rows()
     placed = []
-    for part in (
-        part for part in parts if len(part.keys) and part.keys.select(kind).row(0) in kinds
-    ):
-        place = {row: number for number, row in enumerate(part.keys.select(ROW).rows())}
-        places = np.array([place.get(row, -1) for row in rows], dtype=np.int64)
+    for part in parts:
+        if part.keys.is_empty() or part.keys.select(measure).row(0) not in measures:
+            continue
+        place_of = {row: place for place, row in enumerate(part.keys.select(ROW).rows())}
+        places = np.array([place_of.get(row, -1) for row in rows], dtype=np.int64)
         if (places >= 0).any():
             placed.append(PlacedPart(part, places))
     return placed
@@ -132,30 +133,33 @@ def factors_of_part(
         part: sums of the one model.
         others: the sums of the other model.
     """
-    shared = (other for other in others if ((part.places >= 0) & (other.places >= 0)).any())
-    other = next(shared, None)
-    if other is None:
-        return None
-    rows = np.flatnonzero((part.places >= 0) | (other.places >= 0))
-    sides = part.sums, part.places[rows].tolist(), other.sums, other.places[rows].tolist()
-    return FactorsOfPart(rows, factors_of(difference_of_models(names[rows], *sides)))
+    for other in others:
+        has_one, has_other = part.places >= 0, other.places >= 0
+        if (has_one & has_other).any():
+            rows = np.flatnonzero(has_one | has_other)
+            one_places, other_places = part.places[rows].tolist(), other.places[rows].tolist()
+            apart = difference_of_models(
+                names[rows], part.sums, one_places, other.sums, other_places
+            )
+            return FactorsOfPart(rows, factors_of(apart))
+    return None
 
 
 def factors_of(apart: Sums) -> OtherFactors:
     """Returns how differences of two models vary with other factors than their first; see
     `difference_of_models`.
     """
-    of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
     persons = persons_source(apart)
-    of_persons = [] if persons is None else [persons]
-    formats = sources_of_formats(apart, may_grow=False)
-    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", PERSONS, FORMATS)
-    called = [
-        word
-        for word, sources in zip(words, (of_groups, of_persons, formats), strict=True)
-        if sources
-    ]
-    return OtherFactors([*of_groups, *of_persons, *formats], " x ".join(called))
+    sources_by_name = {
+        "terms" if PAIR_OF_LISTS in apart.along else "names": (
+            sources_of_groups(apart) if is_of_groups(apart) else []
+        ),
+        PERSONS: [] if persons is None else [persons],
+        FORMATS: sources_of_formats(apart, may_grow=False),
+    }
+    names = [name for name, sources in sources_by_name.items() if sources]
+    sources = [source for sources in sources_by_name.values() for source in sources]
+    return OtherFactors(sources, " x ".join(names))
 
 
 def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
@@ -171,12 +175,16 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
         default=NO_OTHER_FACTORS,
     )
     sources = [VarianceSource(np.full(count, np.nan), np.zeros(count)) for _ in most.sources]
-    for rows, factors in (part for part in parts if part.factors.sources):
+    for rows, factors in parts:
+        if not factors.sources:
+            continue
         # A part with fewer sources does not vary with the others.
         none = VarianceSource(np.zeros(len(rows)), np.ones(len(rows)))
-        own = [*factors.sources, *[none] * (len(sources) - len(factors.sources))]
-        for source, (variance, df) in zip(sources, own, strict=True):
-            source.variance[rows], source.df[rows] = variance, df
+        missing = len(sources) - len(factors.sources)
+        own_sources = [*factors.sources, *[none] * missing]
+        for source, own in zip(sources, own_sources, strict=True):
+            source.variance[rows] = own.variance
+            source.df[rows] = own.df
     return OtherFactors(sources, most.name)
 
 
@@ -194,24 +202,34 @@ def difference_of_models(
         other_places: the places there.
     """
     along = {}
-    for factor in [factor for factor in one.along if factor in other.along]:
-        units = list(dict.fromkeys([*one.along[factor].units, *other.along[factor].units]))
-        sides = [
-            aligned(part.along[factor], units, of)
-            for part, of in ((one, places), (other, other_places))
-        ]
-        along[factor] = Along(units, difference_of_units(*sides))
+    for factor, units_of_one in one.along.items():
+        units_of_other = other.along.get(factor)
+        if units_of_other is None:
+            continue
+        units = list(dict.fromkeys([*units_of_one.units, *units_of_other.units]))
+        sums = aligned(units_of_one, units, places)
+        other_sums = aligned(units_of_other, units, other_places)
+        along[factor] = Along(units, difference_of_units(sums, other_sums))
     return replace(one, keys=names, along=along)
 
 
 def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatArray:
-    """Returns the sums of some numbers over some units, 0 where there are none."""
-    found = np.zeros((len(places), len(units), along.sums.shape[2]))
+    """Returns the sums of some numbers over some units, 0 where there are none.
+
+    Args:
+        along: sums over the units of one model.
+        units: the units of both models.
+        places: the places of the numbers in `along`, -1 of none.
+
+    Returns:
+        Shape (numbers, units, columns).
+    """
+    sums = np.zeros((len(places), len(units), along.sums.shape[2]))
     columns = [units.index(unit) for unit in along.units]
     for number, place in enumerate(places):
         if place >= 0:
-            found[number, columns] = along.sums[place]
-    return found
+            sums[number, columns] = along.sums[place]
+    return sums
 
 
 def difference_of_units(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -222,11 +240,12 @@ def difference_of_units(one: FloatArray, other: FloatArray) -> FloatArray:
         one: shape (numbers, units, columns): pairs of sum and count.
         other: the same.
     """
-    found = np.zeros_like(one)
-    for first in range(0, one.shape[2], 2):
-        sums, counts = one[..., first], one[..., first + 1]
-        both = (counts > 0) & (other[..., first + 1] > 0)
-        means = divide(sums, counts) - divide(other[..., first], other[..., first + 1])
-        found[..., first] = np.where(both, means * counts, 0)
-        found[..., first + 1] = np.where(both, counts, 0)
-    return found
+    differences = np.zeros_like(one)
+    for column in range(0, one.shape[2], 2):
+        sums, counts = one[..., column], one[..., column + 1]
+        other_sums, other_counts = other[..., column], other[..., column + 1]
+        has_both = (counts > 0) & (other_counts > 0)
+        means = divide(sums, counts) - divide(other_sums, other_counts)
+        differences[..., column] = np.where(has_both, means * counts, 0)
+        differences[..., column + 1] = np.where(has_both, counts, 0)
+    return differences

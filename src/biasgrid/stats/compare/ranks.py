@@ -53,7 +53,7 @@ class RankedNumber(NamedTuple):
 
 
 def order_of(
-    found: Differences,
+    differences: Differences,
     numbers: CellNumbersMatrix,
     pairs: Sequence[Pair],
     fair: float | None,
@@ -67,25 +67,25 @@ def order_of(
     directions are not distinguished.
 
     Args:
-        found: the differences of the number.
+        differences: the differences of the number.
         numbers: the numbers of all cells.
         pairs: all pairs of the models.
         fair: the value of equal treatment of a signed number, None for any other.
         settings: how false discoveries are controlled.
     """
-    (row,) = found.kind.rows.tolist()
-    values, differences, p = numbers.values[:, row], found.values[:, 0], found.p[:, 0]
+    kind = differences.kind
+    (row,) = kind.rows.tolist()
+    values = numbers.values[:, row]
+    apart, p = differences.values[:, 0], differences.p[:, 0]
     if fair is None:
-        return RankedNumber(row, values, differences, p)
-    # The mirror images of all cells stand behind these.
-    count = len(values)
-    mirrored = [pair._replace(other=pair.other + count) for pair in pairs]
-    sums = differences_of(
-        with_mirror_images(numbers, found.kind, fair), found.kind, mirrored, settings
-    )
-    return RankedNumber(
-        row, np.abs(values - fair), differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0])
-    )
+        return RankedNumber(row, values, apart, p)
+    # The mirror images of all cells stand behind these, so that the difference from a mirror image
+    # is the sum of two distances from equal treatment.
+    mirrored_pairs = [pair._replace(other=pair.other + len(values)) for pair in pairs]
+    with_images = with_mirror_images(numbers, kind, fair)
+    sums = differences_of(with_images, kind, mirrored_pairs, settings)
+    sizes = np.abs(values - fair)
+    return RankedNumber(row, sizes, apart * sums.values[:, 0], np.maximum(p, sums.p[:, 0]))
 
 
 def with_mirror_images(
@@ -96,11 +96,15 @@ def with_mirror_images(
     """
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
-    without = [each.copy() for each in numbers.without]
-    for each in without:
-        each[kind.rows] = 2 * fair - each[kind.rows]
-    shares = [{row: mirrored_share(each) for row, each in own.items()} for own in numbers.shares]
-    over_more = [[mirrored_units(part) for part in own] for own in numbers.over_more]
+    without = [lists.copy() for lists in numbers.without]
+    for lists in without:
+        lists[kind.rows] = 2 * fair - lists[kind.rows]
+    shares: list[dict[int, FloatArray]] = []
+    for counts in numbers.shares:
+        shares.append({row: mirrored_share(columns) for row, columns in counts.items()})
+    over_more: list[list[Sums]] = []
+    for parts in numbers.over_more:
+        over_more.append([mirrored_units(part) for part in parts])
     return replace(
         numbers,
         values=np.concatenate([numbers.values, values]),
@@ -123,8 +127,9 @@ def mirrored_units(part: Sums) -> Sums:
     """
     along = {}
     for factor, (units, sums) in part.along.items():
-        signs = np.where(np.arange(sums.shape[2]) % 2 == 0, -1.0, 1.0)
-        along[factor] = Along(units, sums * signs)
+        # Sums change their sign; the counts beside them stay.
+        is_sum = np.arange(sums.shape[2]) % 2 == 0
+        along[factor] = Along(units, sums * np.where(is_sum, -1.0, 1.0))
     return replace(part, along=along)
 
 
@@ -147,21 +152,28 @@ def ranks_of(
         settings: the level.
     """
     name = numbers.names[order.row].select("measure", "options", "bias_type")
-    for number in sorted({*sets} - {-1}):
+    has_number = numbers.has_number[:, order.row]
+    for set_number in sorted({*sets} - {-1}):
         members = [
-            place
-            for place, own in enumerate(sets)
-            if own == number and numbers.has_number[place, order.row]
+            place for place, own in enumerate(sets) if own == set_number and has_number[place]
         ]
         if len(members) < 2:
             continue
         larger = significantly_larger(order, pairs, members, settings.alpha)
         rank, low, high = rank_intervals(order.sizes[members], larger)
         asked = differences_in_asking([cells[place].asked for place in members])
-        values = numbers.values[members, order.row]
-        facts = {"set": number, "model": [cells[place].model for place in members], "value": values}
-        ranks = {"rank": rank, "rank_low": low, "rank_high": high, "models": len(members)}
-        rows = pl.DataFrame(facts | ranks).with_columns(asked_differently=pl.lit(asked, pl.String))
+        rows = pl.DataFrame(
+            {
+                "set": set_number,
+                "model": [cells[place].model for place in members],
+                "value": numbers.values[members, order.row],
+                "rank": rank,
+                "rank_low": low,
+                "rank_high": high,
+                "models": len(members),
+            }
+        )
+        rows = rows.with_columns(asked_differently=pl.lit(asked, pl.String))
         yield name.join(rows, how="cross")
 
 
@@ -171,13 +183,14 @@ def significantly_larger(
     """Says which models are significantly larger than which (Holm's tests of all pairs); shape
     (members, members).
     """
-    place = {member: position for position, member in enumerate(members)}
-    chosen = [
-        number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place
+    position = {member: number for number, member in enumerate(members)}
+    tested = [
+        place for place, pair in enumerate(pairs) if pair.one in position and pair.other in position
     ]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)
-    for number, p in zip(chosen, holm(order.p[chosen]), strict=True):
+    for place, p in zip(tested, holm(order.p[tested]), strict=True):
         if p <= alpha:
-            sides = place[pairs[number].one], place[pairs[number].other]
-            larger[sides if order.differences[number] > 0 else sides[::-1]] = True
+            one, other = position[pairs[place].one], position[pairs[place].other]
+            is_one_larger = order.differences[place] > 0
+            larger[(one, other) if is_one_larger else (other, one)] = True
     return larger

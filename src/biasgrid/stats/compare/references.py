@@ -137,13 +137,13 @@ class ReferenceNumbers(NamedTuple):
         """How the two compare, as far as their intervals allow."""
         if self.reasons:
             return f"not compared: {'; '.join(self.reasons)}"
-        ends = (self.ours.low, self.ours.high, self.theirs.low, self.theirs.high)
-        if None in ends:
+        low, high = self.ours.low, self.ours.high
+        other_low, other_high = self.theirs.low, self.theirs.high
+        if low is None or high is None or other_low is None or other_high is None:
             return "no interval: not distinguishable"
-        low, high, other_low, other_high = (float(end) for end in ends if end is not None)
-        return (
-            "above" if low > other_high else "below" if high < other_low else "not distinguishable"
-        )
+        if low > other_high:
+            return "above"
+        return "below" if high < other_low else "not distinguishable"
 
 
 def read_references(path: str | Path) -> StoredReferences:
@@ -180,15 +180,16 @@ def join_references(
         ours: our cells and figures.
         references: the references, by file.
     """
-    known = {cell_key(cell): cell for cell in ours.cells}
+    our_cells = {cell_key(cell): cell for cell in ours.cells}
     for figure in ours.figures:
+        our_cell = our_cells[cell_key(figure)]
         for file, reference in references.items():
-            cells = {cell_key(cell): cell for cell in reference.cells}
+            their_cells = {cell_key(cell): cell for cell in reference.cells}
             for theirs in reference.figures:
+                # Figures of single subjects are no numbers of whole cells.
                 if theirs.subject is None and figure_keys(theirs) == figure_keys(figure):
-                    reasons = reason_not_beside(
-                        known[cell_key(figure)], cells.get(cell_key(theirs))
-                    )
+                    their_cell = their_cells.get(cell_key(theirs))
+                    reasons = reason_not_beside(our_cell, their_cell)
                     yield ReferenceNumbers(figure, theirs, reasons, file)
 
 
@@ -206,10 +207,12 @@ def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     """Says why two cells may not be compared, nothing where they may."""
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
-    of_both = {text: (getattr(ours, name), getattr(theirs, name)) for name, text in KNOWN.items()}
-    return [
-        f"{text} ({one}, not {other})" for text, (one, other) in of_both.items() if one != other
-    ]
+    reasons = []
+    for name, problem in KNOWN.items():
+        one, other = getattr(ours, name), getattr(theirs, name)
+        if one != other:
+            reasons.append(f"{problem} ({one}, not {other})")
+    return reasons
 
 
 def named_references(
@@ -224,18 +227,33 @@ def named_references(
     Raises:
         UserError: there is none of a name.
     """
+    refuse_unknown_references(references, names)
+    wanted = {name.casefold() for name in names}
+    chosen = {}
+    for file, stored in references.items():
+        is_whole_file = file.casefold() in wanted
+        figures = [
+            figure
+            for figure in stored.figures
+            if is_whole_file or figure.label.casefold() in wanted
+        ]
+        chosen[file] = stored.model_copy(update={"figures": figures})
+    return chosen
+
+
+def refuse_unknown_references(
+    references: Mapping[str, StoredReferences], names: Sequence[str]
+) -> None:
+    """Refuses names that are neither a file nor a model of any reference, whatever their case.
+
+    Raises:
+        UserError: with all such names, and the files and models that there are.
+    """
     labels = sorted({figure.label for stored in references.values() for figure in stored.figures})
-    known = {name.casefold() for name in (*references, *labels)}
-    if missing := [name for name in names if name.casefold() not in known]:
-        near = nearest_name(missing[0], [*references, *labels])
+    known = [*references, *labels]
+    folded = {name.casefold() for name in known}
+    missing = [name for name in names if name.casefold() not in folded]
+    if missing:
+        near = nearest_name(missing[0], known)
         expected = f"a file ({', '.join(references)}) or a model ({', '.join(labels) or 'none'})"
         raise UserError(f"no reference {', '.join(map(repr, missing))}{near}; expected {expected}")
-    wanted = {name.casefold() for name in names}
-    chosen = {
-        file: [one for one in stored.figures if wanted & {file.casefold(), one.label.casefold()}]
-        for file, stored in references.items()
-    }
-    return {
-        file: references[file].model_copy(update={"figures": figures})
-        for file, figures in chosen.items()
-    }

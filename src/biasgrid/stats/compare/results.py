@@ -49,15 +49,18 @@ class Difference(NamedTuple):
 
     def sentence(self, row: Mapping[str, Any]) -> str | None:
         """Returns a sentence that shows what a row of parts is about, None where none is kept."""
-        about = [
-            (pl.col(key) == row[key]) | (pl.col(key).is_null() & (key == "group"))
-            for key in SENTENCE_KEYS
-            if row[key] is not None
-        ]
-        found = self.evidence.filter(*about, pl.col("role").is_in(EVIDENCE_COLUMNS))
+        sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_COLUMNS))
+        for key in SENTENCE_KEYS:
+            if row[key] is not None:
+                is_about = pl.col(key) == row[key]
+                if key == "group":
+                    # A sentence without a group is about all of them.
+                    is_about |= pl.col(key).is_null()
+                sentences = sentences.filter(is_about)
         # Plain sentences come before negated ones and swapped ones.
-        plain = found.sort("role", "negated", "swapped", nulls_last=False, maintain_order=True)
-        texts = plain.select("text_pair", "text").head(1).rows()
+        order = ["role", "negated", "swapped"]
+        ordered = sentences.sort(order, nulls_last=False, maintain_order=True)
+        texts = ordered.select("text_pair", "text").head(1).rows()
         return " ".join(text for text in texts[0] if text) if texts else None
 
 
@@ -80,47 +83,41 @@ def compare_two_models(
         refuse_unknown(dataset, names, f"{results}: no dataset", None)
         names = [dataset]
     rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
-    known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
-    if not known:
+    models = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
+    if not models:
         raise UserError(
             f"{results} compares no models; `biasgrid summary {results}` shows which "
             "models were measured"
         )
     for name in (one, other):
-        refuse_unknown(name, known, f"{results}: no model", dataset)
+        refuse_unknown(name, models, f"{results}: no model", dataset)
     if one == other:
         raise UserError(
             f"{one!r} is given twice; expected two different models, or another folder of results"
         )
-    found = []
+    differences = []
     for name in names:
-        chosen = rows_of_pair(rows.filter(dataset=name), one, other)
-        if len(chosen):
+        own_rows = rows_of_pair(rows.filter(dataset=name), one, other)
+        if len(own_rows):
             evidence = pl.concat([evidence_of(results, name, model) for model in (one, other)])
             level = comparison_settings(results / f"comparisons/{name}.parquet").level
-            found.append(Difference(name, one, other, chosen, evidence, level))
-    if not found:
+            differences.append(Difference(name, one, other, own_rows, evidence, level))
+    if not differences:
         raise UserError(f"no dataset of {results} was asked of both {one!r} and {other!r}")
-    return found
+    return differences
 
 
 def rows_of_pair(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Returns the rows of two models, one minus other, in whichever order the table has them."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
-    negated = {
-        name: -pl.col(twin)
-        for low, high in INTERVAL_ENDS.items()
-        for name, twin in ((low, high), (high, low))
-    }
-    exchanged = {
-        name: pl.col(twin)
-        for one, two in SIDE_COLUMNS.items()
-        for name, twin in ((one, two), (two, one))
-    }
-    return pl.concat(
-        [forward, backward.with_columns(difference=-pl.col("difference"), **negated, **exchanged)]
-    )
+    exchanged = {"difference": -pl.col("difference")}
+    for low, high in INTERVAL_ENDS.items():
+        # The upper end of a difference is the lower end of its opposite.
+        exchanged[low], exchanged[high] = -pl.col(high), -pl.col(low)
+    for own, others in SIDE_COLUMNS.items():
+        exchanged[own], exchanged[others] = pl.col(others), pl.col(own)
+    return pl.concat([forward, backward.with_columns(**exchanged)])
 
 
 def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterator[Difference]:
@@ -135,27 +132,45 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
         UserError: one of them is no folder of results of this version, or they have no cell in
             common.
     """
-    for folder in (results, others):
+    folders = (results, others)
+    for folder in folders:
         if compared_datasets(folder) and not (folder / "sums").is_dir():
             raise UserError(f"there is no {folder}/sums; expected a finished run of this version")
-    names = [name for name in compared_datasets(results) if name in compared_datasets(others)]
-    if dataset is not None:
-        refuse_unknown(dataset, names, f"{results} and {others} do not share the dataset", None)
-    shared = {
-        name: [model for model in models_of(results, name) if model in models_of(others, name)]
-        for name in ([dataset] if dataset else names)
-    }
+    shared = shared_models(results, others, dataset)
     if not any(shared.values()):
         raise UserError(f"{results} and {others} have no model and dataset in common")
     for name, models in shared.items():
-        ones, twos = (cells_of(folder, name, models) for folder in (results, others))
+        cells, other_cells = (cells_of(folder, name, models) for folder in folders)
         table = results / f"comparisons/{name}.parquet"
         settings = comparison_settings(table)
-        rows = compare_runs(name, ones, twos, settings, marks_of(table))
+        rows = compare_runs(name, cells, other_cells, settings, marks_of(table))
         for model in models:
-            evidence = pl.concat([evidence_of(folder, name, model) for folder in (results, others)])
+            evidence = pl.concat([evidence_of(folder, name, model) for folder in folders])
             titles = f"{results}, {model}", f"{others}, {model}"
             yield Difference(name, *titles, rows.filter(model=model), evidence, settings.level)
+
+
+def shared_models(results: Path, others: Path, dataset: str | None) -> dict[str, list[str]]:
+    """Returns the models that two runs have in common, by dataset; perhaps none of a dataset.
+
+    Args:
+        results: a folder of results.
+        others: another one.
+        dataset: the dataset, None for all that both have.
+
+    Raises:
+        UserError: the runs do not share the dataset.
+    """
+    other_names = compared_datasets(others)
+    names = [name for name in compared_datasets(results) if name in other_names]
+    if dataset is not None:
+        refuse_unknown(dataset, names, f"{results} and {others} do not share the dataset", None)
+        names = [dataset]
+    shared = {}
+    for name in names:
+        other_models = models_of(others, name)
+        shared[name] = [model for model in models_of(results, name) if model in other_models]
+    return shared
 
 
 def compared_datasets(results: Path) -> list[str]:
@@ -183,11 +198,14 @@ def models_of(results: Path, dataset: str) -> list[str]:
 
 def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
     """Reads cells of a run."""
-    folders = [results / name / dataset for name in ("sums", "measures", "design")]
-    return [
-        read_compared_cell(model, *(folder / f"{model}.parquet" for folder in folders))
-        for model in models
-    ]
+    cells = []
+    for model in models:
+        sums, measures, design = (
+            results / table / dataset / f"{model}.parquet"
+            for table in ("sums", "measures", "design")
+        )
+        cells.append(read_compared_cell(model, sums, measures, design))
+    return cells
 
 
 def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
@@ -203,8 +221,11 @@ def comparison_settings(table: Path) -> StatisticsSettings:
 
 def marks_of(table: Path) -> dict[str, list[Mark]]:
     """Returns the marks that a table of comparisons was made with."""
-    known: Mapping[str, list[Mapping[str, Any]]] = read_provenance(table)["marks"]
-    return {measure: [Mark(**mark) for mark in marks] for measure, marks in known.items()}
+    fields_of_marks: Mapping[str, list[Mapping[str, Any]]] = read_provenance(table)["marks"]
+    marks = {}
+    for measure, fields in fields_of_marks.items():
+        marks[measure] = [Mark(**mark) for mark in fields]
+    return marks
 
 
 def refuse_unknown(name: str, known: Sequence[str], problem: str, dataset: str | None) -> None:
