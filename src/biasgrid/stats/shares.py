@@ -58,26 +58,31 @@ def difference_of_shares(sums: FloatArray) -> ShareDifferences:
         sums: shape (numbers, clusters, 4), how many are counted and of how many cases, of the one
             group and of the other; 0 cases where a cluster does not ask a group.
     """
-    asked = sums[..., 1::2] > 0
-    shares, clusters, free = cluster_shares(sums[..., 0::2], sums[..., 1::2])
-    paired = (asked[..., 0] == asked[..., 1]).all(axis=1)
+    counted, cases = sums[..., 0::2], sums[..., 1::2]
+    asked = cases > 0
+    shares, clusters, free = cluster_shares(counted, cases)
+    is_paired = (asked[..., 0] == asked[..., 1]).all(axis=1)
+    # Paired: the two added clusters have the differences 1 and -1.
     apart = shares[..., 0] - shares[..., 1]
-    both = clusters[:, 0] + ADDED_CLUSTERS
-    of_pairs = apart.sum(axis=1) / both
-    pair_variance = (((apart**2).sum(axis=1) + 1) / both - of_pairs**2) / both
+    pairs = clusters[:, 0] + ADDED_CLUSTERS
+    pair_mean = apart.sum(axis=1) / pairs
+    pair_variance = (((apart**2).sum(axis=1) + 1) / pairs - pair_mean**2) / pairs
+    # Not paired: in each group one of them has the share 1, the other 0.
     with_added = clusters + ADDED_CLUSTERS
-    of_groups = (shares.sum(axis=1) + 1) / with_added
-    variances = (((shares**2).sum(axis=1) + 1) / with_added - of_groups**2) / with_added
+    group_means = (shares.sum(axis=1) + 1) / with_added
+    group_squares = ((shares**2).sum(axis=1) + 1) / with_added
+    variances = (group_squares - group_means**2) / with_added
     total = variances.sum(axis=1)
-    welch = divide(total**2, divide(variances**2, free).sum(axis=1))
-    centre = np.where(paired, of_pairs, of_groups[:, 0] - of_groups[:, 1])
-    enough = (clusters > 1).all(axis=1)
-    variance = np.where(enough, np.where(paired, pair_variance, total), np.nan)
-    df = np.where(enough, np.where(paired, free.min(axis=1), welch), 0)
-    flipped = np.array(
-        [sign_flip_p(row) if pair else 0.0 for row, pair in zip(apart, paired, strict=True)]
-    )
-    return ShareDifferences(centre, VarianceSource(variance, df), flipped, paired)
+    welch_df = divide(total**2, divide(variances**2, free).sum(axis=1))
+    centre = np.where(is_paired, pair_mean, group_means[:, 0] - group_means[:, 1])
+    variance = np.where(is_paired, pair_variance, total)
+    df = np.where(is_paired, free.min(axis=1), welch_df)
+    has_enough = (clusters > 1).all(axis=1)
+    source = VarianceSource(np.where(has_enough, variance, np.nan), np.where(has_enough, df, 0))
+    exact_p = np.zeros(len(apart))
+    for number in np.flatnonzero(is_paired):
+        exact_p[number] = sign_flip_p(apart[number])
+    return ShareDifferences(centre, source, exact_p, is_paired)
 
 
 class ClusterShares(NamedTuple):
@@ -189,6 +194,11 @@ class ShareWithInterval(NamedTuple):
     value: FloatArray
     low: FloatArray
     high: FloatArray
+
+    def only(self, place: int) -> ShareWithInterval:
+        """Returns a single share, shape (1,)."""
+        chosen = slice(place, place + 1)
+        return ShareWithInterval(self.value[chosen], self.low[chosen], self.high[chosen])
 
 
 def ratio_of_shares(

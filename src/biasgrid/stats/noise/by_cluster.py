@@ -55,11 +55,10 @@ class ByCluster:
         attributes.
         """
         clusters = (counts > 0).sum(axis=-1, keepdims=True)
-        known = clusters >= FEWEST_CLUSTERS_WITH_NOISE
+        has_noise = clusters >= FEWEST_CLUSTERS_WITH_NOISE
+        left_out = (clusters > 0) & ~has_noise
         return cls(
-            np.where(known, sums, 0),
-            np.where(known, counts, 0),
-            int(((clusters > 0) & ~known).sum()),
+            np.where(has_noise, sums, 0), np.where(has_noise, counts, 0), int(left_out.sum())
         )
 
     @property
@@ -108,41 +107,39 @@ class ByCluster:
             subjects: the names of the subjects.
             attributes: the names of the attributes.
         """
-        columns = sums.along[TEMPLATES].sums
-        own = columns[:, (columns != 0).any(axis=(0, 2))]
-        rows, places = (
-            np.array([names.index(name) for name in sums.keys[key].to_list()])
-            for key, names in (("subject", list(subjects)), ("attribute", list(attributes)))
-        )
+        subject_place = {name: place for place, name in enumerate(subjects)}
+        attribute_place = {name: place for place, name in enumerate(attributes)}
+        rows = [subject_place[name] for name in sums.keys["subject"].to_list()]
+        columns = [attribute_place[name] for name in sums.keys["attribute"].to_list()]
 
-        def in_order(columns: FloatArray) -> FloatArray:
-            found = np.zeros((len(subjects), len(attributes), *columns.shape[1:]))
-            found[rows, places] = columns
-            return found
+        def crossed(columns_of_sums: FloatArray) -> FloatArray:
+            table = np.zeros((len(subjects), len(attributes), *columns_of_sums.shape[1:]))
+            table[rows, columns] = columns_of_sums
+            return table
 
-        found = in_order(own)
-        by_format = in_order(sums.along[FORMATS].sums) if FORMATS in sums.along else None
-        return replace(cls.with_noise(found[..., 0], found[..., 1]), by_format=by_format)
+        of_clusters = sums.along[TEMPLATES].sums
+        is_asked = (of_clusters != 0).any(axis=(0, 2))
+        table = crossed(of_clusters[:, is_asked])
+        by_format = crossed(sums.along[FORMATS].sums) if FORMATS in sums.along else None
+        return replace(cls.with_noise(table[..., 0], table[..., 1]), by_format=by_format)
 
     def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds, NaN where too few associations are known."""
-        return (
-            corrected_statistic(self.means, self.values, name)
-            if self.is_representative
-            else float("nan")
-        )
+        if not self.is_representative:
+            return float("nan")
+        return corrected_statistic(self.means, self.values, name)
 
     def null_mean(self, name: Statistic) -> float:
         """Returns what noise alone makes of mu or eta, NaN where too few associations are known."""
-        return null_mean_of(self.values, name) if self.is_representative else float("nan")
+        if not self.is_representative:
+            return float("nan")
+        return null_mean_of(self.values, name)
 
     def strength(self) -> float:
         """Returns the size of associations without noise, NaN where too few of them are known."""
-        return (
-            strength_of(self.sums, self.counts, self.format_variance)
-            if self.is_representative
-            else float("nan")
-        )
+        if not self.is_representative:
+            return float("nan")
+        return strength_of(self.sums, self.counts, self.format_variance)
 
     @property
     def format_variance(self) -> FloatArray | float:
@@ -154,14 +151,14 @@ class ByCluster:
     def strengths_without_formats(self) -> FloatArray:
         """Returns the size of associations without each prompt format, shape (formats,)."""
         assert self.by_format is not None
-        of_clusters = jackknife_of_means(np.stack([self.sums, self.counts], axis=-1))
-        found = []
+        cluster_variance = jackknife_of_means(np.stack([self.sums, self.counts], axis=-1))
+        strengths = []
         for place in range(self.by_format.shape[2]):
-            left = np.delete(self.by_format, place, axis=2)
-            squares = mean(left.sum(axis=2)) ** 2 - of_clusters - jackknife_of_means(left)
+            rest = np.delete(self.by_format, place, axis=2)
+            squares = mean(rest.sum(axis=2)) ** 2 - cluster_variance - jackknife_of_means(rest)
             known = squares[~np.isnan(squares)]
-            found.append(float(signed_root(known.mean())) if len(known) else np.nan)
-        return np.array(found)
+            strengths.append(float(signed_root(known.mean())) if len(known) else np.nan)
+        return np.array(strengths)
 
 
 def jackknife_of_means(columns: FloatArray) -> FloatArray:
@@ -222,41 +219,48 @@ def interval_row(
         settings: the level.
         formats: shape (1, formats), what it is without each prompt format, if it generalises over
             these.
+
+    Returns:
+        `measure`, `value`, and either `low`, `high` and `method`, or `reason`. Over clusters alone
+        there are also `se` and `df`.
     """
     clusters = without.shape[1]
     if np.isnan(value) and clusters > 1:
         return {"measure": measure, "value": None, "reason": TOO_FEW_KNOWN}
-    if np.isnan(without).any():
-        few = f"fewer than {FEWEST_OF_SIZE} clusters"
-        return {
-            "measure": measure,
-            "value": value,
-            "reason": few if clusters < FEWEST_OF_SIZE else "not defined",
-        }
+    row: dict[str, Any] = {"measure": measure, "value": value}
     sides = [without] if formats is None else [without, formats]
-    if sides[-1].shape[1] < FEWEST_OF_SIZE or np.isnan(sides[-1]).any():
-        return {
-            "measure": measure,
-            "value": value,
-            "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats",
-        }
+    reason = reason_without_interval(sides)
+    if reason is not None:
+        return row | {"reason": reason}
     sources = [left_out_source(side) for side in sides]
     if not sources[0].variance[0] > 0:
-        return {
-            "measure": measure,
-            "value": value,
-            "reason": f"the same without any one of {clusters} clusters",
-        }
+        return row | {"reason": f"the same without any one of {clusters} clusters"}
     half = float(half_width(sources, settings.alpha)[0])
     high = value + half
     if value > 0 and all((side > 0).all() for side in sides):
         of_logs = [left_out_source(np.log(side)) for side in sides]
         high = value * float(np.exp(half_width(of_logs, settings.alpha)[0]))
-    ends = {"low": value - half, "high": high}
+    row |= {"low": value - half, "high": high}
     if formats is not None:
-        return {"measure": measure, "value": value, **ends, "method": "combined"}
-    ends |= {"se": float(np.sqrt(sources[0].variance[0])), "df": float(sources[0].df[0])}
-    return {"measure": measure, "value": value, **ends, "method": "jackknife t"}
+        return row | {"method": "combined"}
+    se, df = float(np.sqrt(sources[0].variance[0])), float(sources[0].df[0])
+    return row | {"se": se, "df": df, "method": "jackknife t"}
+
+
+def reason_without_interval(sides: Sequence[FloatArray]) -> str | None:
+    """Says why a size has no interval; None where it may have one.
+
+    Args:
+        sides: what it is without each cluster, shape (1, clusters), and perhaps without each
+            prompt format, shape (1, formats).
+    """
+    of_clusters, of_formats = sides[0], sides[-1]
+    if np.isnan(of_clusters).any():
+        few = f"fewer than {FEWEST_OF_SIZE} clusters"
+        return few if of_clusters.shape[1] < FEWEST_OF_SIZE else "not defined"
+    if of_formats.shape[1] < FEWEST_OF_SIZE or np.isnan(of_formats).any():
+        return f"fewer than {FEWEST_OF_SIZE} prompt formats"
+    return None
 
 
 def left_out_source(without: FloatArray) -> VarianceSource:

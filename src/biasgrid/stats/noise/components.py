@@ -95,33 +95,54 @@ def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
         The variance of C by the axes that a subject varies with, `()` for what it has everywhere.
     """
     axes = range(1, utilities.ndim)
-    sources = [some for count in range(utilities.ndim) for some in combinations(axes, count)]
-    centred = utilities - utilities.mean(axis=0, keepdims=True)
-    means = {
-        some: centred.mean(axis=tuple(axis for axis in axes if axis not in some), keepdims=True)
-        for some in sources
-    }
-    repeats = {
-        some: prod(utilities.shape[axis] for axis in axes if axis not in some) for some in sources
-    }
-    squares, by_size = {}, sorted(sources, key=len, reverse=True)
-    for some in sources:
-        parts = [
-            (-1) ** (len(some) - len(part)) * means[part] for part in by_size if {*part} <= {*some}
-        ]
-        free = (len(utilities) - 1) * prod(utilities.shape[axis] - 1 for axis in some)
-        squares[some] = repeats[some] * (sum(parts) ** 2).sum() / free
-    doubled = {
-        some: sum(
-            (-1) ** (len(more) - len(some)) * squares[more]
-            for more in sources
-            if {*some} <= {*more}
+    effects: list[tuple[int, ...]] = []
+    for size in range(utilities.ndim):
+        effects += combinations(axes, size)
+    squares, repeats = mean_squares(utilities, effects)
+    components = {}
+    for effect in effects:
+        # The mean square of an effect has the variances of all larger ones in it.
+        doubled = sum(
+            (-1) ** (len(larger) - len(effect)) * squares[larger]
+            for larger in effects
+            if {*effect} <= {*larger}
         )
-        / repeats[some]
-        for some in sources
-    }
-    # C is half a difference of utilities, so its variance is half of theirs.
-    return {some: float(each) / 2 for some, each in doubled.items()}
+        # C is half a difference of utilities, so its variance is half of theirs.
+        components[effect] = float(doubled / repeats[effect]) / 2
+    return components
+
+
+def mean_squares(
+    utilities: FloatArray, effects: Sequence[tuple[int, ...]]
+) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
+    """Returns the mean square of each effect, as in an analysis of variance.
+
+    Args:
+        utilities: see `crossed_components`.
+        effects: all sets of the axes behind the first, each set an interaction of subjects.
+
+    Returns:
+        The mean squares, and over how many values each mean of an effect is taken.
+    """
+    centred = utilities - utilities.mean(axis=0, keepdims=True)
+    means: dict[tuple[int, ...], FloatArray] = {}
+    repeats = {}
+    for effect in effects:
+        averaged = tuple(axis for axis in range(1, utilities.ndim) if axis not in effect)
+        means[effect] = centred.mean(axis=averaged, keepdims=True)
+        repeats[effect] = prod(utilities.shape[axis] for axis in averaged)
+    squares = {}
+    largest_first = sorted(effects, key=len, reverse=True)
+    for effect in effects:
+        # What the means have beyond those of all smaller effects.
+        interaction = sum(
+            (-1) ** (len(effect) - len(part)) * means[part]
+            for part in largest_first
+            if {*part} <= {*effect}
+        )
+        df = (len(utilities) - 1) * prod(utilities.shape[axis] - 1 for axis in effect)
+        squares[effect] = repeats[effect] * (interaction**2).sum() / df
+    return squares, repeats
 
 
 def indices_of(components: Components, attributes: int, clusters: int) -> Indices:
@@ -164,12 +185,10 @@ class PairVariance:
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
         self.pattern = self.squares[:, 3].astype(np.int64)
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
-        self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(
-            -1, 2
-        )
-        membership = np.asarray(
-            cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64
-        )
+        places = [unit.split() for unit in counts.units]
+        self.pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
+        clusters = np.arange(int(cluster_of.max(initial=-1)) + 1)
+        membership = np.asarray(cluster_of[:, None] == clusters, dtype=np.float64)
         self.counts = counts.sums @ membership
 
     def of(
@@ -186,14 +205,15 @@ class PairVariance:
             clusters: shape (clusters,), which clusters the block has.
         """
         squares, orders, n = self.squares[attributes, :3].sum(axis=0)
-        own, counts = (each[:, attributes][:, :, clusters] for each in (gamma.sums, gamma.counts))
+        own = gamma.sums[:, attributes][:, :, clusters]
+        counts = gamma.counts[:, attributes][:, :, clusters]
         one, other = self.pairs.T
+        products = 0.0
         # Attribute by attribute: all pairs of a large cell at once take more memory than all else.
-        of_pairs = sum(
-            (scale[one, place] * scale[other, place] * self.counts[pattern][:, clusters]).sum()
-            for place, pattern in enumerate(self.pattern[attributes])
-        )
-        spread = (scale**2 * counts).sum() - 2 * of_pairs
+        for place, pattern in enumerate(self.pattern[attributes]):
+            pair_counts = self.counts[pattern][:, clusters]
+            products += (scale[one, place] * scale[other, place] * pair_counts).sum()
+        spread = (scale**2 * counts).sum() - 2 * products
         return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
 
 
@@ -214,37 +234,53 @@ def variances_of(
     if gamma.clusters % formats:
         return
     patterns, block_of = np.unique(asked.any(axis=0), axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        attributes = np.flatnonzero(block_of.reshape(-1) == number)
-        in_formats = pattern.reshape(-1, formats)
-        is_crossed = bool((in_formats.all(axis=1) == in_formats.any(axis=1)).all())
-        if not (pattern.any() and is_crossed and asked[:, attributes][:, :, pattern].all()):
+    for block, pattern in enumerate(patterns):
+        attributes = np.flatnonzero(block_of.reshape(-1) == block)
+        is_complete = bool(pattern.any() and asked[:, attributes][:, :, pattern].all())
+        if not (is_complete and is_crossed(pattern, formats)):
             continue
         scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
         crossed = scale.reshape(*scale.shape[:2], -1, formats)
-        by_cluster = crossed.mean(axis=3)
-        components = components_of(by_cluster)
+        components = components_of(crossed.mean(axis=3))
         if components is None:
             continue
-        own = dict(zip(VARIANCE_NAMES, components, strict=True))
+        variances = dict(zip(VARIANCE_NAMES, components, strict=True))
         if formats > 1:
-            own = dict(
-                zip(VARIANCE_NAMES_OF_FORMATS, crossed_components(crossed).values(), strict=True)
-            )
-        rest = dict(zip(("pair", "order"), pair.of(scale, gamma, attributes, pattern), strict=True))
-        variances = own | rest
-        total = sum(max(each, 0.0) for each in variances.values())
+            by_format = crossed_components(crossed).values()
+            variances = dict(zip(VARIANCE_NAMES_OF_FORMATS, by_format, strict=True))
+        variances["pair"], variances["order"] = pair.of(scale, gamma, attributes, pattern)
+        total = sum(max(variance, 0.0) for variance in variances.values())
         for name, variance in variances.items():
             share = max(variance, 0.0) / total if total else None
-            yield {"block": number, "name": name, "value": variance, "share": share}
-        indices = dict(zip(INDEX_NAMES, indices_of(components, *by_cluster.shape[1:]), strict=True))
-        if (
-            formats > 1
-            and (over_formats := components_of(by_format := crossed.mean(axis=2))) is not None
-        ):
-            of_formats = indices_of(over_formats, *by_format.shape[1:])
-            indices |= zip(
-                FORMAT_INDEX_NAMES, (of_formats.template_share, of_formats.reliability), strict=True
-            )
-        for name, value in indices.items():
-            yield {"block": number, "name": name, "value": value, "share": None}
+            yield {"block": block, "name": name, "value": variance, "share": share}
+        for name, value in indices_of_block(components, crossed).items():
+            yield {"block": block, "name": name, "value": value, "share": None}
+
+
+def is_crossed(pattern: BoolArray, formats: int) -> bool:
+    """Whether each cluster of a block is asked in all prompt formats or in none.
+
+    Args:
+        pattern: shape (clusters x formats,), what is asked, formats varying fastest.
+        formats: how many prompt formats there are.
+    """
+    in_formats = pattern.reshape(-1, formats)
+    return bool((in_formats.all(axis=1) == in_formats.any(axis=1)).all())
+
+
+def indices_of_block(components: Components, crossed: FloatArray) -> dict[str, float]:
+    """Returns the indices of a block by name, with several prompt formats those of formats, too.
+
+    Args:
+        components: the variances over clusters.
+        crossed: utilities, shape (subjects, attributes, clusters, formats).
+    """
+    _, attributes, clusters, formats = crossed.shape
+    of_clusters = indices_of(components, attributes, clusters)
+    indices = dict(zip(INDEX_NAMES, of_clusters, strict=True))
+    over_formats = components_of(crossed.mean(axis=2)) if formats > 1 else None
+    if over_formats is not None:
+        of_formats = indices_of(over_formats, attributes, formats)
+        shares = of_formats.template_share, of_formats.reliability
+        indices |= zip(FORMAT_INDEX_NAMES, shares, strict=True)
+    return indices

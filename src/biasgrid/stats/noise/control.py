@@ -55,14 +55,14 @@ def source_columns(
         `own`, the length of `own`.
     """
     sources = [*own, *shared]
-    variances, dfs = (np.stack(each, axis=1) for each in zip(*sources, strict=True))
+    lists = pl.Array(pl.Float64, len(sources))
+    variances = np.stack([source.variance for source in sources], axis=1)
+    dfs = np.stack([source.df for source in sources], axis=1).astype(np.float64)
     return {
         "centre": pl.Series(values),
         "fair": pl.Series(np.full(len(values), fair)),
-        "variances": pl.Series(variances, dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
-        "dfs": pl.Series(
-            dfs.astype(np.float64), dtype=pl.Array(pl.Float64, len(sources))
-        ).arr.to_list(),
+        "variances": pl.Series(variances, dtype=lists).arr.to_list(),
+        "dfs": pl.Series(dfs, dtype=lists).arr.to_list(),
         "own": pl.Series(np.full(len(values), len(own))),
     }
 
@@ -90,12 +90,18 @@ def corrected_columns(
     """
     q = false_discovery_rates(p, settings.fdr)
     low, high = selected_ends(values, q, [*own, *shared], within, settings.alpha)
-    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= SIGNIFICANT))
-    size = detectable_effect([*own], SIGNIFICANT * max(found, 1) / tests) if tests else np.nan
+    bounds = simultaneous_bounds(values - fair, p, [*own], [*shared], settings.alpha)
+    tests = int(np.count_nonzero(~np.isnan(q)))
+    significant = int(np.count_nonzero(q <= SIGNIFICANT))
+    size: FloatArray | float = np.nan
+    if tests:
+        # The level of a single test grows with how many are significant.
+        level = SIGNIFICANT * max(significant, 1) / tests
+        size = detectable_effect([*own], level)
     return {
         "q": nullable(q),
         "holm": nullable(holm(p)),
-        "bound": nullable(simultaneous_bounds(values - fair, p, [*own], [*shared], settings.alpha)),
+        "bound": nullable(bounds),
         "detectable": nullable(np.where(np.isnan(q), np.nan, size)),
         "selected_low": nullable(low),
         "selected_high": nullable(high),
@@ -120,18 +126,16 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
         return []
     variance = pl.col("variances").list.sum()
     known = tests.with_columns(variance=variance).filter(pl.col("variance").is_finite())
-    found = []
+    sizes = []
     for key, rows in known.group_by(SIZE_KEYS, maintain_order=True):
         free = free_numbers(rows)
-        noise_free = float(
-            ((rows[("value")] - rows[("fair")]) ** 2 - rows[("variance")]).mean() or 0
-        )  # type: ignore[arg-type]
-        if free >= FEWEST_OF_CONTROL:
-            found.append(
-                dict(zip(SIZE_KEYS, key, strict=True))
-                | {"variance": max(noise_free, 0), "df": free - 1}
-            )
-    return found
+        if free < FEWEST_OF_CONTROL:
+            continue
+        squares = (rows["value"] - rows["fair"]) ** 2
+        noise_free = float((squares - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
+        names = dict(zip(SIZE_KEYS, key, strict=True))
+        sizes.append(names | {"variance": max(noise_free, 0), "df": free - 1})
+    return sizes
 
 
 def free_numbers(rows: pl.DataFrame) -> int:
@@ -148,13 +152,12 @@ def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
     """
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
-    keys = {
-        name: pl.lit(None, pl.String) for name in (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")
-    }
-    missing = [each.alias(name) for name, each in keys.items() if name not in estimates.columns]
-    rows = estimates.with_row_index("row").with_columns(missing).with_columns(about=tested_key())
+    keys = (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")
+    missing = [name for name in keys if name not in estimates.columns]
+    no_keys = {name: pl.lit(None, pl.String) for name in missing}
+    rows = estimates.with_row_index("row").with_columns(**no_keys)
     is_pair = pl.all_horizontal(pl.col(key).is_not_null() for key in GROUPS)
-    return rows.filter(
+    return rows.with_columns(about=tested_key()).filter(
         "is_claim",
         pl.col("q").is_not_null(),
         pl.col("variances").is_not_null(),
@@ -180,31 +183,28 @@ def beyond_control(
         The estimates, with `control`, the name of the control that is in them; what was found
         against 0 has rows of its own, which are no claims.
     """
-    sizes = [dict(row) | {"control": name} for name, rows in controls.items() for row in rows]
+    no_control = pl.lit(None, pl.String)
+    sizes = []
+    for name, rows_of_control in controls.items():
+        sizes += [{**row, "control": name} for row in rows_of_control]
     tests = tested_claims(estimates)
     if not sizes or tests.is_empty():
-        return estimates.with_columns(control=pl.lit(None, pl.String))
-    known = pl.DataFrame(sizes, schema={**SIZE_COLUMNS, "control": pl.String}).sort(
-        "variance", descending=True
+        return estimates.with_columns(control=no_control)
+    known = pl.DataFrame(sizes, schema={**SIZE_COLUMNS, "control": pl.String})
+    largest = known.sort("variance", descending=True).unique(
+        SIZE_KEYS, keep="first", maintain_order=True
     )
-    largest = known.unique(SIZE_KEYS, keep="first", maintain_order=True).rename(
-        {"variance": "control_variance", "df": "control_df"}
-    )
+    largest = largest.rename({"variance": "control_variance", "df": "control_df"})
     beside = tests.drop("control", strict=False).join(
         largest, on=SIZE_KEYS, how="inner", maintain_order="left"
     )
-    kinds = [
-        with_control(rows, settings) for _, rows in beside.group_by("kind", maintain_order=True)
-    ]
     numbered = estimates.with_row_index("row")
     is_beside = pl.col("row").is_in(beside["row"].implode())
-    against_zero = numbered.with_columns(
-        is_claim=pl.col("is_claim") & ~is_beside, control=pl.lit(None, pl.String)
-    )
-    columns = against_zero.columns
-    return pl.concat(
-        [against_zero, *(rows.select(columns) for rows in kinds)], how="vertical_relaxed"
-    ).drop("row")
+    against_zero = numbered.with_columns(is_claim=pl.col("is_claim") & ~is_beside)
+    tables = [against_zero.with_columns(control=no_control)]
+    for _, rows in beside.group_by("kind", maintain_order=True):
+        tables.append(with_control(rows, settings).select(tables[0].columns))
+    return pl.concat(tables, how="vertical_relaxed").drop("row")
 
 
 def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
@@ -215,24 +215,24 @@ def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFra
         settings: see `beyond_control`.
     """
     variances, dfs = (np.stack(rows[name].to_list()) for name in ("variances", "dfs"))
-    sources = [VarianceSource(*each) for each in zip(variances.T, dfs.T, strict=True)]
-    control = VarianceSource(
-        *(rows[name].to_numpy() for name in ("control_variance", "control_df"))
-    )
+    sources = [VarianceSource(*columns) for columns in zip(variances.T, dfs.T, strict=True)]
+    control = VarianceSource(rows["control_variance"].to_numpy(), rows["control_df"].to_numpy())
     own, shared = [*sources[: rows["own"][0]], control], sources[rows["own"][0] :]
-    centre, within = rows["centre"].to_numpy(), settings.range_of(str(rows["measure"][0]))
-    fair = float(rows["fair"][0])
+    centre, fair = rows["centre"].to_numpy(), float(rows["fair"][0])
+    within = settings.range_of(str(rows["measure"][0]))
     half = half_width([*own, *shared], settings.alpha)
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), within)
-    # Of numbers that are the same in all clusters only the control says how they vary.
     beyond = p_values(centre - fair, [*own, *shared])
-    p = np.fmax(
-        rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre - fair, [control]), beyond)
-    )
-    ends = {"low": np.where(p > settings.alpha, np.minimum(low, fair), low)}
-    ends["high"] = np.where(p > settings.alpha, np.maximum(high, fair), high)
+    # Of numbers that are the same in all clusters only the control says how they vary.
+    of_control = p_values(centre - fair, [control])
+    beyond = np.where(np.isnan(beyond), of_control, beyond)
+    p = np.fmax(rows["p"].to_numpy(), beyond)
+    # An interval that excludes the fair value is read as a test that rejects it.
+    low = np.where(p > settings.alpha, np.minimum(low, fair), low)
+    high = np.where(p > settings.alpha, np.maximum(high, fair), high)
     return rows.with_columns(
-        **{name: nullable(end) for name, end in ends.items()},
+        low=nullable(low),
+        high=nullable(high),
         p=nullable(p),
         method=pl.lit(WITH_CONTROL),
         **corrected_columns(centre, p, own, shared, within, settings, fair),

@@ -88,33 +88,39 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
         may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less
             noisy than their 1.
     """
-    without = sums.without
-    units = sums.along[sums.factor].present.sum(axis=1)
     if sums.interval == SHARES:
-        found = difference_of_shares(sums.along[sums.factor].sums)
-        every = np.ones(len(units), dtype=np.bool_)
-        return OverFactor(
-            without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p, added=every
-        )
+        return over_differences_of_shares(sums)
     if sums.interval == SHARE_OF_TWO:
         return over_shares_of_two(sums)
     if sums.interval == MEAN_SHARE_OF_TWO:
         return over_mean_shares(sums)
+    without = sums.without
+    units = sums.along[sums.factor].present.sum(axis=1)
     variance, _ = jackknife(without)
     is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
         source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
-        return OverFactor(
-            without,
-            source,
-            units,
-            prior,
-            gain=gain,
-            constant=is_constant & np.isnan(source.variance),
-        )
-    free = (units - 1).astype(np.float64)
+        # A number that borrows a variance from others is not constant any more.
+        is_constant &= np.isnan(source.variance)
+        return OverFactor(without, source, units, prior, gain=gain, constant=is_constant)
+    source = VarianceSource(variance, (units - 1).astype(np.float64))
+    return OverFactor(without, source, units, NO_PRIOR, constant=is_constant)
+
+
+def over_differences_of_shares(sums: Sums) -> OverFactor:
+    """Returns how differences of shares vary, all with two added units; see
+    `shares.difference_of_shares`.
+    """
+    along = sums.along[sums.factor]
+    differences = difference_of_shares(along.sums)
     return OverFactor(
-        without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant
+        sums.without,
+        differences.source,
+        along.present.sum(axis=1),
+        NO_PRIOR,
+        differences.centre,
+        differences.sign_flip_p,
+        added=np.ones(len(along.sums), dtype=np.bool_),
     )
 
 
@@ -123,10 +129,15 @@ def over_shares_of_two(sums: Sums) -> OverFactor:
     `shares.shares_of_two`.
     """
     along = sums.along[sums.factor]
-    found = shares_of_two(along.sums)
-    units, every = along.present.sum(axis=1), np.ones(len(along.sums), dtype=np.bool_)
+    shares = shares_of_two(along.sums)
     return OverFactor(
-        sums.without, found.source, units, NO_PRIOR, found.centre, found.least_p, added=every
+        sums.without,
+        shares.source,
+        along.present.sum(axis=1),
+        NO_PRIOR,
+        shares.centre,
+        shares.least_p,
+        added=np.ones(len(along.sums), dtype=np.bool_),
     )
 
 
@@ -138,32 +149,44 @@ def over_mean_shares(sums: Sums) -> OverFactor:
     half of the ties.
     """
     along = sums.along[sums.factor]
-    added, units = shares_of_two(along.sums), along.present.sum(axis=1)
+    units = along.present.sum(axis=1)
+    with_added = shares_of_two(along.sums)
     without, values, df = sums.without, sums.values, units - 1.0
     variance, _ = jackknife(without)
-    first, every, second, cases = np.moveaxis(along.sums, -1, 0)
-    halved = np.stack([(first + every - second) / 2, every], axis=-1)
-    totals = halved.sum(axis=1)
-    halved_variance, _ = jackknife(leave_one_out(halved, totals, mean))
-    apart = mean(totals) - sums.fair
-    apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
-    least_p = p_with_ties(
-        values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)])
-    )
+    cases = along.sums[..., 3]
     is_few = cases.sum(axis=1) < FEWEST_CASES * units
     source = VarianceSource(
-        np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df)
+        np.where(is_few, with_added.source.variance, variance),
+        np.where(is_few, with_added.source.df, df),
     )
     return OverFactor(
         without,
         source,
         units,
         NO_PRIOR,
-        centre=np.where(is_few, added.centre, values),
-        least_p=np.where(is_few, added.least_p, least_p),
+        centre=np.where(is_few, with_added.centre, values),
+        least_p=np.where(is_few, with_added.least_p, least_p_with_ties(sums, df)),
         constant=(variance == 0) & (units > 1) & ~is_few,
         added=is_few,
     )
+
+
+def least_p_with_ties(sums: Sums, df: FloatArray) -> FloatArray:
+    """Returns the p of mean shares of two with half of the ties, 1 where ties decide the side.
+
+    Args:
+        sums: mean shares, in columns of `MEAN_SHARE_OF_TWO`.
+        df: shape (numbers,), degrees of freedom of their variances.
+    """
+    first, every, second, _ = np.moveaxis(sums.along[sums.factor].sums, -1, 0)
+    halved = np.stack([(first + every - second) / 2, every], axis=-1)
+    totals = halved.sum(axis=1)
+    variance, _ = jackknife(leave_one_out(halved, totals, mean))
+    apart = mean(totals) - sums.fair
+    # Rounding leaves 1e-17 of a zero, whose sign is no evidence.
+    apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
+    p = p_values(apart, [VarianceSource(variance, df)])
+    return p_with_ties(sums.values - sums.fair, apart, p)
 
 
 def over_moderated(
@@ -179,20 +202,23 @@ def over_moderated(
         may_grow: whether clusters that multiply all numbers, and noise that grows with these, are
             looked for.
     """
-    counts, gain = units.astype(np.float64), None
+    counts = units.astype(np.float64)
     along, values = sums.along[sums.factor], sums.values
-    crossing = crossing_of(sums.keys, np.where(along.present, sums.finish(along.sums), np.nan))
+    by_cluster = np.where(along.present, sums.finish(along.sums), np.nan)
+    crossing = crossing_of(sums.keys, by_cluster)
     is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
-    if not (may_grow and is_mean and np.count_nonzero(crossing.counted) >= FEWEST_VARIANCES):
-        return *moderate_variances(variance, counts, crossing.counted), None
-    found = gain_of(along.sums, sums.finish, crossing)
-    if found.found.any():
-        gain = found.source
-        variance = without_rounding(
-            np.where(found.found, divide(found.residual, counts), variance), units, values
-        )
-    trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
-    return *moderate_variances(variance, counts, crossing.counted, trend), gain
+    has_enough = np.count_nonzero(crossing.counted) >= FEWEST_VARIANCES
+    if not (may_grow and is_mean and has_enough):
+        source, prior = moderate_variances(variance, counts, crossing.counted)
+        return source, prior, None
+    gain = gain_of(along.sums, sums.finish, crossing)
+    if gain.found.any():
+        # The gain is a source of its own: only the residual is left to a number.
+        residual = np.where(gain.found, divide(gain.residual, counts), variance)
+        variance = without_rounding(residual, units, values)
+    trend = trend_of(counts * variance, counts - 1, values, gain.residual, crossing.counted)
+    source, prior = moderate_variances(variance, counts, crossing.counted, trend)
+    return source, prior, gain.source if gain.found.any() else None
 
 
 def over_names(sums: Sums, factor: str) -> VarianceSource:
@@ -211,11 +237,10 @@ def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
         return []
     if sums.interval in WITH_ADDED:
         return [over_names(sums, FORMATS)]
-    found = over_first_factor(
-        replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow
-    )
+    of_formats = replace(sums, along={FORMATS: sums.along[FORMATS]})
+    over_formats = over_first_factor(of_formats, may_grow=may_grow)
+    source, *gain = over_formats.sources
     # Formats in which numbers are all the same add nothing to what clusters tell.
-    variance = np.where(
-        np.isnan(found.source.variance) & (found.units > 1), 0.0, found.source.variance
-    )
-    return [found.source._replace(variance=variance), *found.sources[1:]]
+    is_constant = np.isnan(source.variance) & (over_formats.units > 1)
+    variance = np.where(is_constant, 0.0, source.variance)
+    return [source._replace(variance=variance), *gain]

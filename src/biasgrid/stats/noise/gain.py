@@ -101,17 +101,25 @@ def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
     """
     if not names:
         return np.zeros(len(keys), dtype=np.int64)
-    return (keys.select(pl.struct(names).rank("dense")).to_series().to_numpy() - 1).astype(np.int64)
+    ranks = keys.select(pl.struct(names).rank("dense")).to_series().to_numpy()
+    return (ranks - 1).astype(np.int64)
 
 
 def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool:
-    """Says whether the numbers of two rows are those of the other with the other sign."""
-    one, other = (np.flatnonzero(row == each) for each in (0, 1))
-    if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(
-        np.unique(column[one])
-    ) != len(one):
+    """Says whether the numbers of two rows are those of the other with the other sign.
+
+    Args:
+        row: shape (numbers,), 0 or 1.
+        column: shape (numbers,), see `Crossing`.
+        by_cluster: shape (numbers, clusters), see `crossing_of`.
+    """
+    one, other = np.flatnonzero(row == 0), np.flatnonzero(row == 1)
+    columns = np.sort(column[one])
+    has_same_columns = np.array_equal(columns, np.sort(column[other]))
+    if not has_same_columns or len(np.unique(columns)) != len(columns):
         return False
-    first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
+    first = by_cluster[one[np.argsort(column[one])]]
+    second = by_cluster[other[np.argsort(column[other])]]
     # Numbers may all be tiny: a tolerance that is not relative to them would take any two rows for
     # mirrored.
     largest = np.nanmax(np.abs(by_cluster), initial=0)
@@ -132,41 +140,45 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
         crossing: which numbers share subjects or attributes.
     """
     present = (sums != 0).any(axis=-1)
-    values, by_cluster = finish(sums.sum(axis=1)), np.where(present, finish(sums), np.nan)
+    values = finish(sums.sum(axis=1))
+    by_cluster = np.where(present, finish(sums), np.nan)
     size = len(sums)
-    factors = np.full(by_cluster.shape, np.nan)
-    ratio, variance, free = np.full(size, np.nan), np.zeros(size), np.zeros(size)
     blocks = blocks_of(present, crossing.column)
-    for block in range(blocks.max(initial=-1) + 1):
+    block_numbers = range(blocks.max(initial=-1) + 1)
+    factors = np.full(by_cluster.shape, np.nan)
+    df = np.zeros(size)
+    for block in block_numbers:
         inside = np.flatnonzero(blocks == block)
         clusters = present[inside].any(axis=0)
         own = by_cluster[inside][:, clusters]
-        factors[np.ix_(inside, clusters)] = factors_of(
-            own, values[inside], crossing.counted[inside]
-        )
-        free[inside] = clusters.sum() - 1
+        own_factors = factors_of(own, values[inside], crossing.counted[inside])
+        factors[np.ix_(inside, clusters)] = own_factors
+        df[inside] = clusters.sum() - 1
     residuals = by_cluster - values[:, None] * factors
     residual = residual_variance(sums, finish, values, factors)
-    found = np.zeros(size, dtype=np.bool_)
-    for block in range(blocks.max(initial=-1) + 1):
-        inside = np.flatnonzero((blocks == block) & crossing.counted & ~np.isnan(residual))
-        if len(inside) < FEWEST_VARIANCES:
+    ratio, variance = np.full(size, np.nan), np.zeros(size)
+    has_gain = np.zeros(size, dtype=np.bool_)
+    for block in block_numbers:
+        is_inside = blocks == block
+        # Numbers that mirror others are no second evidence.
+        telling = np.flatnonzero(is_inside & crossing.counted & ~np.isnan(residual))
+        if len(telling) < FEWEST_VARIANCES:
             continue
-        rows = None if crossing.row is None else crossing.row[inside]
-        noise, of_noise = noise_of_factors(
-            residuals[inside], values[inside], residual[inside], rows
+        rows = None if crossing.row is None else crossing.row[telling]
+        noise, noise_df = noise_of_factors(
+            residuals[telling], values[telling], residual[telling], rows
         )
-        of_block = factors[inside[0]]
-        spread = of_block[~np.isnan(of_block)].var(ddof=1)
+        block_factors = factors[telling[0]]
+        spread = block_factors[~np.isnan(block_factors)].var(ddof=1)
         if not noise > 0:
             continue
-        whole = blocks == block
-        ratio[whole] = spread / noise
-        df = free[inside[0]]
-        if spread / noise > fdtri(df, df * of_noise, ONE_IN_TWENTY):
-            found[whole] = True
-            variance[whole] = values[whole] ** 2 * (spread - noise) / present[whole].sum(axis=1)
-    return Gain(factors, ratio, residual, found, VarianceSource(variance, free))
+        ratio[is_inside] = spread / noise
+        block_df = df[telling[0]]
+        if spread / noise > fdtri(block_df, block_df * noise_df, ONE_IN_TWENTY):
+            has_gain[is_inside] = True
+            clusters_of_numbers = present[is_inside].sum(axis=1)
+            variance[is_inside] = values[is_inside] ** 2 * (spread - noise) / clusters_of_numbers
+    return Gain(factors, ratio, residual, has_gain, VarianceSource(variance, df))
 
 
 def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
@@ -181,19 +193,26 @@ def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
     """
     asked = np.zeros((column.max(initial=-1) + 1, present.shape[1]), dtype=np.bool_)
     np.logical_or.at(asked, column, present)
-    patterns, of_column = np.unique(asked, axis=0, return_inverse=True)
-    several = patterns.sum(axis=1) > 1
-    numbers = np.where(several, np.cumsum(several) - 1, -1)
-    return np.asarray(numbers[of_column.reshape(-1)][column])
+    patterns, pattern_of_column = np.unique(asked, axis=0, return_inverse=True)
+    has_several = patterns.sum(axis=1) > 1
+    block_of_pattern = np.where(has_several, np.cumsum(has_several) - 1, -1)
+    block_of_column = block_of_pattern[pattern_of_column.reshape(-1)]
+    return np.asarray(block_of_column[column])
 
 
 def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
     """Returns by what each cluster multiplies numbers, shape (clusters,): least squares through
     0.
+
+    Args:
+        by_cluster: shape (numbers, clusters), NaN where a number has nothing of a cluster.
+        values: shape (numbers,), the numbers.
+        counted: shape (numbers,), see `Crossing`.
     """
     known = ~np.isnan(by_cluster) & counted[:, None]
     weights = np.where(known, values[:, None], 0)
-    return divide((np.nan_to_num(by_cluster) * weights).sum(axis=0), (weights**2).sum(axis=0))
+    products = (np.nan_to_num(by_cluster) * weights).sum(axis=0)
+    return divide(products, (weights**2).sum(axis=0))
 
 
 def residual_variance(
@@ -233,12 +252,13 @@ def noise_of_factors(
     noise = float(residual.mean()) / square
     if rows is None:
         return noise, len(values) - 1
-    free = int((~np.isnan(residuals).all(axis=0)).sum()) - 1
+    df = int((~np.isnan(residuals).all(axis=0)).sum()) - 1
     subjects, place = np.unique(rows, return_inverse=True)
     weighted = np.zeros((len(subjects), residuals.shape[1]))
     np.add.at(weighted, place.reshape(-1), np.nan_to_num(residuals) * values[:, None])
     count = len(subjects)
-    of_subjects = (
-        count / (count - 1) * float((weighted**2).sum()) / (free * square**2) if count > 1 else 0.0
-    )
-    return max(noise, of_subjects), count - 1
+    if count < 2:
+        return max(noise, 0.0), count - 1
+    correction = count / (count - 1)
+    noise_of_subjects = correction * float((weighted**2).sum()) / (df * square**2)
+    return max(noise, noise_of_subjects), count - 1

@@ -46,24 +46,28 @@ def variance_over(factor: str, sums: Sums) -> FloatArray:
     if factor == NAMES:
         return names_of_groups(sums).variance
     if factor == TEMPLATES:
-        return jackknife(sums.without)[0]
-    return over_names(sums, FORMATS).variance if FORMATS in sums.along else np.zeros(len(sums.keys))
+        variance, _ = jackknife(sums.without)
+        return variance
+    if FORMATS in sums.along:
+        return over_names(sums, FORMATS).variance
+    return np.zeros(len(sums.keys))
 
 
 def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
     """Returns the variances over clusters, names and prompt formats, but for one; shape (factors,
     numbers).
     """
-    return np.stack(
-        [variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides]
-    )
+    factors = [factor for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides]
+    return np.stack([variance_over(factor, sums) for factor in factors])
 
 
 def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
     """Returns the signed root of the mean square without noise, NaN where no variance is known."""
     known = ~np.isnan(variance)
+    if not known.any():
+        return np.asarray(np.nan)
     squares = values[known] ** 2 - variance[known]
-    return signed_root(squares.mean()) if known.any() else np.asarray(np.nan)
+    return signed_root(squares.mean())
 
 
 def strength_without_units(sums: Sums, factor: str) -> FloatArray:
@@ -71,30 +75,35 @@ def strength_without_units(sums: Sums, factor: str) -> FloatArray:
     something.
     """
     units, columns = sums.along[factor]
-    others, found = variances_of_groups(sums, besides=factor).sum(axis=0), []
-    for place in np.flatnonzero(sums.along[factor].present.any(axis=0)).tolist():
-        left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
-        rest = replace(sums, along={factor: left})
-        found.append(float(root_without_noise(rest.values, variance_over(factor, rest) + others)))
-    return np.array(found)
+    other_variance = variances_of_groups(sums, besides=factor).sum(axis=0)
+    is_present = sums.along[factor].present.any(axis=0)
+    strengths = []
+    for place in np.flatnonzero(is_present).tolist():
+        other_units = [*units[:place], *units[place + 1 :]]
+        without = Along(other_units, np.delete(columns, place, axis=1))
+        rest = replace(sums, along={factor: without})
+        variance = variance_over(factor, rest) + other_variance
+        strengths.append(float(root_without_noise(rest.values, variance)))
+    return np.array(strengths)
 
 
 def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
     """Returns the strength without each name, shape (names,), and the group of each."""
     names, groups = sums.along[NAMES].units, groups_of_names(sums)[NAMES]
-    others, found = variances_of_groups(sums, besides=NAMES).sum(axis=0), []
+    other_variance = variances_of_groups(sums, besides=NAMES).sum(axis=0)
+    strengths = []
     for place in range(len(names)):
         # A name is the group's or a partner's, so a number has it on one side.
-        own = {factor: sums.along[factor].sums.copy() for factor in (NAMES, PARTNERS)}
-        left = sums.totals - own[NAMES][:, place] - own[PARTNERS][:, place]
-        for columns in own.values():
+        totals = sums.totals
+        along = dict(sums.along)
+        for factor in (NAMES, PARTNERS):
+            columns = sums.along[factor].sums.copy()
+            totals = totals - columns[:, place]
             columns[:, place] = 0
-        along = {factor: Along(names, columns) for factor, columns in own.items()}
-        rest = replace(sums, along={**sums.along, **along})
-        found.append(
-            float(root_without_noise(sums.finish(left), others + variance_over(NAMES, rest)))
-        )
-    return np.array(found), groups.tolist()
+            along[factor] = Along(names, columns)
+        variance = other_variance + variance_over(NAMES, replace(sums, along=along))
+        strengths.append(float(root_without_noise(sums.finish(totals), variance)))
+    return np.array(strengths), groups.tolist()
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
@@ -109,53 +118,50 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
     Args:
         sums: associations of groups, clustered.
         settings: the level.
+
+    Returns:
+        `n`, `left_out`, `clusters`, `value`, and either `low`, `high` and `method`, or `reason`.
     """
     variances = variances_of_groups(sums)
-    value, known = strength_of_groups(sums), ~np.isnan(variances.sum(axis=0))
+    known = ~np.isnan(variances.sum(axis=0))
     clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
-    shared = {"n": int(known.sum()), "left_out": int((~known).sum()), "clusters": clusters}
+    row: dict[str, Any] = {
+        "n": int(known.sum()),
+        "left_out": int((~known).sum()),
+        "clusters": clusters,
+        "value": None,
+    }
     if 2 * known.sum() < len(known):
-        return {**shared, "value": None, "reason": UNKNOWN}
+        return row | {"reason": UNKNOWN}
+    value = row["value"] = strength_of_groups(sums)
     names, groups = strength_without_names(sums)
     if clusters < FEWEST_OF_SIZE or min(map(groups.count, groups)) < FEWEST_NAMES:
         few = f"fewer than {FEWEST_OF_SIZE} clusters, or {FEWEST_NAMES} names of a group"
-        return {**shared, "value": value, "reason": few}
+        return row | {"reason": few}
+    # The strength without each unit, and the group of each unit.
     sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
     if FORMATS in sums.along:
         formats = strength_without_units(sums, FORMATS)
         if len(formats) < FEWEST_OF_SIZE:
-            return {
-                **shared,
-                "value": value,
-                "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats",
-            }
+            return row | {"reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
-        return {
-            **shared,
-            "value": value,
-            "reason": "the same without any one of its clusters and names",
-        }
+        return row | {"reason": "the same without any one of its clusters and names"}
     # A size is not below 0, whatever is left of it without noise.
     high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):
         of_logs = [of_left_out(np.log(without), groups) for without, groups in sides]
         high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
-    return {
-        **shared,
-        "value": value,
-        "low": float(value - half),
-        "high": float(high),
-        "method": "combined",
-    }
+    return row | {"low": float(value - half), "high": float(high), "method": "combined"}
 
 
 def of_left_out(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
     """Returns the jackknife variance of a number without each unit, units of a group being alike,
     shape (1,).
     """
-    of_groups = np.array(groups)
-    apart = Deviations.of(without[None], of_groups)
-    counts = np.array([np.count_nonzero(of_groups == group) for group in of_groups])
-    return VarianceSource(((counts - 1) / counts * apart.values**2).sum(axis=1), apart.df)
+    group_of = np.array(groups)
+    apart = Deviations.of(without[None], group_of)
+    counts = np.array([np.count_nonzero(group_of == group) for group in group_of])
+    variance = ((counts - 1) / counts * apart.values**2).sum(axis=1)
+    return VarianceSource(variance, apart.df)

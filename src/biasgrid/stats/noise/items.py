@@ -78,21 +78,20 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     low, high, _ = wilson_interval(values, cases, variance, units, alpha)
     if NAMES not in part.along:
         return SharesOverNames(ShareWithInterval(values, low, high), np.full(len(values), np.nan))
-    names = half_width([over_names(of_means, NAMES)], alpha)
-    moved_low, moved_high = (
-        values - np.hypot(values - low, names),
-        values + np.hypot(high - values, names),
-    )
-    items_part = ((high - low) / 2) ** 2 / (((high - low) / 2) ** 2 + names**2)
-    return SharesOverNames(
-        ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part
-    )
+    half_over_names = half_width([over_names(of_means, NAMES)], alpha)
+    moved_low = np.clip(values - np.hypot(values - low, half_over_names), 0, 1)
+    moved_high = np.clip(values + np.hypot(high - values, half_over_names), 0, 1)
+    item_square = ((high - low) / 2) ** 2
+    items_part = item_square / (item_square + half_over_names**2)
+    return SharesOverNames(ShareWithInterval(values, moved_low, moved_high), items_part)
 
 
 def without_sign(low: float, high: float) -> tuple[float, float]:
-    """Returns the ends of the interval of a size."""
+    """Returns the ends of the interval of a size from those of the number, NaN of unknown ones."""
+    if np.isnan(low + high):
+        return np.nan, np.nan
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return (np.nan, np.nan) if np.isnan(low + high) else (nearest, max(abs(low), abs(high)))
+    return nearest, max(abs(low), abs(high))
 
 
 class Apart(NamedTuple):
@@ -108,13 +107,20 @@ class Apart(NamedTuple):
     sources: Sequence[VarianceSource]
     least_p: float
 
+    @property
+    def variances(self) -> list[float]:
+        """The variance of each source."""
+        return [float(source.variance[0]) for source in self.sources]
+
     def ends(self, alpha: float) -> tuple[float, float]:
         """Returns both ends of its interval, which holds 0 where the exact test does not find a
         difference.
         """
         half = half_width(self.sources, alpha)
         low, high = float((self.centre - half)[0]), float((self.centre + half)[0])
-        return (min(low, 0.0), max(high, 0.0)) if self.p > alpha else (low, high)
+        if self.p > alpha:
+            return min(low, 0.0), max(high, 0.0)
+        return low, high
 
     @property
     def p(self) -> float:
@@ -123,26 +129,31 @@ class Apart(NamedTuple):
 
 
 def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
-    """Returns the difference of two of some groups."""
-    items = np.concatenate([groups.along[ITEMS].sums[place] for place in (one, other)], axis=-1)[
-        None
-    ]
-    sources = []
+    """Returns the difference of two of some groups.
+
+    Args:
+        groups: the number of each group, with sums over items and perhaps over names.
+        one: the place of a group.
+        other: the place of the group that is subtracted.
+        of_shares: whether the numbers are shares.
+    """
+    items = columns_of_pair(groups.along[ITEMS].sums, one, other)
+    of_names = []
     if NAMES in groups.along:
-        names = np.concatenate(
-            [groups.along[NAMES].sums[place] for place in (one, other)], axis=-1
-        )[None]
-        sources.append(lists_source(names))
+        names = columns_of_pair(groups.along[NAMES].sums, one, other)
+        of_names.append(lists_source(names))
     if of_shares:
-        found = difference_of_shares(items)
-        return Apart(found.centre, [found.source, *sources], float(found.sign_flip_p[0]))
+        apart = difference_of_shares(items)
+        return Apart(apart.centre, [apart.source, *of_names], float(apart.sign_flip_p[0]))
     totals = items.sum(axis=1)
     variance, units = jackknife(leave_one_out(items, totals, DIFFERENCE.function))
-    return Apart(
-        DIFFERENCE(totals),
-        [VarianceSource(variance, (units - 1).astype(np.float64)), *sources],
-        0.0,
-    )
+    of_items = VarianceSource(variance, (units - 1).astype(np.float64))
+    return Apart(DIFFERENCE(totals), [of_items, *of_names], 0.0)
+
+
+def columns_of_pair(sums: FloatArray, one: int, other: int) -> FloatArray:
+    """Returns the sums of two groups as those of their difference, shape (1, units, 4)."""
+    return np.concatenate([sums[one], sums[other]], axis=-1)[None]
 
 
 def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
@@ -150,27 +161,32 @@ def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
     the larger one.
     """
     shares, items = shares_over_names(groups, alpha)
-    one, other = (
-        ShareWithInterval(*(each[place : place + 1] for each in shares)) for place in PAIR
-    )
-    low, high = (float(end[0]) for end in ratio_of_shares(one, other))
+    one, other = (shares.only(place) for place in PAIR)
+    lows, highs = ratio_of_shares(one, other)
+    low, high = float(lows[0]), float(highs[0])
     method = "MOVER-R"
     if np.isnan(low):
         return Claim(np.nan, np.nan, method)
-    part = float(items.mean())
+    items_part = float(items.mean())
     if not is_directed:
-        inverse = 1 / low if low > 0 else np.inf
-        ends = (
-            (min(low, 1 / high), 1.0)
-            if low <= 1 <= high
-            else (low, high)
-            if high < 1
-            else (1 / high, inverse)
-        )
-        return Claim(*ends, method, part)
+        return Claim(*smaller_by_larger_ends(low, high), method, items_part)
     if np.isinf(high):
         return Claim(np.nan, np.nan, method, reason=ANY_RATIO)
-    return Claim(low, high, method, part)
+    return Claim(low, high, method, items_part)
+
+
+def smaller_by_larger_ends(low: float, high: float) -> tuple[float, float]:
+    """Returns the ends of the interval of a ratio of the smaller by the larger one.
+
+    Args:
+        low: lower end of the ratio in one direction, 0 or more.
+        high: its upper end, perhaps infinite.
+    """
+    if low <= 1 <= high:
+        return min(low, 1 / high), 1.0
+    if high < 1:
+        return low, high
+    return 1 / high, 1 / low if low > 0 else np.inf
 
 
 def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
@@ -184,23 +200,39 @@ def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     pairs = [
         groups_apart(groups, one, other, of_shares) for one, other in combinations(range(count), 2)
     ]
-    ends = np.array([without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs])
-    low, high = (float(end) for end in ends.max(axis=0))
+    sizes = [without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs]
+    low, high = (float(end) for end in np.array(sizes).max(axis=0))
     p = min(1.0, len(pairs) * float(np.min([pair.p for pair in pairs])))
-    variances = np.array([[float(source.variance[0]) for source in pair.sources] for pair in pairs])
-    null_mean = expected_range(count) * float(np.sqrt(variances.sum(axis=1).mean() / 2))
-    widths = [
-        np.array([float(half_width([source], alpha)[0]) ** 2 for source in pair.sources])
-        for pair in pairs
-    ]
-    items = (
-        float(np.mean([each[0] / each.sum() for each in widths]))
-        if NAMES in groups.along
-        else np.nan
-    )
+    variances = np.array([pair.variances for pair in pairs])
+    # A difference has the variance of two groups.
+    group_variance = variances.sum(axis=1).mean() / 2
     return Claim(
-        low, min(high, 1.0) if of_shares else high, "differences of groups", items, p, null_mean
+        low,
+        min(high, 1.0) if of_shares else high,
+        "differences of groups",
+        mean_items_part(pairs, alpha) if NAMES in groups.along else np.nan,
+        p,
+        null_mean=expected_range(count) * float(np.sqrt(group_variance)),
     )
+
+
+def mean_items_part(pairs: Sequence[Apart], alpha: float) -> float:
+    """Returns the mean of the shares of squared widths of differences that are due to items.
+
+    Args:
+        pairs: differences of groups, whose first source is items.
+        alpha: how often their intervals miss.
+    """
+    shares = []
+    for pair in pairs:
+        squares = np.array([squared_half_width(source, alpha) for source in pair.sources])
+        shares.append(squares[0] / squares.sum())
+    return float(np.mean(shares))
+
+
+def squared_half_width(source: VarianceSource, alpha: float) -> float:
+    """Returns the square of half the width of an interval over one factor, of a single number."""
+    return float(half_width([source], alpha)[0]) ** 2
 
 
 def expected_range(count: int) -> float:
@@ -212,6 +244,6 @@ def expected_range(count: int) -> float:
 
 def part_of_items(part: Sums, alpha: float) -> float:
     """Returns which share of the squared width of a difference's interval is due to items."""
-    sources = over_first_factor(part).source, lists_source(part.along[PAIR_OF_LISTS].sums)
-    items, names = (float(half_width([source], alpha)[0]) ** 2 for source in sources)
+    items = squared_half_width(over_first_factor(part).source, alpha)
+    names = squared_half_width(lists_source(part.along[PAIR_OF_LISTS].sums), alpha)
     return items / (items + names) if items + names > 0 else np.nan

@@ -44,9 +44,9 @@ class Side(NamedTuple):
     def of(cls, sums: FloatArray, groups: IntArray) -> Side:
         """Makes it of sums of shape (numbers, names, 2), sum and count."""
         counts = sums[..., 1]
-        return cls(
-            divide(sums[..., 0], counts), divide(counts, counts.sum(axis=1, keepdims=True)), groups
-        )
+        means = divide(sums[..., 0], counts)
+        weights = divide(counts, counts.sum(axis=1, keepdims=True))
+        return cls(means, weights, groups)
 
     def only(self, numbers: IntArray) -> Side:
         """Returns the names of some numbers."""
@@ -76,15 +76,16 @@ class Deviations(NamedTuple):
         """Takes the means of groups from values of shape (numbers, names), NaN where there are
         none.
         """
-        found, df = np.zeros_like(values), np.zeros(len(values))
+        deviations, df = np.zeros_like(values), np.zeros(len(values))
         for group in np.unique(groups):
-            own = values[:, groups == group]
+            is_own = groups == group
+            own = values[:, is_own]
             known = ~np.isnan(own)
             count = known.sum(axis=1)
             means = divide(np.where(known, own, 0).sum(axis=1), count)
-            found[:, groups == group] = np.where(known, own - means[:, None], 0)
+            deviations[:, is_own] = np.where(known, own - means[:, None], 0)
             df += np.maximum(count - 1.0, 0)
-        return cls(found, df)
+        return cls(deviations, df)
 
     @property
     def squares(self) -> FloatArray:
@@ -105,12 +106,13 @@ def sources_of_groups(sums: Sums) -> list[VarianceSource]:
     """
     one, other = sides_of(sums)
     sets = numbers_of_same_names(sums)
-    is_told_apart = min(map(len, sets), default=0) >= FEWEST_VARIANCES
-    found = np.full((2 if is_told_apart else 1, 2, len(sums.keys)), np.nan)
+    # With fewer numbers of the same names no variance of one attribute is known well enough.
+    is_divided = min(map(len, sets), default=0) >= FEWEST_VARIANCES
+    sources = np.full((2 if is_divided else 1, 2, len(sums.keys)), np.nan)
     for numbers in sets:
         sides = one.only(numbers), other.only(numbers)
-        found[..., numbers] = names_and_common(*sides) if is_told_apart else [welch(*sides)]
-    return [VarianceSource(*each) for each in found]
+        sources[..., numbers] = names_and_common(*sides) if is_divided else [welch(*sides)]
+    return [VarianceSource(variance, df) for variance, df in sources]
 
 
 def names_of_groups(sums: Sums) -> VarianceSource:
@@ -130,9 +132,9 @@ def sides_of(sums: Sums) -> tuple[Side, Side]:
     if PAIR_OF_LISTS in sums.along:
         return sides_of_lists(sums.along[PAIR_OF_LISTS].sums)
     groups = groups_of_names(sums)
-    return Side.of(sums.along[NAMES].sums, groups[NAMES]), Side.of(
-        sums.along[PARTNERS].sums, groups[PARTNERS]
-    )
+    names = Side.of(sums.along[NAMES].sums, groups[NAMES])
+    partners = Side.of(sums.along[PARTNERS].sums, groups[PARTNERS])
+    return names, partners
 
 
 def sides_of_lists(sums: FloatArray) -> tuple[Side, Side]:
@@ -155,19 +157,17 @@ def groups_of_names(sums: Sums) -> dict[str, IntArray]:
     `subjects`.
     """
     names, present = sums.along[NAMES].units, sums.along[NAMES].present
-    of_name: dict[str, int] = {}
+    group_of: dict[str, int] = {}
     if "subject_group" in sums.keys.columns:
         codes = sums.keys["subject_group"].cast(pl.String).rank("dense").fill_null(0).to_list()
-        for number, code in enumerate(codes):
-            of_name |= {
-                names[place]: int(code) for place in np.flatnonzero(present[number]).tolist()
-            }
-    return {
-        factor: np.array(
-            [of_name.get(name, 0) for name in sums.along[factor].units], dtype=np.int64
-        )
-        for factor in (NAMES, PARTNERS)
-    }
+        for is_own, code in zip(present, codes, strict=True):
+            for place in np.flatnonzero(is_own).tolist():
+                group_of[names[place]] = int(code)
+    groups = {}
+    for factor in (NAMES, PARTNERS):
+        own = [group_of.get(name, 0) for name in sums.along[factor].units]
+        groups[factor] = np.array(own, dtype=np.int64)
+    return groups
 
 
 def numbers_of_same_names(sums: Sums) -> list[IntArray]:
@@ -176,10 +176,8 @@ def numbers_of_same_names(sums: Sums) -> list[IntArray]:
     if not about:
         return [np.arange(len(sums.keys))]
     names = sums.keys.select(about).with_row_index("number")
-    return [
-        rows["number"].to_numpy().astype(np.int64)
-        for _, rows in names.group_by(about, maintain_order=True)
-    ]
+    parts = names.group_by(about, maintain_order=True)
+    return [rows["number"].to_numpy().astype(np.int64) for _, rows in parts]
 
 
 def welch(one: Side, other: Side) -> VarianceSource:
@@ -189,19 +187,18 @@ def welch(one: Side, other: Side) -> VarianceSource:
     Returns:
         V = s² / n of one side plus that of the other; df = V² / sum of (s² / n)² / (n - 1).
     """
-    parts, free = [], []
+    side_variances, side_dfs = [], []
     for side in (one, other):
         apart = Deviations.of(side.means, side.groups)
         squares = without_rounding(apart.squares, side)
-        parts.append(np.where(apart.df > 0, divide(squares, apart.df) * side.spread, np.nan))
-        free.append(apart.df)
-    variances, df = np.stack(parts), np.stack(free)
-    variance = variances.sum(axis=0)
+        variance = divide(squares, apart.df) * side.spread
+        side_variances.append(np.where(apart.df > 0, variance, np.nan))
+        side_dfs.append(apart.df)
+    variances, dfs = np.stack(side_variances), np.stack(side_dfs)
+    variance = np.asarray(variances.sum(axis=0))
+    satterthwaite = divide(variance**2, divide(variances**2, dfs).sum(axis=0))
     # Where names are all the same, each side says so with all it has.
-    satterthwaite = divide(variance**2, divide(variances**2, df).sum(axis=0))
-    return VarianceSource(
-        np.asarray(variance), np.where(variance == 0, df.sum(axis=0), satterthwaite)
-    )
+    return VarianceSource(variance, np.where(variance == 0, dfs.sum(axis=0), satterthwaite))
 
 
 def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:
@@ -215,25 +212,30 @@ def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSo
         other: those on the other side.
     """
     attributes = len(one.means)
-    squares, df, shared = np.zeros(attributes), np.zeros(attributes), np.zeros(attributes)
-    known, of_shared = np.ones(attributes, dtype=np.bool_), 0.0
+    squares, df = np.zeros(attributes), np.zeros(attributes)
+    common_variance, common_df = np.zeros(attributes), 0.0
+    is_known = np.ones(attributes, dtype=np.bool_)
     for side in (one, other):
         apart = Deviations.of(side.means, side.groups)
-        there = ~np.isnan(side.means)
-        common = divide(apart.values.sum(axis=0), there.sum(axis=0))
-        of_name = Deviations.of(common[None], side.groups)
-        rest = Deviations.of(np.where(there, apart.values - common, np.nan), side.groups)
-        squares, df = squares + without_rounding(rest.squares, side), df + rest.df
-        known &= rest.df > 0
-        shared = shared + divide(of_name.squares, of_name.df) * side.spread
-        of_shared += float(of_name.df[0])
+        has_name = ~np.isnan(side.means)
+        # The mean of a name's deviations over attributes is what it has in all of them.
+        common = divide(apart.values.sum(axis=0), has_name.sum(axis=0))
+        of_common = Deviations.of(common[None], side.groups)
+        rest = Deviations.of(np.where(has_name, apart.values - common, np.nan), side.groups)
+        squares = squares + without_rounding(rest.squares, side)
+        df = df + rest.df
+        is_known &= rest.df > 0
+        common_variance += divide(of_common.squares, of_common.df) * side.spread
+        common_df += float(of_common.df[0])
     # A moderated variance is that of a mean of df + 1 units.
     moderated, _ = moderate_variances(divide(squares, df) / (df + 1), df + 1)
     # Names that are all the same vary by nothing where no other attribute says otherwise.
     variance = np.nan_to_num(moderated.variance) * (df + 1)
     variance = variance * (one.spread + other.spread) * attributes / (attributes - 1)
-    own = VarianceSource(np.where(known, variance, np.nan), moderated.df)
-    return own, VarianceSource(np.where(known, shared, np.nan), np.full(attributes, of_shared))
+    return (
+        VarianceSource(np.where(is_known, variance, np.nan), moderated.df),
+        VarianceSource(np.where(is_known, common_variance, np.nan), np.full(attributes, common_df)),
+    )
 
 
 def without_rounding(squares: FloatArray, side: Side) -> FloatArray:

@@ -39,56 +39,46 @@ def recompute_measures(
         each cluster, and all others.
     """
     measured = with_keys(measure(observations, options))
-    chosen = (
-        has_clusters(measured, settings)
-        if "template" in observations.columns
-        else pl.lit(value=False)
-    )
-    whole = measured.filter(chosen)
-    yield measured.filter(~chosen)
+    if "template" not in observations.columns:
+        yield measured
+        return
+    is_clustered = has_clusters(measured, settings)
+    whole = measured.filter(is_clustered)
+    yield measured.filter(~is_clustered)
     if whole.is_empty():
         return
     template = observations["template"].to_numpy().astype(np.int64)
-    cluster = clusters_of_templates(template, settings.clusters)
+    cluster_of = clusters_of_templates(template, settings.clusters)
     # Named as in other cells, which may have others of the dataset's clusters.
-    _, firsts = np.unique(cluster, return_index=True)
-    names, count = (
-        [cluster_name(int(template[first]), settings.clusters) for first in firsts] or ["none"],
-        len(firsts),
-    )
+    _, firsts = np.unique(cluster_of, return_index=True)
+    names = [cluster_name(int(template[first]), settings.clusters) for first in firsts]
+    columns = np.zeros((len(whole), max(len(names), 1), 2))
     # Of a single cluster nothing is left.
-    kept = (
-        [observations.filter(pl.Series(cluster != each)) for each in range(count)]
-        if count > 1
-        else []
-    )
-    parts = [align_rows(whole, with_keys(measure(part, options))) for part in kept]
-    columns = np.zeros((len(whole), len(names), 2))
-    for place, part in enumerate(parts):
-        columns[:, place, 0] = column_numbers(part, "value")
-        # What a cluster has nothing of is the same without it.
-        columns[:, place, 1] = column_numbers(part, "n") < column_numbers(whole, "n")
+    if len(names) > 1:
+        for cluster in range(len(names)):
+            others = observations.filter(pl.Series(cluster_of != cluster))
+            part = align_rows(whole, with_keys(measure(others, options)))
+            columns[:, cluster, 0] = column_numbers(part, "value")
+            # What a cluster has nothing of is the same without it.
+            has_cluster = column_numbers(part, "n") < column_numbers(whole, "n")
+            columns[:, cluster, 1] = has_cluster
     columns[columns[..., 1] == 0] = 0
-    repetitions = (
-        observations["repetition"].n_unique() if "repetition" in observations.columns else 1
-    )
+    repetitions = 1
+    if "repetition" in observations.columns:
+        repetitions = observations["repetition"].n_unique()
     keys = whole.with_columns(cases=pl.col("n") / repetitions)
-    yield Sums(keys, {"clusters": Along(names, columns)}, RECOMPUTED)
+    yield Sums(keys, {"clusters": Along(names or ["none"], columns)}, RECOMPUTED)
 
 
 def with_keys(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns measures with all keys, as text, and the counts that they may lack."""
-    missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
+    no_values = {key: pl.lit(None, pl.String) for key in ROW}
+    no_values |= {name: pl.lit(0, pl.Int64) for name in ("n", "left_out")}
+    missing = {name: value for name, value in no_values.items() if name not in measures.columns}
     texts = [pl.col(key).cast(pl.String) for key in ROW if key not in ("template", "options")]
     options = pl.col("options").fill_null("").cast(pl.String)
-    counts = [
-        pl.lit(0, pl.Int64).alias(name)
-        for name in ("n", "left_out")
-        if name not in measures.columns
-    ]
-    return measures.with_columns(*missing, *counts).with_columns(
-        *texts, options, pl.col("template").cast(pl.UInt16)
-    )
+    template = pl.col("template").cast(pl.UInt16)
+    return measures.with_columns(**missing).with_columns(*texts, options, template)
 
 
 def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Expr:

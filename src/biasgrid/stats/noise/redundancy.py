@@ -35,30 +35,31 @@ def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
         sums: of C.
         counts: how many comparisons there are.
     """
-    shape = sums.shape
-    flat = divide(sums, counts).reshape(-1, shape[2])
+    subjects, attributes, clusters = sums.shape
+    # Associations in one row each, subject by subject.
+    values = divide(sums, counts).reshape(-1, clusters)
     means = divide(sums.sum(axis=2), counts.sum(axis=2)).ravel()
-    blocks = blocks_of(counts.reshape(-1, shape[2]) > 0, np.tile(np.arange(shape[1]), shape[0]))
-    noise = np.full(flat.shape, np.nan)
+    attribute_of = np.tile(np.arange(attributes), subjects)
+    blocks = blocks_of(counts.reshape(-1, clusters) > 0, attribute_of)
+    noise = np.full(values.shape, np.nan)
+    noise_of_pairs = noise.reshape(sums.shape)
     for block in range(blocks.max(initial=-1) + 1):
         inside = np.flatnonzero(blocks == block)
-        factors = factors_of(flat[inside], means[inside], np.ones(len(inside), dtype=np.bool_))
-        # Without any association there is nothing to multiply.
-        noise[inside] = flat[inside] - means[inside, None] * np.nan_to_num(factors)
-        attributes = inside[: len(inside) // shape[0]]
-        of_block = noise.reshape(shape)[:, attributes]
-        if (
-            len(attributes) < FEWEST_ATTRIBUTES
-            or (counts[:, attributes] > 0).any(axis=(0, 1)).sum() < FEWEST_CLUSTERS
-        ):
-            noise[inside] = np.nan
+        own_attributes = inside[: len(inside) // subjects]
+        is_asked = (counts[:, own_attributes] > 0).any(axis=(0, 1))
+        if len(own_attributes) < FEWEST_ATTRIBUTES or is_asked.sum() < FEWEST_CLUSTERS:
             continue
+        factors = factors_of(values[inside], means[inside], np.ones(len(inside), dtype=np.bool_))
+        # Without any association there is nothing to multiply.
+        in_common = means[inside, None] * np.nan_to_num(factors)
+        noise[inside] = values[inside] - in_common
+        of_block = noise_of_pairs[:, own_attributes]
         known = ~np.isnan(of_block)
         of_subjects = divide(np.where(known, of_block, 0).sum(axis=1), known.sum(axis=1))
-        noise.reshape(shape)[:, attributes] = of_block - of_subjects[:, None]
-    of_clusters = noise.reshape(shape)
-    largest = np.nanmax(np.abs(flat), initial=0)
-    return np.where(np.abs(of_clusters) <= np.sqrt(ROUNDING_OF_VALUE) * largest, 0, of_clusters)
+        noise_of_pairs[:, own_attributes] = of_block - of_subjects[:, None]
+    largest = np.nanmax(np.abs(values), initial=0)
+    is_rounding = np.abs(noise_of_pairs) <= np.sqrt(ROUNDING_OF_VALUE) * largest
+    return np.where(is_rounding, 0, noise_of_pairs)
 
 
 def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
@@ -73,17 +74,17 @@ def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
         asked: the same shape, what each cluster asks.
     """
     clusters = noise.shape[2]
-    found = np.full((clusters, clusters), np.nan)
-    of_attributes = asked.any(axis=0).sum(axis=1)
+    correlations = np.full((clusters, clusters), np.nan)
+    clusters_of_attributes = asked.any(axis=0).sum(axis=1)
     for one, other in combinations(range(clusters), 2):
         known = ~np.isnan(noise[..., one]) & ~np.isnan(noise[..., other])
         if not known.any():
             continue
         are_equal = not noise[..., [one, other]][known].any()
         correlation = 1.0 if are_equal else known_correlation(noise[..., one], noise[..., other])
-        expected = 1 / (np.broadcast_to(of_attributes, known.shape)[known].mean() - 1)
-        found[one, other] = found[other, one] = correlation + expected
-    return found
+        asking = np.broadcast_to(clusters_of_attributes, known.shape)[known].mean()
+        correlations[one, other] = correlations[other, one] = correlation + 1 / (asking - 1)
+    return correlations
 
 
 def noise_ratio(noise: FloatArray) -> FloatArray:
@@ -93,23 +94,21 @@ def noise_ratio(noise: FloatArray) -> FloatArray:
         noise: from `noise_of_clusters`.
     """
     known = ~np.isnan(noise)
-    spread = np.sqrt(
-        divide((np.where(known, noise, 0) ** 2).sum(axis=(0, 1)), known.sum(axis=(0, 1)))
-    )
-    there = spread[~np.isnan(spread)]
-    return divide(spread, float(np.median(there)) if len(there) else np.nan)
+    squares = (np.where(known, noise, 0) ** 2).sum(axis=(0, 1))
+    spread = np.sqrt(divide(squares, known.sum(axis=(0, 1))))
+    known_spread = spread[~np.isnan(spread)]
+    return divide(spread, float(np.median(known_spread)) if len(known_spread) else np.nan)
 
 
 def known_correlation(one: FloatArray, other: FloatArray) -> float:
     """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
     known = ~np.isnan(one) & ~np.isnan(other)
-    apart = (
-        [each[known] - each[known].mean() for each in (one, other)]
-        if known.any()
-        else [np.zeros(1)] * 2
-    )
-    norm = np.sqrt((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
-    return float((apart[0] * apart[1]).sum() / norm) if norm > 0 else float("nan")
+    if not known.any():
+        return float("nan")
+    deviations = one[known] - one[known].mean()
+    other_deviations = other[known] - other[known].mean()
+    norm = np.sqrt((deviations**2).sum() * (other_deviations**2).sum())
+    return float((deviations * other_deviations).sum() / norm) if norm > 0 else float("nan")
 
 
 def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:
@@ -122,27 +121,25 @@ def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray
         cluster_of: shape (units,), the cluster of each.
     """
     noise = noise_of_clusters(gamma.sums, gamma.counts)
-    alike, loudness = likeness(noise, gamma.counts > 0), noise_ratio(noise)
+    correlations = likeness(noise, gamma.counts > 0)
+    ratios = noise_ratio(noise)
     rows: list[dict[str, Any]] = []
     for cluster in range(gamma.clusters):
-        names = {
-            "cluster": cluster,
-            "templates": ", ".join(map(str, np.unique(templates[cluster_of == cluster]))),
-        }
-        without = gamma.without(cluster) if gamma.clusters > 1 else None
-        like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
-        of_others = (
-            known_correlation(gamma.values[..., cluster], without.means) if without else None
-        )
-        found = {
-            "mu_without": float(statistic(without.means, "mu")) if without else None,
-            "correlation": of_others,
-            "likeness": float(alike[cluster, like]) if like is not None else None,
-            "noise_ratio": float(loudness[cluster]),
-        }
-        rows += [
-            {**names, "name": name, "value": value, "like": like} for name, value in found.items()
-        ]
+        numbers: dict[str, float | None] = dict.fromkeys(("mu_without", "correlation", "likeness"))
+        if gamma.clusters > 1:
+            without = gamma.without(cluster)
+            numbers["mu_without"] = float(statistic(without.means, "mu"))
+            own = gamma.values[..., cluster]
+            numbers["correlation"] = known_correlation(own, without.means)
+        most_like = None
+        if not np.isnan(correlations[cluster]).all():
+            most_like = int(np.nanargmax(correlations[cluster]))
+            numbers["likeness"] = float(correlations[cluster, most_like])
+        numbers["noise_ratio"] = float(ratios[cluster])
+        own_templates = np.unique(templates[cluster_of == cluster])
+        shared = {"cluster": cluster, "templates": ", ".join(map(str, own_templates))}
+        for name, value in numbers.items():
+            rows.append({**shared, "name": name, "value": value, "like": most_like})
     types = {
         "cluster": pl.UInt16,
         "templates": pl.String,

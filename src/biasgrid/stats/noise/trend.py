@@ -38,29 +38,41 @@ def trend_of(
         None where the mean of all logarithms is used instead.
     """
     usable = (own > 0) & (df >= 1) & counted
-    count = int(np.count_nonzero(usable))
-    if count < FEWEST_OF_TREND:
+    if np.count_nonzero(usable) < FEWEST_OF_TREND:
         return None
     known = ~np.isnan(residual) & (df >= 1) & counted
     noise = float((residual[known] / (df[known] + 1)).mean())
     if not 1 - noise / float((values[known] ** 2).mean()) >= LEAST_SIGNAL:
         return None
     place = share_below(np.abs(values))
-    design = np.stack(
-        [np.ones_like(place), place, *(np.maximum(place - knot, 0) for knot in KNOTS)], axis=1
-    )
+    beyond_knots = [np.maximum(place - knot, 0) for knot in KNOTS]
+    design = np.stack([np.ones_like(place), place, *beyond_knots], axis=1)
     logs = logs_of_variances(own[usable], df[usable])
-    found, *_ = np.linalg.lstsq(design[usable], logs, rcond=None)
-    fit = np.asarray(design @ found)
-    rest = float(((logs - fit[usable]) ** 2).sum())
-    explained = float(((logs - logs.mean()) ** 2).sum()) - rest
-    free = PARAMETERS - 1, count - PARAMETERS
-    if not (rest > 0 and fdtrc(*free, explained / free[0] / (rest / free[1])) < LEVEL_OF_TREND):
+    coefficients, *_ = np.linalg.lstsq(design[usable], logs, rcond=None)
+    line = np.asarray(design @ coefficients)
+    if not explains_more(line[usable], logs):
         return None
     order = np.argsort(place, kind="stable")
-    rising = np.empty_like(fit)
-    rising[order] = np.maximum.accumulate(fit[order])
+    rising = np.empty_like(line)
+    rising[order] = np.maximum.accumulate(line[order])
+    # Raising parts of the line has moved its mean.
     return Trend(rising + float((logs - rising[usable]).mean()), PARAMETERS)
+
+
+def explains_more(line: FloatArray, logs: FloatArray) -> bool:
+    """Whether a line explains logarithms of variances better than their mean, by an F test.
+
+    Args:
+        line: shape (variances,), the line at each of them.
+        logs: shape (variances,), the logarithms.
+    """
+    rest = float(((logs - line) ** 2).sum())
+    explained = float(((logs - logs.mean()) ** 2).sum()) - rest
+    if not rest > 0:
+        return False
+    df, rest_df = PARAMETERS - 1, len(logs) - PARAMETERS
+    f = explained / df / (rest / rest_df)
+    return bool(fdtrc(df, rest_df, f) < LEVEL_OF_TREND)
 
 
 def share_below(sizes: FloatArray) -> FloatArray:
@@ -71,5 +83,6 @@ def share_below(sizes: FloatArray) -> FloatArray:
         sizes: shape (numbers,).
     """
     _, place, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray(((last - (counts - 1) / 2)[place.reshape(-1)] - 0.5) / len(sizes))
+    last_rank = np.cumsum(counts)
+    mean_rank = last_rank - (counts - 1) / 2
+    return np.asarray((mean_rank[place.reshape(-1)] - 0.5) / len(sizes))

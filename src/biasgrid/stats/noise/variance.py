@@ -111,10 +111,16 @@ def variance_prior(
     if np.count_nonzero(usable) < FEWEST_VARIANCES:
         return NO_PRIOR
     logs = logs_of_variances(variances[usable], df[usable])
-    centre: float | FloatArray = float(logs.mean()) if trend is None else trend.logs
-    squares = (logs - (centre if isinstance(centre, float) else centre[usable])) ** 2
-    parameters = 1 if trend is None else trend.parameters
-    spread = squares.sum() / (len(logs) - parameters) - polygamma(1, df[usable] / 2).mean()
+    centre: float | FloatArray
+    if trend is None:
+        centre = float(logs.mean())
+        squares, parameters = (logs - centre) ** 2, 1
+    else:
+        centre = trend.logs
+        squares, parameters = (logs - trend.logs[usable]) ** 2, trend.parameters
+    # Logarithms of variances spread by chance, too, the more the fewer their degrees of freedom.
+    by_chance = polygamma(1, df[usable] / 2).mean()
+    spread = squares.sum() / (len(logs) - parameters) - by_chance
     if spread <= 0:
         return Prior(float("inf"), np.exp(centre))
     strength = 2 * inverse_trigamma(float(spread))
