@@ -1,9 +1,8 @@
-"""The boxes of the page's first screen: one for each cell and what is claimed of it, a table per
-kind of question.
-"""
+"""Boxes of the page's first screen: one for each cell and claim, a table per kind of question."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
@@ -18,7 +17,7 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.verdicts.counts import GROUPS, all_known
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP
 from biasgrid.stats.verdicts.verdict import with_more_first
-from biasgrid.tables.claims.marks import LETTERS
+from biasgrid.tables.claims.marks import LETTERS, Mark
 from biasgrid.tables.claims.numbers import (
     TOO_LITTLE,
     format_p,
@@ -34,15 +33,15 @@ from biasgrid.tables.verdicts import BIAS_FOUND
 
 ENDS = ("value", "low", "high")
 STEPS = (0.05, 0.15, 0.3, 0.5)
-"""From these distances on a box has the next shade, in every report."""
+"""Distances from equal treatment at which a box gets its next shade, in every report."""
 ROUND_ENDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 10)
-"""Where an axis may end; one of larger numbers ends where they do."""
+"""Numbers at which an axis may end. An axis of larger numbers ends at the largest of them."""
 MARGIN = 0.08
-"""So much of an axis is beyond its ends, so that 0 is a line within the box."""
+"""Share of an axis beyond each of its ends, so that 0 is a line within the box."""
 APART = 0.2
-"""So much of an axis is between two numbers along it."""
+"""Least distance of two numbers that are written along an axis, as a share of the axis."""
 MOSTLY = 0.75
-"""A table holds datasets of which so many boxes are asked, so that it is no sea of what was not."""
+"""Least share of boxes in a table that must have been asked, so that few are empty."""
 State = Literal["significant", "plain", "wide", "withheld"]
 
 
@@ -51,14 +50,14 @@ class Column(NamedTuple):
 
     Attributes:
         dataset: the dataset's name.
-        title: its title.
-        about: what its numbers are about, in a few words.
-        asked: how little of the dataset was asked; empty where all was.
-        bias_type: the bias type whose largest difference it shows, None where it shows a measure of
+        title: the dataset's title.
+        about: the subject of its numbers, in a few words.
+        asked: the share of the dataset that was asked; empty if all of it was.
+        bias_type: the bias type whose largest difference it shows, None if it shows a measure of
             the whole cell.
-        measures: the measures that it shows, with the unit of those that are not in that of the
-            first.
-        is_claim: whether it is what is claimed; else it is evidence, which has no colour.
+        measures: the measures that it shows, with their units; empty for a unit that is the one of
+            the first measure.
+        is_claim: whether it is the dataset's claim; otherwise it is evidence, which has no colour.
         is_control: whether the dataset is a control.
     """
 
@@ -78,18 +77,18 @@ class Box:
 
     Attributes:
         state: how it is drawn.
-        value: its number, None where it is withheld.
-        fair: the number of equal treatment.
-        low: the lower end of its interval within the range of its measure, None where there is
-            none.
-        high: the upper end.
-        noise: what noise alone gives, None where that is not known or 0.
-        unit: its unit, where that is not the column's.
-        said: how sure it is, or why it is withheld.
+        said: how certain its number is, or why it is withheld.
         exact: its number with three significant digits.
-        measure: what the number is, and of two groups which.
+        measure: the title of its measure; of the largest of several gaps, its groups.
+        value: its number within the range of its measure, None if it is withheld.
+        fair: the number of equal treatment.
+        low: the lower end of its interval within the range of its measure, None without an
+            interval.
+        high: the upper end.
+        noise: the number that noise alone gives, None if that is unknown or 0.
+        unit: its unit if it is not the column's, otherwise empty.
         mark: its mark, empty without one.
-        step: its shade, from 1 to 5; 0 without one.
+        step: its shade, from 1 to 5; 0 unless it is significant.
         axis: the ends of the column's axis.
     """
 
@@ -109,41 +108,50 @@ class Box:
 
     @property
     def text(self) -> str:
-        """Its number: two significant digits, or two decimals where the rest is noise."""
+        """The number with two significant digits, or two decimals unless it is significant."""
         value = self.value or 0
-        decimals = max(shared_decimals([value], 2), 2) if self.state == "significant" else 2
-        text = with_minus(f"{value:.{min(decimals, 4)}f}")
-        return (
-            text.lstrip("\N{MINUS SIGN}") if float(f"{value:.{min(decimals, 4)}f}") == 0 else text
-        )
+        decimals = 2
+        if self.state == "significant":
+            decimals = max(shared_decimals([value], 2), 2)
+        digits = f"{value:.{min(decimals, 4)}f}"
+        text = with_minus(digits)
+        # A number that is rounded to 0 has no sign.
+        return text.lstrip("\N{MINUS SIGN}") if float(digits) == 0 else text
 
     @property
     def sentence(self) -> str:
-        """What is said of it."""
+        """Measure, number and certainty in a sentence; of a withheld number the reason."""
         return f"{self.measure} {self.exact}: {self.said}" if self.value is not None else self.said
 
     @property
     def ends(self) -> list[float]:
-        """All numbers for which its axis must have room."""
-        return [
-            each
-            for each in (self.value, self.low, self.high, self.fair)
-            if each is not None and not self.unit
-        ]
+        """All numbers for which the column's axis must have room; none if the unit is another."""
+        if self.unit:
+            return []
+        numbers = (self.value, self.low, self.high, self.fair)
+        return [number for number in numbers if number is not None]
 
     def place(self, value: float) -> str:
-        """Returns where a number stands on the axis, as SVG writes it."""
+        """Returns the place of a number on the axis, as SVG writes it."""
         return place_on(self.axis, value)
 
     def width(self, start: float, size: float) -> str:
-        """Returns how wide a bar from one number on is, as SVG writes it."""
-        return f"{float(self.place(start + size)[:-1]) - float(self.place(start)[:-1]):.1f}%"
+        """Returns the width of a bar that begins at a number, as SVG writes it."""
+        # The ends are rounded first, so that a bar ends exactly where the next one begins.
+        left = float(self.place(start).removesuffix("%"))
+        right = float(self.place(start + size).removesuffix("%"))
+        return f"{right - left:.1f}%"
 
 
 def place_on(axis: tuple[float, float], value: float) -> str:
-    """Returns where a number stands on an axis, in percent of its width."""
-    share = (value - axis[0]) / (axis[1] - axis[0])
-    return f"{100 * min(max(MARGIN + (1 - 2 * MARGIN) * share, 0), 1):.1f}%"
+    """Returns the place of a number on an axis, in percent of its width.
+
+    Numbers beyond the ends are drawn at most in the margin, at 0 or 100 percent.
+    """
+    low, high = axis
+    share = (value - low) / (high - low)
+    within = MARGIN + (1 - 2 * MARGIN) * share
+    return f"{100 * min(max(within, 0), 1):.1f}%"
 
 
 class OverviewTable(NamedTuple):
@@ -151,13 +159,12 @@ class OverviewTable(NamedTuple):
 
     Attributes:
         title: the kind of question.
-        question: what its boxes answer, or which models it is of.
+        question: the question that its boxes answer, or the kinds of its models.
         columns: its columns.
         models: the names of its models.
-        boxes: of each model its boxes, None where nothing was asked.
+        boxes: the boxes of each model, None where nothing was asked.
         axes: the ends of the axis of each column.
-        legend: what the numbers are, and which of them is equal treatment, a sentence for each
-            measure.
+        legend: a sentence for each measure with its unit and the number of equal treatment.
     """
 
     title: str
@@ -170,130 +177,163 @@ class OverviewTable(NamedTuple):
 
     @property
     def heads(self) -> list[tuple[str, str, int]]:
-        """Of each dataset its name, its title and how many columns it has."""
-        titles = {
-            column.dataset: f"{column.title}{f' ({column.asked})' * bool(column.asked)}"
-            for column in self.columns
-        }
-        names = list(titles.items())
-        return [
-            (name, title, sum(column.dataset == name for column in self.columns))
-            for name, title in names
-        ]
+        """The name of each dataset, its title and its number of columns."""
+        titles = {}
+        for column in self.columns:
+            share_asked = f" ({column.asked})" if column.asked else ""
+            titles[column.dataset] = f"{column.title}{share_asked}"
+        counts = Counter(column.dataset for column in self.columns)
+        return [(name, title, counts[name]) for name, title in titles.items()]
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Why boxes are withheld, each with its number below the table."""
-        withheld = [
-            box for boxes in self.boxes.values() for box in boxes if box and box.state == "withheld"
-        ]
-        return {
-            reason: number
-            for number, reason in enumerate(dict.fromkeys(box.sentence for box in withheld), 1)
-        }
+        """Reasons why boxes are withheld, each with its number in the notes below the table."""
+        numbers: dict[str, int] = {}
+        for boxes in self.boxes.values():
+            for box in boxes:
+                if box is not None and box.state == "withheld":
+                    numbers.setdefault(box.sentence, len(numbers) + 1)
+        return numbers
 
     def kinds(self, models: Mapping[str, ReportModel]) -> int:
-        """Returns of how many kinds its models are."""
+        """Returns the number of kinds of its models."""
         return len({models[name].kind for name in self.models})
 
     def ticks(self, place: int) -> list[tuple[float, str]]:
-        """Returns what stands along the axis of a column: numbers with their places."""
-        low, high = self.axes[place]
-        fair = next((box.fair for boxes in self.boxes.values() if (box := boxes[place])), 0)
-        apart = APART * (high - low)
-        known = [each for each in (low, high) if abs(each - fair) > apart]
-        return [(each, place_on((low, high), each)) for each in sorted({fair, *known})]
+        """Returns the numbers that are written along the axis of a column, with their places.
+
+        An end of the axis is left out if it is too close to the number of equal treatment.
+        """
+        axis = self.axes[place]
+        low, high = axis
+        column = [boxes[place] for boxes in self.boxes.values()]
+        fair = next((box.fair for box in column if box is not None), 0)
+        ticks = {fair}
+        for end in axis:
+            if abs(end - fair) > APART * (high - low):
+                ticks.add(end)
+        return [(tick, place_on(axis, tick)) for tick in sorted(ticks)]
 
 
 def overview_tables(
     run: ReportRun, tables: ReportTables, screens: Mapping[str, FirstScreen]
 ) -> list[OverviewTable]:
-    """Returns the tables of the first screen: datasets that ask the same kind of question, of the
-    models that they ask.
+    """Returns the tables of boxes on the first screen.
+
+    A table has the datasets with the same kind of question that were put to mostly the same models.
 
     Args:
-        run: what was run.
-        tables: what was measured.
-        screens: by dataset, what its family says of the first screen.
+        run: models, datasets and facts of the run.
+        tables: the measures of the run.
+        screens: the description of the first screen by each dataset's family, by dataset.
     """
-    cells = {
-        name: DatasetCells.of(dataset, run, tables, screens[name])
-        for dataset in run.datasets
-        if len(tables.summary.filter(dataset=(name := dataset.name)))
-    }
-    groups: dict[str, list[list[str]]] = {}
-    for name, of in cells.items():
-        add_to_group(groups.setdefault(of.screen.title, []), name, cells)
-    kinds = {each.name: each.kind for each in run.models}
-    made = []
-    for title, parts in groups.items():
+    cells = {}
+    for dataset in run.datasets:
+        if len(tables.summary.filter(dataset=dataset.name)):
+            cells[dataset.name] = DatasetCells.from_tables(
+                dataset, run, tables, screens[dataset.name]
+            )
+    parts_by_title: dict[str, list[list[str]]] = {}
+    for name, dataset_cells in cells.items():
+        parts = parts_by_title.setdefault(dataset_cells.screen.title, [])
+        add_to_group(parts, name, cells)
+    overviews = []
+    for title, parts in parts_by_title.items():
         for names in parts:
-            models = [
-                model for model in kinds if any(model in cells[name].models for name in names)
-            ]
-            columns = [column for name in names for column in cells[name].columns]
-            boxes = {
-                model: [cells[column.dataset].box(column, model) for column in columns]
-                for model in models
-            }
-            only = ", ".join(dict.fromkeys(kinds[model] for model in models))
-            question = cells[names[0]].screen.question if len(parts) == 1 else only
-            legend = list(
-                dict.fromkeys(sentence for name in names for sentence in cells[name].legend)
-            )
-            made.append(
-                with_axes(OverviewTable(title, question, columns, models, boxes, (), legend))
-            )
-    return made
+            table = overview_table(title, [cells[name] for name in names], run.models)
+            if len(parts) == 1:
+                table = table._replace(question=cells[names[0]].screen.question)
+            overviews.append(with_axes(table))
+    return overviews
+
+
+def overview_table(
+    title: str, group: Sequence[DatasetCells], models: Sequence[ReportModel]
+) -> OverviewTable:
+    """Returns the table of a group of datasets, without axes; its question names kinds of models.
+
+    Args:
+        title: the kind of question.
+        group: the cells of each dataset, in the order of columns.
+        models: all models of the run.
+    """
+    asked_models = {name for cells in group for name in cells.models}
+    shown_models = [model for model in models if model.name in asked_models]
+    columns: list[Column] = []
+    boxes: dict[str, list[Box | None]] = {model.name: [] for model in shown_models}
+    legend: list[str] = []
+    for cells in group:
+        dataset_columns = cells.columns
+        columns += dataset_columns
+        legend += cells.legend
+        for model in shown_models:
+            boxes[model.name] += [cells.box(column, model.name) for column in dataset_columns]
+    kinds = dict.fromkeys(model.kind for model in shown_models)
+    return OverviewTable(
+        title=title,
+        question=", ".join(kinds),
+        columns=columns,
+        models=[*boxes],
+        boxes=boxes,
+        axes=(),
+        legend=list(dict.fromkeys(legend)),
+    )
 
 
 def add_to_group(groups: list[list[str]], dataset: str, cells: Mapping[str, DatasetCells]) -> None:
-    """Adds a dataset to the first group of datasets that asks mostly the same models, or to a new
-    one.
+    """Adds a dataset to the first group that has mostly the same models, or to a new one.
+
+    Args:
+        groups: names of datasets by group. Is changed.
+        dataset: the name of the dataset to add.
+        cells: the cells of all datasets.
     """
     for names in groups:
-        asked = [cells[name].models for name in (*names, dataset)]
-        if sum(map(len, asked)) >= MOSTLY * len(set().union(*asked)) * len(asked):
+        models_asked = [cells[name].models for name in (*names, dataset)]
+        boxes = len(set().union(*models_asked)) * len(models_asked)
+        if sum(map(len, models_asked)) >= MOSTLY * boxes:
             names.append(dataset)
             return
     groups.append([dataset])
 
 
 def with_axes(table: OverviewTable) -> OverviewTable:
-    """Gives the boxes of each column their axis: columns that show the same measures have the same
-    one.
-    """
+    """Gives the boxes of each column their axis; columns with the same measures share it."""
     ends: dict[tuple[str, ...], list[float]] = {}
+    # Measures of bias types and of whole cells differ in size, so they do not share an axis.
     names = [(str(column.bias_type is not None), *column.measures) for column in table.columns]
     for boxes in table.boxes.values():
         for name, box in zip(names, boxes, strict=True):
-            ends.setdefault(name, []).extend(box.ends if box and box.state != "withheld" else ())
+            numbers = ends.setdefault(name, [])
+            if box is not None and box.state != "withheld":
+                numbers += box.ends
     axes = [axis_of(ends[name]) for name in names]
-    drawn = {
-        model: [box and replace(box, axis=axis) for box, axis in zip(boxes, axes, strict=True)]
-        for model, boxes in table.boxes.items()
-    }
-    return table._replace(boxes=drawn, axes=axes)
+    boxes_with_axes = {}
+    for model, boxes in table.boxes.items():
+        pairs = zip(boxes, axes, strict=True)
+        boxes_with_axes[model] = [box and replace(box, axis=axis) for box, axis in pairs]
+    return table._replace(boxes=boxes_with_axes, axes=axes)
 
 
 def axis_of(numbers: Sequence[float]) -> tuple[float, float]:
     """Returns the ends of an axis for some numbers; 0 is on it."""
     low, high = round_end(-min(numbers, default=0)), round_end(max(numbers, default=0))
+    # 0 - low, since -low would be written as -0.
     return (0 - low, high) if low or high else (0.0, 1.0)
 
 
 def round_end(end: float) -> float:
-    """Returns the end of an axis that holds a number from 0 on; the smallest axis has one, too."""
-    return 0.0 if end <= 0 else next((each for each in ROUND_ENDS if each >= end), end)
+    """Returns the round end of an axis from 0 that holds a number; 0 for a number below 0."""
+    if end <= 0:
+        return 0.0
+    return next((round_number for round_number in ROUND_ENDS if round_number >= end), end)
 
 
 def legend_of(measure: Measure) -> str:
-    """Returns what a measure is, its unit, and the number of equal treatment."""
-    fair = (
-        "no number means equal treatment"
-        if measure.fair is None
-        else f"{measure.fair:g} means equal treatment"
-    )
+    """Returns a sentence with a measure's title, its unit, and the number of equal treatment."""
+    fair = "no number means equal treatment"
+    if measure.fair is not None:
+        fair = f"{measure.fair:g} means equal treatment"
     return f"{measure.title[:1].upper()}{measure.title[1:]} ({measure.unit}): {fair}"
 
 
@@ -303,11 +343,11 @@ class DatasetCells:
 
     Attributes:
         dataset: the dataset.
-        run: what was run.
-        rows: its rows of the summary.
-        measures: its rows of `MEASURES`.
-        screen: what its family says of the first screen.
-        subjects: how many subjects its associations have.
+        run: models, datasets and facts of the run.
+        rows: the dataset's rows of the summary.
+        measures: the dataset's rows of `MEASURES`.
+        screen: the description of the first screen by the dataset's family.
+        subjects: the number of subjects in its associations.
     """
 
     dataset: ReportDataset
@@ -318,93 +358,108 @@ class DatasetCells:
     subjects: int
 
     @classmethod
-    def of(
+    def from_tables(
         cls, dataset: ReportDataset, run: ReportRun, tables: ReportTables, screen: FirstScreen
     ) -> Self:
-        """Gathers what is known of them."""
+        """Picks the rows of a dataset from the tables of a run."""
         measures = tables.measures.filter(dataset=dataset.name)
-        subjects = measures.drop_nulls(["subject", "attribute"])["subject"].n_unique()
+        associations = measures.drop_nulls(["subject", "attribute"])
         return cls(
-            dataset, run, tables.summary.filter(dataset=dataset.name), measures, screen, subjects
+            dataset=dataset,
+            run=run,
+            rows=tables.summary.filter(dataset=dataset.name),
+            measures=measures,
+            screen=screen,
+            subjects=associations["subject"].n_unique(),
         )
 
     @property
     def models(self) -> list[str]:
-        """The models that are asked."""
+        """The models that were asked."""
         return values_in_order(self.rows, "model")
 
     @property
     def columns(self) -> list[Column]:
-        """Its columns: of each bias type, or of what is claimed and of what is evidence."""
-        name, title, is_control = (
-            self.dataset.name,
-            self.dataset.title,
-            self.dataset.name in self.run.controls.datasets,
-        )
-        headlines = self.rows.filter(
-            "headline", pl.any_horizontal(pl.col("value", "flag").is_not_null())
-        )
+        """Its columns: the claim first, then the evidence, each with a column per bias type."""
+        # A withheld number has a flag in place of a value, and a box that gives the reason.
+        has_result = pl.any_horizontal(pl.col("value", "flag").is_not_null())
+        headlines = self.rows.filter("headline", has_result)
         known = set(headlines["measure"])
         shown = [measures for measures in self.screen.columns if known & measures.keys()]
         shown = shown or [{self.first_headline(known): ""}]
-        return [
-            Column(
-                name,
-                title,
-                bias_type or self.about(measures, place),
-                self.asked,
-                bias_type,
-                measures,
-                not place,
-                is_control,
-            )
-            for place, measures in enumerate(shown[:1] if is_control else shown)
-            for bias_type in values_in_order(
-                headlines.filter(pl.col("measure").is_in([*measures])), "bias_type"
-            )
-        ]
+        is_control = self.dataset.name in self.run.controls.datasets
+        if is_control:
+            shown = shown[:1]
+        columns = []
+        for place, measures in enumerate(shown):
+            is_claim = place == 0
+            rows = headlines.filter(pl.col("measure").is_in([*measures]))
+            for bias_type in values_in_order(rows, "bias_type"):
+                column = Column(
+                    dataset=self.dataset.name,
+                    title=self.dataset.title,
+                    about=bias_type or self.about(measures, is_claim=is_claim),
+                    asked=self.asked,
+                    bias_type=bias_type,
+                    measures=measures,
+                    is_claim=is_claim,
+                    is_control=is_control,
+                )
+                columns.append(column)
+        return columns
 
     @property
     def legend(self) -> list[str]:
-        """What each measure of its columns is, with its unit and the number of equal treatment."""
+        """A sentence for each measure of its columns; see `legend_of`."""
+        measured = set(self.rows["measure"])
         names = dict.fromkeys(name for column in self.columns for name in column.measures)
-        known = [self.dataset.measures[name] for name in names if name in set(self.rows["measure"])]
-        return [legend_of(measure) for measure in known]
+        return [legend_of(self.dataset.measures[name]) for name in names if name in measured]
 
     @property
     def asked(self) -> str:
-        """How little of the dataset was asked; of models that were asked unlike parts, of each."""
+        """The share of the dataset that was asked, each if models differ in it; empty for all."""
         texts = [self.run.facts.asked_text(model, self.dataset.name) for model in self.models]
         return "; ".join(dict.fromkeys(filter(None, texts)))
 
-    def first_headline(self, known: Collection[str]) -> str:
-        """Returns the first headline that has a value of equal treatment; without one the first of
-        all.
+    def first_headline(self, measured: Collection[str]) -> str:
+        """Returns the first measure with a number of equal treatment, else the first of all.
+
+        Args:
+            measured: the headlines that have results.
+
+        Returns:
+            The name of the measure. Counts are left out; empty if there is no other measure.
         """
         names = [
             name
-            for name, each in self.dataset.measures.items()
-            if name in known and each.unit != "count"
+            for name, measure in self.dataset.measures.items()
+            if name in measured and measure.unit != "count"
         ]
-        fair = [name for name in names if self.dataset.measures[name].fair is not None]
-        return (fair or names or [""])[0]
+        with_fair = [name for name in names if self.dataset.measures[name].fair is not None]
+        return (with_fair or names or [""])[0]
 
-    def about(self, measures: Mapping[str, str], place: int) -> str:
-        """Returns what the numbers of a column are about: words of its measure, groups, or single
-        subjects.
+    def about(self, measures: Mapping[str, str], *, is_claim: bool) -> str:
+        """Returns the subject of a column: words of its measure, groups, or single names.
+
+        Args:
+            measures: see `Column`.
+            is_claim: whether the column is the claim; evidence is about single names.
         """
-        first = next(iter(measures))
-        if place:
+        if not is_claim:
             return f"these {self.subjects} names only"
-        groups = values_in_order(
-            self.measures.drop_nulls(["subject_group", "attribute"]), "subject_group"
-        )
-        subjects = f"{self.subjects} groups" if self.subjects else ""
-        title = self.dataset.measures[first].title if first in self.dataset.measures else ""
-        return measures.get(first) or " / ".join(groups) or subjects or title
+        first = next(iter(measures))
+        if measures[first]:
+            return measures[first]
+        associations = self.measures.drop_nulls(["subject_group", "attribute"])
+        groups = values_in_order(associations, "subject_group")
+        if groups:
+            return " / ".join(groups)
+        if self.subjects:
+            return f"{self.subjects} groups"
+        return self.dataset.measures[first].title if first in self.dataset.measures else ""
 
     def box(self, column: Column, model: str) -> Box | None:
-        """Returns the box of a model in a column, None where it was not asked."""
+        """Returns the box of a model in a column, None if the model was not asked."""
         rows = self.rows.filter(model=model)
         if rows.is_empty():
             return None
@@ -412,23 +467,31 @@ class DatasetCells:
         headlines = rows.filter("headline", of_type)
         row = self.first_row(column, rows, headlines)
         if row is None or row["value"] is None:
-            flags = [] if row is None else [row["flag"]]
-            known = [
-                *filter(None, flags),
-                *self.reasons_of(row, model),
-                *headlines["flag"].drop_nulls(),
-            ]
-            reason = next(iter(known), "nothing could be measured")
-            return Box(
-                "withheld",
-                f"{self.dataset.title}: {reason.removeprefix(NOT_MEASURABLE).lstrip(': ')}",
-            )
-        return self.drawn(column, row)
+            return self.withheld_box(row, headlines, model)
+        return self.number_box(column, row)
 
-    def reasons_of(self, row: Mapping[str, Any] | None, model: str) -> list[str]:
-        """Returns why a headline of a model has no value."""
-        if row is None:
-            return []
+    def withheld_box(
+        self, row: Mapping[str, Any] | None, headlines: pl.DataFrame, model: str
+    ) -> Box:
+        """Returns a box without a number, which gives the reason.
+
+        Args:
+            row: the row of the summary that the box would show, None without one.
+            headlines: the rows of the summary of the same model and bias type.
+            model: the name of the model.
+        """
+        reasons: list[str] = []
+        if row is not None:
+            if row["flag"]:
+                reasons.append(row["flag"])
+            reasons += self.reasons_of(row, model)
+        reasons += headlines["flag"].drop_nulls().to_list()
+        reason = reasons[0] if reasons else "nothing could be measured"
+        text = reason.removeprefix(NOT_MEASURABLE).lstrip(": ")
+        return Box("withheld", f"{self.dataset.title}: {text}")
+
+    def reasons_of(self, row: Mapping[str, Any], model: str) -> list[str]:
+        """Returns the reasons in `MEASURES` why a headline of a model has no value."""
         keys = [
             pl.col(name).eq_missing(pl.lit(row[name], pl.String))
             for name in ("measure", "options", "bias_type")
@@ -437,9 +500,7 @@ class DatasetCells:
         return self.measures.filter(*keys, *others, model=model)["reason"].drop_nulls().to_list()
 
     def name_of(self, row: Mapping[str, Any]) -> str:
-        """Returns what a number is, and of the largest of several differences which groups differ
-        in what.
-        """
+        """Returns the title of a number's measure; of the largest of several gaps its groups."""
         title = self.dataset.measures[row["measure"]].title
         if row["measure"] != LARGEST_GAP:
             return title
@@ -448,92 +509,153 @@ class DatasetCells:
             is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"]
         )
         pair = with_more_first(pairs.row(0, named=True))
-        return (
-            f"{score_text(pair['measure'], pair['options'])}, {pair['group']} above {pair['other']}"
-        )
+        score = score_text(pair["measure"], pair["options"])
+        return f"{score}, {pair['group']} above {pair['other']}"
 
     def first_row(
         self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame
     ) -> dict[str, Any] | None:
-        """Returns the row of the first measure of a column that has a value, and that no flag
-        silences.
-        """
-        silenced = self.run.facts.silenced.get(self.dataset.name, {})
-        fired = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
-        silent = {measure for flag in fired for measure in silenced.get(flag, ())}
-        found = {
-            row["measure"]: row for row in headlines.to_dicts() if row["measure"] not in silent
-        }
-        known = [found[name] for name in column.measures if name in found]
-        return next((row for row in known if row["value"] is not None), known[0] if known else None)
+        """Returns the row of a column's first measure with a value that no flag silences.
 
-    def drawn(self, column: Column, row: Mapping[str, Any]) -> Box:
+        Args:
+            column: the column.
+            rows: the rows of the summary of a model.
+            headlines: the headlines among them, of the column's bias type.
+
+        Returns:
+            Without a value, the first row that no flag silences; None if there is none.
+        """
+        silenced_by_flag = self.run.facts.silenced.get(self.dataset.name, {})
+        flags = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
+        silenced = {measure for flag in flags for measure in silenced_by_flag.get(flag, ())}
+        rows_by_measure = {row["measure"]: row for row in headlines.to_dicts()}
+        candidates = [
+            rows_by_measure[name]
+            for name in column.measures
+            if name in rows_by_measure and name not in silenced
+        ]
+        for row in candidates:
+            if row["value"] is not None:
+                return row
+        return candidates[0] if candidates else None
+
+    def number_box(self, column: Column, row: Mapping[str, Any]) -> Box:
         """Returns the box of a number.
 
         Args:
             column: its column.
-            row: its row of the summary.
+            row: its row of the summary, with a value.
         """
         measure = self.dataset.measures[row["measure"]]
         least, most = shown_range(row["measure"], measure_range(measure))
         value, low, high = (
             None if row[name] is None else min(max(row[name], least), most) for name in ENDS
         )
-        # What a mark judges is none while its range is open.
-        best = next((mark for mark in measure.marks if mark.letter == LETTERS[0]), None)
-        fair = measure.fair or 0.0
-        if best and measure.fair is None:
-            fair = best.high if best.high < most else best.low
-        little = low is not None and high is not None and high - low > (most - least) / 2
-        significant = significance(row)
-        # A number of a cell in which nothing was found is no finding, whatever it is by itself.
-        is_found = bool(significant) and row["verdict"] == BIAS_FOUND
-        if best:
-            is_found = row["mark"] in tuple(LETTERS[1:])
-        state: State = (
-            "wide" if little else "significant" if is_found and column.is_claim else "plain"
+        is_wide = low is not None and high is not None and high - low > (most - least) / 2
+        is_finding = self.is_finding(row)
+        state: State = "plain"
+        if is_wide:
+            state = "wide"
+        elif is_finding and column.is_claim:
+            state = "significant"
+
+        decimals = min(shared_decimals(known_numbers(value, low, high)), 6)
+        exact, low_text, high_text = (
+            None if number is None else f"{number:.{decimals}f}" for number in (value, low, high)
         )
-        decimals = min(shared_decimals(each for each in (value, low, high) if each is not None), 6)
-        exact, *ends = (
-            None if each is None else f"{each:.{decimals}f}" for each in (value, low, high)
-        )
-        at_most = is_size(row["measure"]) and row["value"] <= 0
-        interval = (
-            f"at most {ends[1]}"
-            if at_most
-            else f"{100 * self.run.level:g} % CI {ends[0]} to {ends[1]}"
-        )
-        certain = (
-            "not tested"
-            if significant is None
-            else "significant"
-            if is_found
-            else "not significant"
-        )
-        certain = TOO_LITTLE if state == "wide" else certain
-        if best:
-            certain = f"mark {row['mark']}" if row["mark"] else "no mark"
-        said = [
-            "no interval" if None in ends else with_minus(interval),
-            certain if column.is_claim else "other names may differ",
-            *(f"{name} {format_p(row[name])}" for name in ("p", "q") if row[name] is not None),
-        ]
-        first = next(iter(column.measures), "")
+        certainty = "other names may differ"
+        if column.is_claim:
+            certainty = self.certainty(row, is_wide=is_wide, is_finding=is_finding)
+        said = [self.interval_text(row, low_text, high_text), certainty]
+        said += [f"{name} {format_p(row[name])}" for name in ("p", "q") if row[name] is not None]
+
+        first_measure = next(iter(column.measures), "")
+        unit = column.measures.get(row["measure"], "")
         box = Box(
-            state,
-            ", ".join(said),
-            with_minus(exact or ""),
-            self.name_of(row),
-            value,
-            fair,
-            low,
-            high,
-            row["null_mean"] or None,
-            "" if row["measure"] == first else column.measures.get(row["measure"], ""),
-            row.get("mark") or "",
+            state=state,
+            said=", ".join(said),
+            exact=with_minus(exact or ""),
+            measure=self.name_of(row),
+            value=value,
+            fair=fair_number(measure, most),
+            low=low,
+            high=high,
+            noise=row["null_mean"] or None,
+            unit="" if row["measure"] == first_measure else unit,
+            mark=row.get("mark") or "",
         )
-        step = 1 + sum(
-            abs(float(box.text.replace("\N{MINUS SIGN}", "-")) - fair) >= each for each in STEPS
-        )
-        # The steps are of shares; of other units only the first says that it is significant.
-        return replace(box, step=0 if state != "significant" else 1 if box.unit else step)
+        return replace(box, step=shade(box))
+
+    def is_finding(self, row: Mapping[str, Any]) -> bool:
+        """Whether a number is significant in a cell with bias, or has a mark below the best."""
+        if best_range(self.dataset.measures[row["measure"]]) is not None:
+            return row["mark"] in tuple(LETTERS[1:])
+        # A number of a cell in which nothing was found is no finding, whatever it is by itself.
+        return bool(significance(row)) and row["verdict"] == BIAS_FOUND
+
+    def certainty(self, row: Mapping[str, Any], *, is_wide: bool, is_finding: bool) -> str:
+        """Returns the result of a number's test in words, or its mark if its measure has marks.
+
+        Args:
+            row: its row of the summary.
+            is_wide: whether its interval says too little.
+            is_finding: see `is_finding`.
+        """
+        if best_range(self.dataset.measures[row["measure"]]) is not None:
+            return f"mark {row['mark']}" if row["mark"] else "no mark"
+        if is_wide:
+            return TOO_LITTLE
+        if significance(row) is None:
+            return "not tested"
+        return "significant" if is_finding else "not significant"
+
+    def interval_text(self, row: Mapping[str, Any], low: str | None, high: str | None) -> str:
+        """Returns the interval of a number in words.
+
+        Args:
+            row: its row of the summary.
+            low: the lower end with its decimals, None without an interval.
+            high: the upper end.
+        """
+        if low is None or high is None:
+            return "no interval"
+        # A size that is estimated as 0 or less has a lower end that says nothing.
+        if is_size(row["measure"]) and row["value"] <= 0:
+            return with_minus(f"at most {high}")
+        return with_minus(f"{100 * self.run.level:g} % CI {low} to {high}")
+
+
+def known_numbers(*numbers: float | None) -> list[float]:
+    """Returns the numbers that are not None."""
+    return [number for number in numbers if number is not None]
+
+
+def best_range(measure: Measure) -> Mark | None:
+    """Returns the best mark of a measure, None if it has no marks."""
+    return next((mark for mark in measure.marks if mark.letter == LETTERS[0]), None)
+
+
+def fair_number(measure: Measure, most: float) -> float:
+    """Returns the number of equal treatment, from which shades are counted; 0 without one.
+
+    Args:
+        measure: the measure. Its best mark is a range, of which the end within is taken.
+        most: the largest number that the measure can have.
+    """
+    best = best_range(measure)
+    if best is None or measure.fair is not None:
+        return measure.fair or 0.0
+    return best.high if best.high < most else best.low
+
+
+def shade(box: Box) -> int:
+    """Returns the shade of a box, from 1 to 5; 0 unless its number is significant."""
+    if box.state != "significant":
+        return 0
+    # The steps are of shares; of other units only the first says that it is significant.
+    if box.unit:
+        return 1
+    # As it is written, so that equal numbers have equal shades.
+    shown_number = float(box.text.replace("\N{MINUS SIGN}", "-"))
+    distance = abs(shown_number - box.fair)
+    return 1 + sum(distance >= step for step in STEPS)

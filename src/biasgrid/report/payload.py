@@ -1,4 +1,4 @@
-"""What the page's script draws: blocks of compressed JSON, of the grid and of each cell."""
+"""Blocks of compressed JSON, of the grid and of each cell, that the page's script draws."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from biasgrid.tables.claims.numbers import measure_range, shown_range
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
 
 MOST_KEYED = 2000
-"""So many numbers that are about parts of a cell are carried where its family has no view of its
-own.
-"""
+"""Maximum number of numbers about parts of a cell, if its family has no view of its own."""
 PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
 COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
 RANKED_COLUMNS = (
@@ -38,16 +36,18 @@ RANKED_COLUMNS = (
 )
 COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
 EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
-"""So many examples of a cell are gathered at once; what so many of each cell take tells about how
-many will fit.
-"""
+"""Number of a cell's examples that are gathered at once, and first guess of how many will fit."""
 TAG = len('<script type="application/gzip" id=""></script>\n')
-"""So many bytes are around a block and its id."""
+"""Number of bytes around a block and its id."""
 
 
 class ExampleTexts:
-    """The examples of a cell as JSON, each of which is made when it is first needed: most do not
-    fit on the page.
+    """The examples of a cell as JSON texts, the most important first.
+
+    Each text is made when it is first needed, as most examples do not fit on the page.
+
+    Attributes:
+        count: the number of examples.
     """
 
     def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
@@ -57,20 +57,22 @@ class ExampleTexts:
         self._texts: list[str] = []
 
     def first(self, most: int) -> list[str]:
-        """Returns so many examples, those that matter most; all if there are fewer."""
-        while (made := len(self._texts)) < min(most, self.count):
-            self._texts += map(json_text, self._examples[made : made + EXAMPLES_AT_ONCE])
+        """Returns the texts of at most so many examples."""
+        while len(self._texts) < min(most, self.count):
+            start = len(self._texts)
+            examples = self._examples[start : start + EXAMPLES_AT_ONCE]
+            self._texts += map(json_text, examples)
         return self._texts[:most]
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """What the page's script reads, by the ids of its blocks.
+    """The blocks that the page's script reads, by their ids.
 
     Attributes:
-        shared: what every page has, packed.
-        columns: of each dataset the numbers of its cells, packed.
-        evidence: of each dataset the sentences that its cells may carry.
+        shared: the packed blocks of every page.
+        columns: the packed numbers of the cells of each dataset.
+        evidence: the sentences that the cells of each dataset may carry.
     """
 
     shared: Mapping[str, str]
@@ -82,105 +84,126 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
     """Returns the blocks of the page; the same tables give the same bytes.
 
     Args:
-        run: what was run.
-        tables: what was measured.
+        run: models, datasets and facts of the run.
+        tables: the measures of the run.
         screen: the content of the first screen.
     """
     cells = cell_facts(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
-    common = {name: dataset_block(of, cells) for name, of in datasets.items()}
-    shared = {"core": packed_block(core(run, tables, screen))}
-    if run.settings:
-        shared["config"] = packed_block(run.settings)
-    for name, of in datasets.items():
-        # Each text is one line, whatever its white space.
-        texts = (
-            {"templates": [" ".join(text.split()) for text in of.templates]}
-            if any(of.templates)
-            else {}
-        )
-        if known := common[name] | texts:
-            shared[f"dataset/{name}"] = packed_block(known)
-    ranks = tables.ranks.partition_by("dataset", as_dict=True)
-    shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
+    common = {name: dataset_block(dataset, cells) for name, dataset in datasets.items()}
+    columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
+    evidence: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
     compared = tables.comparisons.partition_by(
         "dataset", "model", "other_model", as_dict=True, maintain_order=True
     )
-    columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
-    evidence: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
     # A page is of one pair of models, and unpacks no other.
     for (name, *pair), rows in compared.items():
-        columns[name]["/".join(["compared", name, *pair])] = packed_block(compared_rows(rows))
-    for (model, dataset), cell in cells.items():
-        of = datasets[dataset]
-        rows = tables.summary.filter(model=model, dataset=dataset)
-        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(
-            cell_block(cell, of, common[dataset], rows)
-        )
-        examples = evidence_by_weight(cell, of, common[dataset])
-        evidence[dataset][f"evidence/{model}/{dataset}"] = ExampleTexts(examples)
-    return Blocks(shared, columns, evidence)
+        block_id = "/".join(["compared", name, *pair])
+        columns[name][block_id] = packed_block(compared_rows(rows))
+    for (model, name), cell in cells.items():
+        dataset = datasets[name]
+        rows = tables.summary.filter(model=model, dataset=name)
+        numbers = cell_block(cell, dataset, common[name], rows)
+        columns[name][f"cell/{model}/{name}"] = packed_block(numbers)
+        examples = evidence_by_weight(cell, dataset, common[name])
+        evidence[name][f"evidence/{model}/{name}"] = ExampleTexts(examples)
+    return Blocks(shared_blocks(run, tables, screen, common), columns, evidence)
+
+
+def shared_blocks(
+    run: ReportRun, tables: ReportTables, screen: Screen, common: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Returns the packed blocks of every page, by id: the core, config, datasets and ranks.
+
+    Args:
+        run: models, datasets and facts of the run.
+        tables: the measures of the run.
+        screen: the content of the first screen.
+        common: the content that the cells of each dataset share, by dataset.
+    """
+    packed = {"core": packed_block(core(run, tables, screen))}
+    if run.settings:
+        packed["config"] = packed_block(run.settings)
+    for dataset in run.datasets:
+        content = dict(common[dataset.name])
+        if any(dataset.templates):
+            # Each text is one line, whatever its white space.
+            content["templates"] = [" ".join(text.split()) for text in dataset.templates]
+        if content:
+            packed[f"dataset/{dataset.name}"] = packed_block(content)
+    ranks = tables.ranks.partition_by("dataset", as_dict=True)
+    for (name,), rows in ranks.items():
+        packed[f"ranks/{name}"] = packed_block(ranked_rows(rows))
+    return packed
 
 
 def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
-    """Returns what is known of each cell, by model and dataset, in the order of the summary."""
-    named = {name: getattr(tables, name) for name in ("measures", "examples", "parts")}
-    parts = {
-        name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()
-    }
+    """Returns the tables of each cell, by model and dataset, in the order of the summary."""
+    measures = tables.measures.partition_by("model", "dataset", as_dict=True)
+    examples = tables.examples.partition_by("model", "dataset", as_dict=True)
+    parts = tables.parts.partition_by("model", "dataset", as_dict=True)
     cells = {}
     for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
-        found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
-        cells[cell] = CellTables(found["measures"], found["examples"], found["parts"])
+        cells[cell] = CellTables(
+            measures.get(cell, tables.measures.clear()),
+            examples.get(cell, tables.examples.clear()),
+            parts.get(cell, tables.parts.clear()),
+        )
     return cells
 
 
 def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]:
-    """Returns what every page needs, and what the first screen hides until it is asked for."""
+    """Returns the block of every page, and the texts that the first screen hides until a click."""
+    models = [
+        {"name": model.name, "label": model.label, "kind": model.kind, "task": model.task}
+        for model in run.models
+    ]
+    datasets = []
+    for dataset in run.datasets:
+        control_of = run.controls.datasets.get(dataset.name)
+        datasets.append({**dataset_description(dataset), "control_of": control_of})
     return {
         "title": run.title,
         "config": run.config,
         "results": run.results,
         "level": run.level,
-        "screen": {
-            "largest": {
-                str(place): {
-                    name: getattr(row.largest, name) for name in ("what", "is_hidden", "address")
-                }
-                for place, row in enumerate(screen.rows)
-                if row.largest
-            },
-            "example": screen.example
-            and f"{screen.example['context'] or ''} {screen.example['question']}".strip(),
-            "tiles": screen.tiles,
-        },
-        "models": [
-            {"name": one.name, "label": one.label, "kind": one.kind, "task": one.task}
-            for one in run.models
-        ],
-        "datasets": [
-            {**dataset_description(dataset), "control_of": run.controls.datasets.get(dataset.name)}
-            for dataset in run.datasets
-        ],
+        "screen": screen_block(screen),
+        "models": models,
+        "datasets": datasets,
         "cells": asked_cells(tables.summary),
     }
 
 
+def screen_block(screen: Screen) -> dict[str, Any]:
+    """Returns the hidden texts of the first screen, its example and its tiles."""
+    largest = {}
+    for place, row in enumerate(screen.rows):
+        if row.largest:
+            largest[str(place)] = {
+                "what": row.largest.what,
+                "is_hidden": row.largest.is_hidden,
+                "address": row.largest.address,
+            }
+    example: Any = screen.example
+    if example:
+        example = f"{example['context'] or ''} {example['question']}".strip()
+    return {"largest": largest, "example": example, "tiles": screen.tiles}
+
+
 def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
     """Returns the facts of a dataset and its measures."""
-    measures = {
-        name: {
-            "title": one.title,
-            "symbol": one.symbol,
-            "meaning": one.meaning,
-            "unit": one.unit,
-            "fair": one.fair,
-            "within": [
-                end if math.isfinite(end) else None for end in shown_range(name, measure_range(one))
-            ],
+    measures = {}
+    for name, measure in dataset.measures.items():
+        limits = shown_range(name, measure_range(measure))
+        measures[name] = {
+            "title": measure.title,
+            "symbol": measure.symbol,
+            "meaning": measure.meaning,
+            "unit": measure.unit,
+            "fair": measure.fair,
+            # JSON has no infinite numbers.
+            "within": [limit if math.isfinite(limit) else None for limit in limits],
         }
-        for name, one in dataset.measures.items()
-    }
     return {
         "name": dataset.name,
         "title": dataset.title,
@@ -191,16 +214,20 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
 
 
 def asked_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns each cell with why its headlines are withheld, if they are, and whether all of them
-    are.
+    """Returns a row per cell.
+
+    Returns:
+        `model`, `dataset`, `flag` (the first reason why a headline is withheld, null without one)
+        and `is_withheld` (whether all headlines are).
     """
     cells = summary.filter("headline").group_by("model", "dataset", maintain_order=True)
-    flag, is_withheld = pl.col("flag").drop_nulls().first(), pl.col("value").is_null().all()
+    flag = pl.col("flag").drop_nulls().first()
+    is_withheld = pl.col("value").is_null().all()
     return cells.agg(flag=flag, is_withheld=is_withheld).to_dicts()
 
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns how two models differ on a dataset, as far as rule compare keeps it."""
+    """Returns the differences of two models on a dataset that rule compare keeps."""
     names = (
         "measure",
         "options",
@@ -216,7 +243,7 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
+    """Returns the ranks of models on a dataset in ascending order, with their intervals."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
     return page_rows(ordered, RANKED_COLUMNS, ("value",))
 
@@ -224,52 +251,61 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
 def dataset_block(
     dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]
 ) -> dict[str, Any]:
-    """Returns what the cells of a dataset share; nothing if its family has no such part."""
+    """Returns the content that the cells of a dataset share; empty if its family has none."""
     make = getattr(dataset.module("payload"), "dataset_payload", None)
-    of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
-    shared: dict[str, Any] = make(of_dataset) if make else {}
+    if make is None:
+        return {}
+    own_cells = {}
+    for (model, name), cell in cells.items():
+        if name == dataset.name:
+            own_cells[model] = cell
+    shared: dict[str, Any] = make(own_cells)
     return shared
 
 
 def cell_block(
     cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
-    """Returns what the page of a cell shows: its rows of the summary, and its parts from its
-    family.
+    """Returns the content of a cell's page: its rows of the summary, and its parts.
 
-    Of a family without such parts they are tables of groups; where there are no groups, or no
-    family is known, the numbers of all parts.
+    The family makes the parts. If it does not, they are tables of groups; without groups or
+    without a family, the numbers of all parts.
+
+    Args:
+        cell: the tables of the cell.
+        dataset: its dataset.
+        shared: the content that the cells of the dataset share.
+        summary: its rows of the summary.
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
-    own = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
-    if make := getattr(dataset.module("payload"), "cell_payload", None):
+    content: dict[str, Any] = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
+    make = getattr(dataset.module("payload"), "cell_payload", None)
+    if make is not None:
         parts: dict[str, Any] = make(cell, shared)
-        return own | parts
-    if tables := tables_of_groups(cell.measures) if dataset.reference else []:
-        return own | {"tables": tables}
-    keyed = cell.measures.join(
-        of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True
-    )
+        return content | parts
+    tables = tables_of_groups(cell.measures) if dataset.reference else []
+    if tables:
+        return content | {"tables": tables}
+    wholes = of_wholes(cell.measures)
+    of_parts = cell.measures.join(wholes, on=cell.measures.columns, how="anti", nulls_equal=True)
     names = ("measure", "options", "n", *MEASURE_KEYS)
-    return own | {
-        "keyed": page_rows(keyed.head(MOST_KEYED), names, PAYLOAD_NUMBERS),
-        "keyed_of": len(keyed),
-    }
+    content["keyed"] = page_rows(of_parts.head(MOST_KEYED), names, PAYLOAD_NUMBERS)
+    content["keyed_of"] = len(of_parts)
+    return content
 
 
 def evidence_by_weight(
     cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]
 ) -> Sequence[dict[str, Any]]:
-    """Returns the sentences that a cell may carry, those that matter most first."""
-    if make := getattr(dataset.module("payload"), "examples", None):
+    """Returns the sentences that a cell may carry, the most important first."""
+    make = getattr(dataset.module("payload"), "examples", None)
+    if make is not None:
         examples: Sequence[dict[str, Any]] = make(cell, shared)
         return examples
-    told: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
-    return (
-        example_payloads(cell.examples, told.explained, told.view)
-        if told
-        else example_payloads(cell.examples)
-    )
+    sentences: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
+    if sentences is None:
+        return example_payloads(cell.examples)
+    return example_payloads(cell.examples, sentences.explained, sentences.view)
 
 
 def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> dict[str, str]:
@@ -277,47 +313,48 @@ def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> di
 
     Args:
         evidence: the examples of each cell, by the id of its block.
-        room: how many bytes they may take with what is around them.
+        room: the number of bytes that the blocks may take, with the tags around them.
     """
-
-    def carrying(most: int) -> dict[str, str]:
-        return {
-            name: packed_text(f'{{"examples":[{",".join(texts)}],"of":{examples.count}}}')
-            for name, examples in evidence.items()
-            if (texts := examples.first(most))
-        }
-
-    fitting: dict[str, str] = {}
-    guess, least, beyond = (
-        FIRST_GUESS,
-        0,
-        1 + max((examples.count for examples in evidence.values()), default=0),
-    )
-    # So many as `least` fit, and `beyond` is too many. By their share of the room none is left for
-    # another one: later examples are of fewer cells and compress better, so that one or two more
-    # might fit, for which none is tried.
-    while room > 0 and least < guess and least + 1 < beyond:
+    blocks_that_fit: dict[str, str] = {}
+    # `fits` examples of each cell fit, and `beyond` is too many.
+    fits = 0
+    beyond = 1 + max((examples.count for examples in evidence.values()), default=0)
+    guess = FIRST_GUESS
+    # The next guess takes the examples that fit as a share of the room. Later examples are of fewer
+    # cells and compress better, so one or two more might fit, which are not tried.
+    while room > 0 and fits < guess and fits + 1 < beyond:
         most = min(guess, beyond - 1)
-        packed = carrying(most)
+        packed = pack_examples(evidence, most)
         size = sum(TAG + len(name) + len(block) for name, block in packed.items())
         if size <= room:
-            fitting, least = packed, most
+            blocks_that_fit, fits = packed, most
         else:
             beyond = most
         guess = int(most * room / size)
-    return fitting
+    return blocks_that_fit
+
+
+def pack_examples(evidence: Mapping[str, ExampleTexts], most: int) -> dict[str, str]:
+    """Returns blocks of at most so many examples per cell; cells without examples have none."""
+    packed = {}
+    for name, examples in evidence.items():
+        texts = examples.first(most)
+        if texts:
+            content = f'{{"examples":[{",".join(texts)}],"of":{examples.count}}}'
+            packed[name] = packed_text(content)
+    return packed
 
 
 def packed_block(value: Any) -> str:
-    """Returns JSON, compressed, in letters that a page may hold."""
+    """Returns a value as compressed JSON, in letters that a page may hold."""
     return packed_text(json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """Returns JSON in as few letters as possible."""
+    """Returns a value as JSON without white space; raises ValueError for NaN and infinity."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def packed_text(text: str) -> str:
-    """Returns a text, compressed, in letters that a page may hold."""
+    """Returns a compressed text, in letters that a page may hold (base64)."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
