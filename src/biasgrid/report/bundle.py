@@ -1,5 +1,6 @@
-"""The page's JavaScript modules and style sheet as one script and one style: a page that is a file
-cannot import.
+"""The page's JavaScript modules and style sheet, as one script and one style.
+
+They are joined since a page that is a file cannot import.
 
 The digest of the report's code counts the files in `assets/` because `report.page` imports this
 module by its package, and the views of families because it is given their packages (see
@@ -23,42 +24,39 @@ ASSETS = Path(__file__).parent / "assets"
 ENTRY_SCRIPT = "app"
 """The module that starts the page, after all others."""
 VIEW = "view.js"
-"""The script of a family, in its folder: it sets `views.FAMILY`, what draws the pages of its
-cells.
-"""
+"""The script in a family's folder. It sets `views.FAMILY`, which draws the pages of its cells."""
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:function|const) (\w+))", re.MULTILINE)
 RENAMED = re.compile(r"(\w+) as (\w+)")
 
 
 def page_script(families: Mapping[str, str]) -> str:
-    """Returns all modules as one script: each is a function that returns what it exports, in the
-    order of imports.
+    """Returns all modules as one script, each as a function that returns its exports.
 
     Args:
         families: the references of the families whose views the page has, by name.
 
     Raises:
-        UserError: a family's view imports what the page has not, or would end the script.
+        UserError: a family's view imports a module that the page does not have, or would end the
+            script.
     """
     # A module is called like its file, such as `dom`; a view like its family.
     texts = {file.stem: file.read_text("utf-8") for file in sorted(ASSETS.glob("*.js"))}
-    own = set(texts)
+    page_modules = set(texts)
     for family, reference in sorted(families.items()):
         folder = folder_of(reference)
-        if folder is not None and (file := folder / VIEW).is_file():
-            texts[f"{family} {VIEW}"] = checked_view(file, own)
-    needed = {
-        name: {module_name(path) for _, path in IMPORT.findall(text)}
-        for name, text in texts.items()
-    }
-    needed[ENTRY_SCRIPT] |= texts.keys() - {ENTRY_SCRIPT}
-    return "\n".join(
-        [
-            "const modules = {};",
-            *(module_statement(each, texts[each]) for each in modules_in_order(needed)),
-        ]
-    )
+        if folder is None:
+            continue
+        view = folder / VIEW
+        if view.is_file():
+            texts[f"{family} {VIEW}"] = checked_view(view, page_modules)
+    imports = {}
+    for name, text in texts.items():
+        imports[name] = {module_name(path) for _, path in IMPORT.findall(text)}
+    # The entry script runs last, as if it imported all others.
+    imports[ENTRY_SCRIPT] |= texts.keys() - {ENTRY_SCRIPT}
+    statements = [module_statement(name, texts[name]) for name in modules_in_order(imports)]
+    return "\n".join(["const modules = {};", *statements])
 
 
 def checked_view(file: Path, modules: Iterable[str]) -> str:
@@ -76,11 +74,13 @@ def checked_view(file: Path, modules: Iterable[str]) -> str:
     return text
 
 
-def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
-    """Returns the modules in an order in which each comes after those that it imports; always the
-    same order.
+def modules_in_order(imports: Mapping[str, set[str]]) -> list[str]:
+    """Returns the modules in an order in which each comes after its imports; always the same.
+
+    Args:
+        imports: the modules that each module imports.
     """
-    sorter = TopologicalSorter(needed)
+    sorter = TopologicalSorter(imports)
     sorter.prepare()
     order: list[str] = []
     while sorter.is_active():
@@ -91,23 +91,21 @@ def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
 
 
 def module_name(path: str) -> str:
-    """Returns the name of what a module imports: of the page by `./dom`, of a family's view by
-    `biasgrid/dom`.
-    """
+    """Returns the name of an imported module: `dom` for `./dom`, and `biasgrid/dom` in a view."""
     return PurePosixPath(path).name
 
 
 def module_statement(name: str, text: str) -> str:
-    """Returns a module as a statement that runs it and keeps what it exports."""
-    exports = ", ".join(found for _, found in EXPORT.findall(text))
+    """Returns a module as a statement that runs it and keeps its exports."""
+    exports = ", ".join(name for _, name in EXPORT.findall(text))
     body = EXPORT.sub(r"\1", IMPORT.sub(import_statement, text))
     return f'modules["{name}"] = await (async () => {{\n{body}\nreturn {{{exports}}};\n}})();'
 
 
-def import_statement(found: re.Match[str]) -> str:
-    """Returns an import as a statement that takes the names from what is kept."""
-    names = RENAMED.sub(r"\1: \2", found[1])
-    return f'const {{{names}}} = modules["{module_name(found[2])}"];'
+def import_statement(match: re.Match[str]) -> str:
+    """Returns an import (a match of `IMPORT`) as a statement that reads the kept exports."""
+    names = RENAMED.sub(r"\1: \2", match[1])
+    return f'const {{{names}}} = modules["{module_name(match[2])}"];'
 
 
 @cache
@@ -117,9 +115,7 @@ def page_style() -> str:
 
 
 def content_security_policy(script: str) -> str:
-    """Returns the content security policy of the page: it runs this script alone, and asks nobody
-    for anything.
-    """
+    """Returns the content security policy of the page: it runs this script and loads nothing."""
     return "; ".join(
         [
             "default-src 'none'",

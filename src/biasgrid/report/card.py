@@ -22,16 +22,16 @@ DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Card:
-    """What a card is made of.
+    """The content of a card.
 
     Attributes:
         model: the model's name in the config.
         summary: its rows of the summary (schema `SUMMARY`).
-        manifest: what the run has made.
+        manifest: the manifest of the run.
         level: the coverage of intervals.
         finding: the verdicts of its cells.
-        command: what makes the results again.
-        facts: between what the numbers of measures are, and how much was asked.
+        command: the command that computes the results again.
+        facts: ranges of measures, and the share of each dataset that was asked.
     """
 
     model: str
@@ -51,7 +51,7 @@ class Card:
 
     @property
     def datasets(self) -> dict[str, Mapping[str, Any]]:
-        """What was asked, by dataset: `title`, `about` and `control_of`."""
+        """The description of its datasets, by name: `title`, `about` and `control_of`."""
         return {name: self.manifest["datasets"][name] for name in self.cells}
 
 
@@ -60,20 +60,20 @@ def card_of(
     summary: pl.DataFrame,
     manifest: Mapping[str, Any],
     level: float,
-    found: Mapping[str, Finding],
+    model_findings: Mapping[str, Finding],
     command: str,
     facts: GridFacts = NO_FACTS,
 ) -> ModelCard:
-    """Makes a card.
+    """Writes a card.
 
     Args:
         model: the model's name in the config.
         summary: schema `SUMMARY`, of all models.
-        manifest: what the run has made.
+        manifest: the manifest of the run.
         level: the coverage of intervals.
-        found: the verdicts of each model's cells.
-        command: what makes the results again.
-        facts: between what the numbers of measures are, and how much was asked.
+        model_findings: the verdicts of each model's cells, by model.
+        command: the command that computes the results again.
+        facts: ranges of measures, and the share of each dataset that was asked.
 
     Returns:
         The card, whose text is Markdown behind metadata in YAML.
@@ -81,23 +81,15 @@ def card_of(
     Raises:
         InputError: there is no such model, or the manifest is older than cards.
     """
-    faults = list(
-        unknown_names(
-            "--model", "", [model], summary["model"].unique(maintain_order=True).to_list()
-        )
-    )
+    models = summary["model"].unique(maintain_order=True).to_list()
+    faults = list(unknown_names("--model", "", [model], models))
     if "datasets" not in manifest:
-        faults.append(
-            Fault(
-                "manifest.json",
-                "",
-                "does not record what was asked",
-                "a run of this version: run again",
-            )
-        )
+        problem, expected = "does not record what was asked", "a run of this version: run again"
+        faults.append(Fault("manifest.json", "", problem, expected))
     if faults:
         raise InputError(faults)
-    card = Card(model, summary.filter(model=model), manifest, level, found[model], command, facts)
+    own_rows = summary.filter(model=model)
+    card = Card(model, own_rows, manifest, level, model_findings[model], command, facts)
     data = ModelCardData(model_name=model, eval_results=list(results(card)))
     return ModelCard(f"---\n{data.to_yaml()}\n---\n{card_text(card)}")
 
@@ -105,21 +97,22 @@ def card_of(
 def results(card: Card) -> Iterator[EvalResult]:
     """Yields the headlines that have a value, with intervals as arguments of their metrics.
 
-    Their `n` is that of the summary, how much was measured of a dataset, and not how many means a
-    number averages.
+    The argument `n` is the number of units measured in a dataset, as in the summary; not the number
+    of means that a number averages.
     """
     counts = line_counts(card.summary)
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
-        known = {
-            name: row[name]
-            for name in ("low", "high", "null_mean", "clusters")
-            if row[name] is not None
-        }
-        known["n"] = counts[row["dataset"], row["bias_type"]]
+        arguments = {}
+        for name in ("low", "high", "null_mean", "clusters"):
+            if row[name] is not None:
+                arguments[name] = row[name]
+        arguments["n"] = counts[row["dataset"], row["bias_type"]]
         if row["dataset"] in card.facts.units:
-            known["n_counts"] = card.facts.units[row["dataset"]]
+            arguments["n_counts"] = card.facts.units[row["dataset"]]
         if row["measure"] == SIGNIFICANT_TESTS:
-            known["tested"] = row["n"]
+            arguments["tested"] = row["n"]
+        if "low" in arguments:
+            arguments["level"] = card.level
         yield EvalResult(
             task_type=card.cells[row["dataset"]]["task"],
             dataset_type=f"biasgrid/{row['dataset']}",
@@ -129,54 +122,67 @@ def results(card: Card) -> Iterator[EvalResult]:
             metric_name=row["measure"].replace("_", " "),
             metric_value=row["value"],
             metric_config=row["options"] or None,
-            metric_args=known | ({"level": card.level} if "low" in known else {}),
+            metric_args=arguments,
         )
 
 
 def card_text(card: Card) -> str:
-    """Returns the Markdown."""
-    rows, counts = card.summary.filter("headline").to_dicts(), line_counts(card.summary)
-    controls = card.summary.filter(measure=CONTROL).to_dicts()
-    flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls(
-        "flag"
-    )
+    """Returns the Markdown of a card."""
+    counts = line_counts(card.summary)
+    rows, factors = [], []
+    for row in card.summary.filter("headline").to_dicts():
+        n = counts[row["dataset"], row["bias_type"]]
+        rows.append(row | in_words(row, card.facts) | {"n": n})
+        if row["low"] is not None:
+            factors.append(row["generalises_to"])
+    controls = []
+    for row in card.summary.filter(measure=CONTROL).to_dicts():
+        _, _, name = row["options"].partition("=")
+        controls.append(row | {"name": name})
+    checks = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL)
+    flags = checks.drop_nulls("flag").select("dataset", "flag").unique(maintain_order=True)
     record = card.manifest["models"].get(card.model, {})
     return markdown_template("card.md").render(
         card=card,
-        rows=[
-            row | in_words(row, card.facts) | {"n": counts[row["dataset"], row["bias_type"]]}
-            for row in rows
-        ],
+        rows=rows,
         trial=card.facts.trial_text([card.model]),
         asked_in_part=card.facts.coverage_sentences([card.model]),
-        factors=list(
-            dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)
-        ),
-        controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
-        flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
+        factors=list(dict.fromkeys(factors)),
+        controls=controls,
+        flags=flags.to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=list(
-            dict.fromkeys(
-                cell["precision"] for cell in card.cells.values() if cell.get("precision")
-            )
-        ),
+        precisions=cell_values(card, "precision"),
         manifest=card.manifest,
         command=card.command,
     )
 
 
+def cell_values(card: Card, name: str) -> list[str]:
+    """Returns the distinct values of a fact of the card's cells, without missing ones."""
+    values = [cell[name] for cell in card.cells.values() if cell.get(name)]
+    return list(dict.fromkeys(values))
+
+
 def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
-    """Returns the value of a number, and its interval or noise floor, in words."""
+    """Returns the value of a number, and its interval or noise floor, in words.
+
+    Args:
+        row: its row of the summary.
+        facts: ranges of measures.
+
+    Returns:
+        `number` and `interval`, each a dash if there is none.
+    """
     if row["measure"] == SIGNIFICANT_TESTS:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
-        found = DASH if row["value"] is None else f"{row['value']:.0f}"
-        return {"number": found, "interval": f"of {row['n']:,} tested{untestable}"}
+        count = DASH if row["value"] is None else f"{row['value']:.0f}"
+        return {"number": count, "interval": f"of {row['n']:,} tested{untestable}"}
     written = format_estimate(row, facts.range_of(row))
-    floor = (
-        "" if row["null_mean"] is None else f"noise alone gives {format_number(row['null_mean'])}"
-    )
-    interval = with_minus(written.interval) if written.interval else floor
-    little = f" ({TOO_LITTLE})" if written.says_little else ""
     number = DASH if row["value"] is None else with_minus(written.value)
-    return {"number": number, "interval": f"{interval}{little}" or DASH}
+    interval = with_minus(written.interval)
+    if not interval and row["null_mean"] is not None:
+        interval = f"noise alone gives {format_number(row['null_mean'])}"
+    if written.says_little:
+        interval = f"{interval} ({TOO_LITTLE})"
+    return {"number": number, "interval": interval or DASH}

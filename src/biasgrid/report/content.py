@@ -1,6 +1,4 @@
-"""The content of the report's tables: numbers picked from the tables of the run, alike for all
-families.
-"""
+"""The content of the report's tables, for all families: numbers from the tables of the run."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ COUNTED = {
 """The keys that are counted for the reader."""
 
 FEW_TEMPLATE_CLUSTERS = 4
-"""Of fewer clusters intervals are wide, and what they rest on is little."""
+"""Number of clusters below which intervals are unreliable."""
 
 ABOUT_THE_SAME = ("score", "argument", "threshold")
 """Options that a further comparison has in common with the headlines."""
@@ -41,9 +39,9 @@ class Column:
 
     Attributes:
         measure: the measure's name.
-        options: those of its rows.
+        options: the options of its rows.
         heading: its heading.
-        within: between what its numbers are.
+        within: the range of its numbers.
     """
 
     measure: str
@@ -54,16 +52,15 @@ class Column:
 
 @dataclass(frozen=True)
 class TablePart:
-    """Rows of a table of measures that are about the same.
+    """Rows of a table of measures about a bias type of a dataset.
 
     Attributes:
         dataset: the dataset's name.
-        bias_type: what its groups have in common; None for the dataset as a whole.
-        counts: how many subjects, attributes, ... there are, in words.
-        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or
-            cases there are), `clusters` (None where the uncertainty of its numbers is unknown) and
-            `numbers`: of each column the row of the summary with `written`, its number in words, or
-            None.
+        bias_type: the bias type; None for the dataset as a whole.
+        counts: the number of subjects, attributes and so on, in words.
+        rows: a row for each model: `model`, `n` (the number of swap groups or cases of its last
+            number), `clusters` (None if the uncertainty of its numbers is unknown) and `numbers`,
+            for each column a row of the summary with `written`, its number in words, or None.
     """
 
     dataset: str
@@ -86,7 +83,7 @@ class MeasureTable:
 
 
 def headlines(declared: MeasureDefinitions) -> list[Column]:
-    """Returns the columns of the measures that stand in the summary."""
+    """Returns the columns of the measures that are headlines of the summary."""
     return [
         Column(name, measure.headline, measure.title, measure_range(measure))
         for name, measure in declared.items()
@@ -95,34 +92,35 @@ def headlines(declared: MeasureDefinitions) -> list[Column]:
 
 
 def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Column]:
-    """Returns the columns of comparisons that are no headlines, but about the same scores and
-    thresholds.
+    """Returns columns of further comparisons, with the scores and thresholds of the headlines.
 
     Args:
         declared: the measures of a dataset.
         rows: its rows of the summary.
     """
     of_headlines = [(column.measure, column.options) for column in headlines(declared)]
-    chosen = {
-        name: value for _, options in of_headlines for name, value in options_of(options).items()
-    }
-    found = rows.select("measure", "options").unique(maintain_order=True).rows()
+    headline_options: dict[str, str] = {}
+    for _, options in of_headlines:
+        headline_options |= options_of(options)
     columns = []
-    for name, options in found:
-        named = options_of(options)
-        alike = all(
-            named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME
-        )
-        if alike and (name, options) not in of_headlines and declared[name].limit is None:
-            words = [
-                value.replace("_", " ")
-                for option, value in named.items()
-                if option not in ABOUT_THE_SAME
-            ]
-            heading = (
-                f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
-            )
-            columns.append(Column(name, options, heading, measure_range(declared[name])))
+    for name, options in rows.select("measure", "options").unique(maintain_order=True).rows():
+        if (name, options) in of_headlines:
+            continue
+        further_options = options_of(options)
+        shared_options = {}
+        for option in ABOUT_THE_SAME:
+            if option in further_options:
+                shared_options[option] = further_options.pop(option)
+        if any(headline_options.get(key) != value for key, value in shared_options.items()):
+            continue
+        measure = declared[name]
+        if measure.limit is not None:
+            continue
+        heading = measure.title
+        if further_options:
+            words = ", ".join(value.replace("_", " ") for value in further_options.values())
+            heading = f"{measure.symbol}: {words}"
+        columns.append(Column(name, options, heading, measure_range(measure)))
     return columns
 
 
@@ -134,84 +132,97 @@ def measure_tables(
     Args:
         summary: schema `SUMMARY`.
         measures: schema `MEASURES`, of the same cells.
-        columns: those of each dataset, in order.
+        columns: the columns of each dataset, in order.
 
     Returns:
-        A table for each set of columns that datasets and bias types have.
+        A table for each set of columns. Datasets and bias types with the same columns share one.
     """
     parts: dict[tuple[Column, ...], list[TablePart]] = {}
     for dataset, wanted in columns.items():
         rows = summary.filter(dataset=dataset)
+        own_measures = measures.filter(dataset=dataset)
         for bias_type in values_in_order(rows, "bias_type"):
             of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
-            # What is withheld has its place, and a dash there.
-            known = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
-            present = set(known.select("measure", "options").iter_rows())
+            # A withheld number has a flag and no value. It keeps its place, with a dash.
+            has_result = pl.any_horizontal(pl.col("value", "flag").is_not_null())
+            results = of_part.filter(has_result).select("measure", "options")
+            present = set(results.iter_rows())
             shown = tuple(
                 column for column in wanted if (column.measure, column.options) in present
             )
             if shown:
-                counts = counts_of_dataset(measures.filter(dataset=dataset), bias_type)
+                counts = counts_of_dataset(own_measures, bias_type)
                 part = TablePart(dataset, bias_type, counts, part_rows(of_part, shown))
                 parts.setdefault(shown, []).append(part)
-    return [MeasureTable(shown, of_table) for shown, of_table in parts.items()]
+    return [MeasureTable(shown, table_parts) for shown, table_parts in parts.items()]
 
 
 def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]:
-    """Returns the rows of a part, a row per model; see `TablePart`."""
-    found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
+    """Returns the rows of a part, a row per model; see `TablePart`.
+
+    Args:
+        rows: the rows of the summary about the part, of all models.
+        columns: the columns of the table.
+    """
+    rows_by_number = {}
+    for row in rows.to_dicts():
+        rows_by_number[row["model"], row["measure"], row["options"]] = row
     table = []
     for model in values_in_order(rows, "model"):
-        numbers = [
-            written_row(found.get((model, column.measure, column.options)), column)
-            for column in columns
-        ]
-        there = [number for number in numbers if number]
-        clusters = max((number["clusters"] or 0 for number in there), default=0)
+        numbers: list[ContentRow | None] = []
+        for column in columns:
+            own_row = rows_by_number.get((model, column.measure, column.options))
+            numbers.append(None if own_row is None else written_row(own_row, column))
+        present = [number for number in numbers if number is not None]
         # A class of which one model has no answers may have some of another.
-        if there:
+        if present:
+            clusters = max(number["clusters"] or 0 for number in present)
             table.append(
                 {
                     "model": model,
                     "numbers": numbers,
-                    "n": there[-1]["n"],
+                    "n": present[-1]["n"],
                     "clusters": clusters or None,
                 }
             )
     return table
 
 
-def written_row(row: ContentRow | None, column: Column) -> ContentRow | None:
-    """Returns a row of the summary with `written`, its number in words; None of none."""
-    if row is None:
-        return None
+def written_row(row: ContentRow, column: Column) -> ContentRow:
+    """Returns a row of the summary with `written`, its number in words."""
     written = format_estimate(row, column.within)
     value = "\N{EN DASH}" if row["value"] is None else with_minus(written.value)
-    return row | {"written": written._replace(value=value, interval=with_minus(written.interval))}
+    written = written._replace(value=value, interval=with_minus(written.interval))
+    return row | {"written": written}
 
 
 def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
-    """Returns how many subjects, attributes, ... a dataset or one of its bias types has, in words.
+    """Returns the number of subjects, attributes and so on of a dataset's bias type, in words.
 
     Args:
-        measures: those of the dataset (schema `MEASURES`).
-        bias_type: the bias type, None for what is about none.
+        measures: the measures of the dataset (schema `MEASURES`).
+        bias_type: the bias type, None for the dataset as a whole.
     """
     rows = measures.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
-    counts = {noun: rows[key].drop_nulls().n_unique() for key, noun in COUNTED.items()}
-    return ", ".join(f"{count} {noun}" for noun, count in counts.items() if count)
+    counts = []
+    for key, noun in COUNTED.items():
+        count = rows[key].drop_nulls().n_unique()
+        if count:
+            counts.append(f"{count} {noun}")
+    return ", ".join(counts)
 
 
 def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
-    """Returns the measures of all datasets by name, each once: those of a name differ in no more
-    than their options.
+    """Returns the measures of all datasets by name, without validity flags.
+
+    Measures of the same name differ only in their options, so one of them is enough.
     """
-    return {
-        name: measure
-        for measures in declared
-        for name, measure in measures.items()
-        if measure.limit is None
-    }
+    by_name = {}
+    for measures in declared:
+        for name, measure in measures.items():
+            if measure.limit is None:
+                by_name[name] = measure
+    return by_name
 
 
 def dataset_section(
@@ -223,20 +234,21 @@ def dataset_section(
         name: its name.
         declared: its measures.
         tables: `summary` and `measures`, of all datasets.
-        facts: which numbers the answer probability bounds.
+        facts: the measures that the answer probability bounds.
 
     Returns:
         `headlines`, `further` and `checks` (tables of measures), `relative`, from
         `GridFacts.relative_sentences`, `few_clusters`, from `fewest_template_clusters`, and
         `flags`, from `flags_with_remedies`.
     """
-    summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
+    summary = tables["summary"].filter(dataset=name)
+    measures = tables["measures"].filter(dataset=name)
+    further_columns = other_columns(declared, summary)
+    headline_rows = summary.filter("headline").iter_rows(named=True)
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
-        "further": measure_tables(summary, measures, {name: other_columns(declared, summary)}),
-        "relative": list(
-            facts.relative_sentences(summary.filter("headline").iter_rows(named=True))
-        ),
+        "further": measure_tables(summary, measures, {name: further_columns}),
+        "relative": list(facts.relative_sentences(headline_rows)),
         "flags": flags_with_remedies(summary, declared),
         "few_clusters": fewest_template_clusters(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
@@ -244,10 +256,12 @@ def dataset_section(
 
 
 def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
-    """Returns the fewest clusters of any cell whose numbers have intervals, None where there are
-    enough.
+    """Returns the smallest number of clusters of any cell, None if all have enough.
+
+    Cells whose numbers have no intervals have no clusters, and do not count.
     """
-    fewest = min(summary.filter(pl.col("clusters") > 0)["clusters"], default=FEW_TEMPLATE_CLUSTERS)
+    clusters = summary.filter(pl.col("clusters") > 0)["clusters"]
+    fewest = min(clusters, default=FEW_TEMPLATE_CLUSTERS)
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
 
@@ -261,15 +275,23 @@ def checks(declared: MeasureDefinitions) -> list[Column]:
 
 
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
-    """Returns the flags that speak against the cells of a dataset: rows of `flag_rows` with
-    `remedy`, what to do.
+    """Returns the flags that speak against the cells of a dataset.
+
+    Args:
+        summary: the rows of the summary of the dataset.
+        declared: its measures.
+
+    Returns:
+        Rows of `flag_rows` with `remedy`, a sentence.
     """
-    limits = {
-        name: measure.limit for name, measure in declared.items() if measure.limit is not None
+    remedies = {
+        name: measure.limit.remedy
+        for name, measure in declared.items()
+        if measure.limit is not None
     }
     # A number that is withheld has a note in the same column, which is no flag of its cell.
-    flags = flag_rows(summary).filter(pl.col("measure").is_in([*limits]))
-    return [row | {"remedy": limits[row["measure"]].remedy} for row in flags.to_dicts()]
+    flags = flag_rows(summary).filter(pl.col("measure").is_in([*remedies]))
+    return [row | {"remedy": remedies[row["measure"]]} for row in flags.to_dicts()]
 
 
 def recovery_rows(
@@ -278,7 +300,7 @@ def recovery_rows(
     declared: Mapping[str, MeasureDefinitions],
     strengths: StrengthsOfCells,
 ) -> list[ContentRow]:
-    """Returns how well each trained model recovers the known effect.
+    """Returns the recovery of the known effect by each trained model.
 
     Args:
         measures: schema `MEASURES`.
@@ -288,12 +310,11 @@ def recovery_rows(
 
     Returns:
         A row per dataset, model and measure, of names and of groups, with `strength`, `title` (of
-        the measure) and what `recovery` returns.
+        the measure) and the columns of `recovery`.
     """
     pairs = measured_and_synthetic(measures, synthetic, strengths)
     rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()
-    titles = [declared[row["dataset"]][row["measure"]].title for row in rows]
-    return [
-        {**row, "title": title if row["of"] is None else f"{title}, {row['of']}"}
-        for row, title in zip(rows, titles, strict=True)
-    ]
+    for row in rows:
+        title = declared[row["dataset"]][row["measure"]].title
+        row["title"] = title if row["of"] is None else f"{title}, {row['of']}"
+    return rows

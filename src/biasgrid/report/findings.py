@@ -1,6 +1,4 @@
-"""Findings: the verdicts of a model's cells in sentences, each of which puts a row of a table into
-words.
-"""
+"""Findings: the verdicts of a model's cells in sentences, one for each row of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from biasgrid.tables.claims.numbers import format_number, format_p, number_in_wo
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
 LARGEST_LABEL = "largest"
-"""How the parts of sentences begin that name subjects and attributes."""
+"""Beginning of the parts of sentences that name subjects and attributes."""
 NO_CONTROL = "no control was measured, so the wording alone may explain this"
 AT_RANDOM = "a control, whose answers are drawn at random"
 VerdictRow = Mapping[str, Any]
@@ -24,7 +22,7 @@ VerdictRow = Mapping[str, Any]
 
 
 class CellFinding(NamedTuple):
-    """The verdict of a cell, and what is said of it.
+    """The verdict of a cell in words.
 
     Attributes:
         row: its row of `VERDICTS`.
@@ -69,22 +67,25 @@ def findings(
     Returns:
         A finding per model, in the order of the verdicts.
     """
-    return [
-        finding_of_model(model, verdicts.filter(model=model), summary.filter(model=model), facts)
-        for model in values_in_order(verdicts, "model")
-    ]
+    model_findings = []
+    for model in values_in_order(verdicts, "model"):
+        rows, lines = verdicts.filter(model=model), summary.filter(model=model)
+        model_findings.append(finding_of_model(model, rows, lines, facts))
+    return model_findings
 
 
 def finding_of_model(
     model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
 ) -> Finding:
     """Returns the findings of a model; see `findings`."""
-    measured = verdicts.filter(~pl.col("is_control"))
-    shown = measured if len(measured) else verdicts
-    cells = [
-        CellFinding(row, list(parts_of_cell(row, summary.filter(dataset=row["dataset"]), facts)))
-        for row in shown.to_dicts()
-    ]
+    rows = verdicts.filter(~pl.col("is_control"))
+    if rows.is_empty():
+        # All cells of a model that answers at random are controls.
+        rows = verdicts
+    cells = []
+    for row in rows.to_dicts():
+        lines = summary.filter(dataset=row["dataset"])
+        cells.append(CellFinding(row, list(parts_of_cell(row, lines, facts))))
     return Finding(model, cells)
 
 
@@ -97,8 +98,9 @@ def parts_of_cell(row: VerdictRow, lines: pl.DataFrame, facts: GridFacts) -> Ite
         facts: see `findings`.
     """
     yield from verdict_parts(row, facts)
-    if asked := facts.asked_text(row["model"], row["dataset"]):
-        yield f"asked: {asked}"
+    share_asked = facts.asked_text(row["model"], row["dataset"])
+    if share_asked:
+        yield f"asked: {share_asked}"
     if row["answers_differ"]:
         yield f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
     if row["is_control"]:
@@ -113,58 +115,54 @@ def parts_of_cell(row: VerdictRow, lines: pl.DataFrame, facts: GridFacts) -> Ite
 
 
 def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
-    """Yields the verdict of a cell with what it rests on."""
+    """Yields the verdict of a cell, its test and its largest number, or a reason and a remedy."""
     claim = f"{row['verdict']} in {row['dataset']}"
     if row["verdict"] == NOT_MEASURED:
         yield f"{claim}: {row['reason']}"
         if row["remedy"]:
             yield f"to do: {row['remedy'].rstrip('.')}"
         return
-    over = f" over {row['tests']:,} tests" if row["tests"] > 1 else ""
-    yield f"{claim} (p {format_p(row['p'])}{over})"
+    tests = f" over {row['tests']:,} tests" if row["tests"] > 1 else ""
+    yield f"{claim} (p {format_p(row['p'])}{tests})"
     if row["verdict"] == BIAS_FOUND and row["tests"] > 1:
-        yield (
-            f"{row['significant']:,} of {row['tests']:,} "
-            f"{'is' if row['significant'] == 1 else 'are'} significant"
-        )
+        verb = "is" if row["significant"] == 1 else "are"
+        yield f"{row['significant']:,} of {row['tests']:,} {verb} significant"
     if row["value"] is not None:
         yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
-        if template := facts.words.get(row["dataset"], {}).get(row["measure"]):
-            yield (
-                "that is, "
-                f"{number_in_words(template, row['value'], row['rate'], row['other_rate'])}"
-            )
+        template = facts.words.get(row["dataset"], {}).get(row["measure"])
+        if template:
+            words = number_in_words(template, row["value"], row["rate"], row["other_rate"])
+            yield f"that is, {words}"
     if row["detectable"] is not None:
-        yield (
-            f"an effect of {format_number(row['detectable'])} would have been found in 80 % of "
-            "such cells"
-        )
+        effect = format_number(row["detectable"])
+        yield f"an effect of {effect} would have been found in 80 % of such cells"
     if row["untestable"]:
         yield f"{row['untestable']:,} more could not be tested"
 
 
 def largest_text(row: VerdictRow, facts: GridFacts) -> str:
-    """Returns the largest significant number of a cell in words, with how far it is from its fair
-    value at least.
+    """Returns the largest significant number of a cell in words, with a lower bound of its size.
+
+    The bound is of its distance from equal treatment, which is named unless it is 0.
     """
-    _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
-    apart = f" from {fair:g}" if fair else ""
-    bound = f" (at least {format_number(row['bound'])}{apart})" if row["bound"] else ""
-    number = f"{format_number(row['value'])}{bound}"
+    headlines = facts.headlines.get(row["dataset"], {})
+    _, fair = headlines.get(row["measure"], ("", None))
+    number = format_number(row["value"])
+    if row["bound"]:
+        distance = f" from {fair:g}" if fair else ""
+        number = f"{number} (at least {format_number(row['bound'])}{distance})"
     subject = row["subject"] or row["subject_group"]
     if subject and row["attribute"]:
         return f"{subject} with {row['attribute']}, {number}"
     if row["group"] and row["other"]:
-        return (
-            f"{row['group']} above {row['other']} in "
-            f"{score_text(row['measure'], row['options'])}, {number}"
-        )
+        score = score_text(row["measure"], row["options"])
+        return f"{row['group']} above {row['other']} in {score}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 
 
 def mark_parts(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields the marks of a cell's headlines, or that there are none where there could be some."""
+    """Yields the marks of a cell's headlines, or "no marks" if they could have some."""
     rows = lines.filter("headline")
     marks = rows.drop_nulls("mark")["mark"].to_list()
     if marks:
@@ -174,17 +172,18 @@ def mark_parts(lines: pl.DataFrame) -> Iterator[str]:
 
 
 def warning_parts(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields which validity flags speak against numbers that are shown all the same."""
-    flags = (
-        lines.filter(~pl.col("headline")).drop_nulls("flag")["measure"].unique(maintain_order=True)
-    )
+    """Yields the validity flags that speak against numbers that are shown all the same."""
+    flagged = lines.filter(~pl.col("headline")).drop_nulls("flag")
+    flags = flagged["measure"].unique(maintain_order=True)
     if len(flags):
-        yield f"warnings: {', '.join(flag.replace('_', ' ') for flag in flags)}"
+        names = [flag.replace("_", " ") for flag in flags]
+        yield f"warnings: {', '.join(names)}"
 
 
-def verdict_counts(found: Sequence[Finding]) -> dict[str, int]:
-    """Returns how many cells have each verdict."""
-    verdicts = [cell.row["verdict"] for finding in found for cell in finding.cells]
-    return {
-        verdict: verdicts.count(verdict) for verdict in (BIAS_FOUND, NOTHING_FOUND, NOT_MEASURED)
-    }
+def verdict_counts(model_findings: Sequence[Finding]) -> dict[str, int]:
+    """Returns the number of cells with each verdict."""
+    counts = dict.fromkeys((BIAS_FOUND, NOTHING_FOUND, NOT_MEASURED), 0)
+    for finding in model_findings:
+        for cell in finding.cells:
+            counts[cell.row["verdict"]] += 1
+    return counts

@@ -1,10 +1,8 @@
-"""The first screen of the page as finished facts: its question and result, an example, boxes, and a
-row per cell.
-"""
+"""Content of the page's first screen: question and result, an example, boxes, a row per cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +17,7 @@ from biasgrid.report.findings import (
     verdict_counts,
     verdict_parts,
 )
-from biasgrid.report.overview import OverviewTable, overview_tables
+from biasgrid.report.overview import Box, Column, OverviewTable, overview_tables
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS, GridFacts
@@ -28,9 +26,9 @@ from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
 NARROW_COLUMNS = 2
-"""How many columns of boxes a table has at most beside the first one."""
+"""Maximum number of columns of boxes in a table beside the first one."""
 WIDE_COLUMNS = 7
-"""A first table of more columns has the whole width."""
+"""Maximum number of columns of a first table that leaves room for others beside it."""
 NO_PROOF = " That is no proof of fairness."
 BY_CHANCE = " Of 20 cells without bias, about one has a finding by chance."
 NO_CONTROL_MEASURED = "no control was measured"
@@ -44,8 +42,7 @@ class Largest(NamedTuple):
         what: the attribute, which may be hidden, or the other group.
         is_hidden: whether the attribute may be hidden.
         value: its number.
-        bound: how large it is at least, all tests of its kind at once; None where that is not
-            known.
+        bound: the lower bound of its size, all tests of its kind at once; None if unknown.
         address: the parts of the address of its sentences.
     """
 
@@ -64,13 +61,14 @@ class FindingRow(NamedTuple):
         label: the model's name for people.
         title: the title of the dataset.
         verdict: one of the three.
-        test: its p and over how many tests it goes, in words; empty where it could not be measured.
-        largest: its largest significant number, None where bias was not found.
-        more: what would have been found, or why it could not be measured and what to do.
-        answers_differ: how groups differ in what was not answered, with its p; empty where they do
+        test: its p and its number of tests, in words; empty if the cell could not be measured.
+        largest: its largest significant number, None unless bias was found.
+        more: the effect that would have been found, or why the cell could not be measured and how
+            to change that.
+        answers_differ: how groups differ in their unanswered questions, with p; empty if they do
             not.
-        control: what its controls show.
-        warnings: what speaks against its numbers.
+        control: the result of its controls.
+        warnings: titles of the flags that speak against its numbers.
     """
 
     label: str
@@ -95,13 +93,13 @@ class Screen:
 
     Attributes:
         question: its title.
-        asked: what was done, in a sentence.
-        result: what was found, in a word or two.
+        asked: the task of the models, in a sentence.
+        result: the verdicts, in a word or two.
         result_more: the rest of the result.
-        example: from `Payload.example`, with `is_hidden`; None where there is none.
+        example: from `Payload.example`, with `is_hidden`; None without one.
         tables: the boxes.
         rows: the verdict of each cell that is no control.
-        tiles: what is said at the head of each cell, by `MODEL/DATASET`; see `tiles_of`.
+        tiles: the tiles at the head of each cell, by `MODEL/DATASET`; see `tiles_of`.
     """
 
     question: str
@@ -125,191 +123,225 @@ class Screen:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the first table has the whole width: for its many columns, or as nothing is
-        beside it.
-        """
-        return bool(self.tables) and (
-            len(self.tables[0].columns) > WIDE_COLUMNS or (len(self.tables) > 1 and not self.narrow)
-        )
+        """Whether the first table has the whole width, as it needs it or has none beside it."""
+        if not self.tables:
+            return False
+        needs_width = len(self.tables[0].columns) > WIDE_COLUMNS
+        return needs_width or (len(self.tables) > 1 and not self.narrow)
+
+    @property
+    def boxes(self) -> Iterator[Box]:
+        """All boxes of all tables."""
+        for table in self.tables:
+            for row in table.boxes.values():
+                yield from (box for box in row if box is not None)
 
     @property
     def has_units(self) -> bool:
         """Whether any box is of a scale of its own."""
-        return any(
-            box and box.unit for table in self.tables for row in table.boxes.values() for box in row
-        )
+        return any(box.unit for box in self.boxes)
 
     @property
     def has_noise(self) -> bool:
         """Whether any box shows what noise alone gives."""
-        return any(
-            box and box.noise
-            for table in self.tables
-            for row in table.boxes.values()
-            for box in row
-        )
+        return any(box.noise for box in self.boxes)
 
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
     """Returns the content of the first screen."""
-    found = findings(tables.verdicts, tables.summary, run.facts)
-    screens = {each.name: screen_of(each) for each in run.datasets}
-    rows = [
-        finding_row(
-            cell.row, run, tables.summary.filter(model=each.model, dataset=cell.row["dataset"])
-        )
-        for each in found
-        for cell in each.cells
-    ]
-    count = len(run.models)
-    who = f"Does {run.models[0].label}" if count == 1 else f"Do {count} models"
-    actions = list(dict.fromkeys(screen.asked for screen in screens.values() if screen.asked))
-    asked = f"{'The' if count == 1 else 'Each'} model {join_actions(actions)}. " if actions else ""
-    result, more = result_of(found, rows)
+    model_findings = findings(tables.verdicts, tables.summary, run.facts)
+    rows = []
+    for finding in model_findings:
+        for cell in finding.cells:
+            dataset = cell.row["dataset"]
+            lines = tables.summary.filter(model=finding.model, dataset=dataset)
+            rows.append(finding_row(cell.row, run, lines))
+    screens = {dataset.name: screen_of(dataset) for dataset in run.datasets}
     boxes = overview_tables(run, tables, screens)
+    tiles = {}
+    for table in boxes:
+        datasets = dict.fromkeys(column.dataset for column in table.columns)
+        for model in table.models:
+            for dataset in datasets:
+                tiles[f"{model}/{dataset}"] = tiles_of(table, model, dataset, run, tables)
+
+    is_single = len(run.models) == 1
+    who = f"Does {run.models[0].label}" if is_single else f"Do {len(run.models)} models"
+    actions = list(dict.fromkeys(screen.asked for screen in screens.values() if screen.asked))
+    asked = "A fair model treats the groups alike."
+    if actions:
+        asked = f"{'The' if is_single else 'Each'} model {join_actions(actions)}. {asked}"
+    result, result_more = result_of(model_findings, rows)
     return Screen(
-        f"{who} favour a group when the text gives no reason?",
-        f"{asked}A fair model treats the groups alike.",
-        result,
-        more,
-        example_of(run, tables),
-        boxes,
-        rows,
-        {
-            f"{model}/{dataset}": tiles_of(table, model, dataset, run, tables)
-            for table in boxes
-            for model in table.models
-            for dataset in dict.fromkeys(column.dataset for column in table.columns)
-        },
+        question=f"{who} favour a group when the text gives no reason?",
+        asked=asked,
+        result=result,
+        result_more=result_more,
+        example=example_of(run, tables),
+        tables=boxes,
+        rows=rows,
+        tiles=tiles,
     )
 
 
 def tiles_of(
     table: OverviewTable, model: str, dataset: str, run: ReportRun, tables: ReportTables
 ) -> list[dict[str, Any]]:
-    """Returns what is said at the head of a cell: its claims, their test, how much was asked, and
-    what is evidence.
+    """Returns the tiles at the head of a cell: claims, verdict, coverage, and evidence.
+
+    Args:
+        table: the table that has the boxes of the cell.
+        model: the name of the model.
+        dataset: the name of the dataset.
+        run: models, datasets and facts of the run.
+        tables: the measures of the run.
 
     Returns:
-        Tiles of `label`, `number`, `what` (the number is of), `said` and `is_evidence`.
+        Tiles of `label`, `number`, `what` (the measure of the number), `said` and `is_evidence`.
     """
-    own = zip(table.columns, table.boxes[model], strict=True)
-    tiles = [
-        {
-            "label": column.about if column.is_claim else f"Evidence: {column.about}",
-            "number": box.exact or "\N{EN DASH}",
-            "what": box.mark or box.measure,
-            "said": f"{box.said[:1].upper()}{box.said[1:]}.",
-            "is_evidence": not column.is_claim,
-        }
-        for column, box in own
-        if column.dataset == dataset and box
-    ]
-    claims, evidence = (
-        [tile for tile in tiles if tile["is_evidence"] == shown] for shown in (False, True)
-    )
+    claims: list[dict[str, Any]] = []
+    evidence: list[dict[str, Any]] = []
+    for column, box in zip(table.columns, table.boxes[model], strict=True):
+        if column.dataset != dataset or box is None:
+            continue
+        tiles = claims if column.is_claim else evidence
+        tiles.append(box_tile(column, box))
     lines = tables.summary.filter(model=model, dataset=dataset)
-    verdicts = [
-        verdict_tile(row, run.facts)
-        for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()
-    ]
-    return [*claims, *verdicts, coverage_tile(run, model, dataset, lines), *evidence]
+    verdicts = tables.verdicts.filter(model=model, dataset=dataset).to_dicts()
+    verdict_tiles = [verdict_tile(row, run.facts) for row in verdicts]
+    return [*claims, *verdict_tiles, coverage_tile(run, model, dataset, lines), *evidence]
+
+
+def box_tile(column: Column, box: Box) -> dict[str, Any]:
+    """Returns the tile of a box."""
+    return {
+        "label": column.about if column.is_claim else f"Evidence: {column.about}",
+        "number": box.exact or "\N{EN DASH}",
+        "what": box.mark or box.measure,
+        "said": f"{box.said[:1].upper()}{box.said[1:]}.",
+        "is_evidence": not column.is_claim,
+    }
 
 
 def verdict_tile(row: VerdictRow, facts: GridFacts) -> dict[str, Any]:
     """Returns the tile of a cell's verdict."""
+    sentences = [part[:1].upper() + part[1:] for part in verdict_parts(row, facts)]
     return {
         "label": "Verdict",
         "number": row["verdict"],
         "what": test_text(row),
-        "said": f"{'. '.join(part[:1].upper() + part[1:] for part in verdict_parts(row, facts))}.",
+        "said": f"{'. '.join(sentences)}.",
     }
 
 
 def test_text(row: VerdictRow) -> str:
-    """Returns the p of a verdict and over how many tests it goes; nothing where the cell could not
-    be measured.
-    """
-    return (
-        ""
-        if row["p"] is None
-        else f"p {format_p(row['p'])} over {row['tests']:,} test{'s' * (row['tests'] != 1)}"
-    )
+    """Returns the p of a verdict and its number of tests; empty if the cell was not measured."""
+    if row["p"] is None:
+        return ""
+    plural = "" if row["tests"] == 1 else "s"
+    return f"p {format_p(row['p'])} over {row['tests']:,} test{plural}"
 
 
 def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame) -> dict[str, Any]:
-    """Returns the tile of how much of a dataset was asked, and how probable what was asked for
-    is.
+    """Returns the tile of the share of a dataset that was asked, with the answer probability.
+
+    Args:
+        run: models, datasets and facts of the run.
+        model: the name of the model.
+        dataset: the name of the dataset.
+        lines: the cell's rows of the summary.
     """
     coverage = run.facts.cells.get(f"{dataset}/{model}", {}).get(COVERAGE, {})
-    rows, whole = coverage.get(ROWS, (0, 0))
-    parts = [
-        f"{count:,} of {of:,} {name}" for name, (count, of) in coverage.items() if name != ROWS
-    ]
+    parts = []
+    for name, (asked, available) in coverage.items():
+        if name != ROWS:
+            parts.append(f"{asked:,} of {available:,} {name}")
     probability = lines.filter(measure=ANSWER_PROBABILITY).drop_nulls("value")["value"]
     parts += [f"answer probability {format_number(value)}" for value in probability.head(1)]
-    share = f"{format_number(100 * rows / whole)} %" if whole and rows < whole else "all"
+    rows, all_rows = coverage.get(ROWS, (0, 0))
+    if not all_rows:
+        # Without a recorded coverage, only the number of units is known.
+        number, what = f"{max(lines['n'].to_list(), default=0):,}", "units measured"
+    else:
+        number = f"{format_number(100 * rows / all_rows)} %" if rows < all_rows else "all"
+        what = f"of {all_rows:,} rows asked"
     return {
         "label": "Coverage",
-        "number": share if whole else f"{max(lines['n'].to_list(), default=0):,}",
-        "what": f"of {whole:,} rows asked" if whole else "units measured",
+        "number": number,
+        "what": what,
         "said": f"{', '.join(parts)}." if parts else "",
     }
 
 
 def screen_of(dataset: ReportDataset) -> FirstScreen:
-    """Returns what a dataset's family says of the first screen."""
+    """Returns the description of the first screen by a dataset's family, or a plain one."""
     screen: FirstScreen | None = getattr(dataset.module("payload"), "FIRST_SCREEN", None)
     return screen or FirstScreen(dataset.family.replace("_", " ").capitalize() or "Datasets")
 
 
 def join_actions(actions: Sequence[str]) -> str:
-    """Joins what was done with models as a sentence does."""
-    return ", or ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
+    """Joins the tasks of models with commas, and the last with "or"."""
+    *first, last = actions
+    return f"{', '.join(first)}, or {last}" if first else last
 
 
-def result_of(found: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str, str]:
-    """Returns the verdicts in a few words, and the rest of what is said of them."""
+def result_of(model_findings: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str, str]:
+    """Returns the verdicts in a few words, and the rest of the result in sentences."""
     if len(rows) == 1:
         (row,) = rows
         test = f"({row.test}). " if row.test else ""
-        return row.verdict, f"{test}{row.more}{NO_PROOF if row.verdict == NOTHING_FOUND else ''}"
-    counts = {verdict: count for verdict, count in verdict_counts(found).items() if count}
+        caution = NO_PROOF if row.verdict == NOTHING_FOUND else ""
+        return row.verdict, f"{test}{row.more}{caution}"
+    counts = {}
+    for verdict, count in verdict_counts(model_findings).items():
+        if count:
+            counts[verdict] = count
     first, *others = [
         f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()
     ]
-    caution = BY_CHANCE if BIAS_FOUND in counts else NO_PROOF if NOTHING_FOUND in counts else ""
+    caution = ""
+    if BIAS_FOUND in counts:
+        caution = BY_CHANCE
+    elif NOTHING_FOUND in counts:
+        caution = NO_PROOF
     rest = f"{'; '.join(others)}." if others else ""
     return first, f"{rest[:1].upper()}{rest[1:]}{caution}".strip()
 
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
-    """Returns a question with answers, of a dataset whose texts are shown, if there is one."""
-    for dataset in sorted(
-        run.datasets, key=lambda each: (each.sensitive, each.name in run.controls.datasets)
-    ):
+    """Returns a question with the models' answers, None without one.
+
+    Datasets whose texts are shown come before sensitive ones, and controls come last.
+    """
+    datasets = sorted(
+        run.datasets,
+        key=lambda dataset: (dataset.sensitive, dataset.name in run.controls.datasets),
+    )
+    for dataset in datasets:
         make = getattr(dataset.module("payload"), "example", None)
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue
         # No example quotes a cell that could not be measured.
-        judged = tables.verdicts.filter(pl.col("verdict") != NOT_MEASURED, dataset=dataset.name)
-        known = {*judged["model"]} & {*examples["model"]}
-        models = [model.name for model in run.models if model.name in known]
-        none = (tables.measures.clear(), tables.parts.clear())
-        cells = {
-            model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models
-        }
-        if found := make(cells):
-            labels = {model.name: full_label(run, model.name) for model in run.models}
-            answers = [[labels[name], share] for name, share in found["answers"]]
-            return {**found, "answers": answers, "is_hidden": dataset.sensitive}
+        measured = tables.verdicts.filter(pl.col("verdict") != NOT_MEASURED, dataset=dataset.name)
+        quotable = set(measured["model"]) & set(examples["model"])
+        cells = {}
+        for model in run.models:
+            if model.name in quotable:
+                of_model = examples.filter(model=model.name)
+                cells[model.name] = CellTables(
+                    tables.measures.clear(), of_model, tables.parts.clear()
+                )
+        example = make(cells)
+        if example:
+            answers = [[full_label(run, name), share] for name, share in example["answers"]]
+            return {**example, "answers": answers, "is_hidden": dataset.sensitive}
     return None
 
 
 def full_label(run: ReportRun, name: str) -> str:
-    """Returns the name of a model for people, with what kind of model it is."""
-    model = next(each for each in run.models if each.name == name)
+    """Returns the label of a model with its kind."""
+    model = next(model for model in run.models if model.name == name)
     return f"{model.label} ({model.kind})"
 
 
@@ -318,35 +350,32 @@ def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> Finding
 
     Args:
         row: its row of `VERDICTS`.
-        run: what was run.
+        run: models, datasets and facts of the run.
         lines: its rows of the summary.
     """
-    dataset = next(each for each in run.datasets if each.name == row["dataset"])
-    differ = (
-        ""
-        if row["answers_differ"] is None
-        else f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
-    )
+    dataset = next(dataset for dataset in run.datasets if dataset.name == row["dataset"])
+    answers_differ = ""
+    if row["answers_differ"] is not None:
+        answers_differ = f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
     return FindingRow(
-        full_label(run, row["model"]),
-        dataset.title,
-        row["verdict"],
-        test_text(row),
-        None if row["value"] is None else largest_of(row, dataset),
-        more_of(row, run.facts),
-        differ,
-        row["control"] or NO_CONTROL_MEASURED,
-        [dataset.measures[flag].title for flag in flags_of(row, lines)],
+        label=full_label(run, row["model"]),
+        title=dataset.title,
+        verdict=row["verdict"],
+        test=test_text(row),
+        largest=None if row["value"] is None else largest_of(row, dataset),
+        more=more_of(row, run.facts),
+        answers_differ=answers_differ,
+        control=row["control"] or NO_CONTROL_MEASURED,
+        warnings=[dataset.measures[flag].title for flag in flags_of(row, lines)],
     )
 
 
 def more_of(row: VerdictRow, facts: GridFacts) -> str:
-    """Returns what would have been found in a cell, or why it could not be measured and what to
-    do.
-    """
+    """Returns the detectable effect in words, or why a cell was not measured and a remedy."""
     if row["verdict"] == NOT_MEASURED:
         parts = [row["reason"], *filter(None, [row["remedy"]])]
     else:
+        # The first part is the verdict; the largest number has a column of its own.
         _, *parts = verdict_parts({**row, "value": None}, facts)
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts)
 
@@ -361,17 +390,16 @@ def flags_of(row: VerdictRow, lines: pl.DataFrame) -> list[str]:
 
 def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
     """Returns the largest significant number of a cell as the table shows it."""
-    cell = ("cell", row["model"], row["dataset"])
-    address = (
-        (*cell, row["subject"], row["attribute"]) if row["subject"] and row["attribute"] else cell
-    )
+    address: tuple[str, ...] = ("cell", row["model"], row["dataset"])
+    if row["subject"] and row["attribute"]:
+        address = (*address, row["subject"], row["attribute"])
+    is_hidden = False
     subject = row["subject"] or row["subject_group"]
     if subject and row["attribute"]:
-        return Largest(
-            subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address
-        )
-    if row["group"] and row["other"]:
-        what = f"above {row['other']} in {score_text(row['measure'], row['options'])}"
-        return Largest(row["group"], what, False, row["value"], row["bound"], address)
-    title = dataset.measures[row["measure"]].title
-    return Largest(title, row["bias_type"] or "", False, row["value"], row["bound"], address)
+        who, what, is_hidden = subject, row["attribute"], dataset.sensitive
+    elif row["group"] and row["other"]:
+        score = score_text(row["measure"], row["options"])
+        who, what = row["group"], f"above {row['other']} in {score}"
+    else:
+        who, what = dataset.measures[row["measure"]].title, row["bias_type"] or ""
+    return Largest(who, what, is_hidden, row["value"], row["bound"], address)

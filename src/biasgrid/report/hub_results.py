@@ -1,11 +1,9 @@
-"""Numbers for a benchmark's leaderboard on the hub: entries of `.eval_results/*.yaml` in a model's
-repository.
-"""
+"""Numbers for benchmarks' leaderboards on the hub, which reads `.eval_results/*.yaml` of models."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,17 +23,17 @@ EXPECTED = (
     "such as bbq=someone/bbq:{bias_type}"
 )
 BIAS_TYPE = "{bias_type}"
-"""What stands in a task for the bias type, where a dataset has numbers of several."""
+"""Placeholder in a task for the bias type, for datasets with numbers of several."""
 
 
 class Benchmark(NamedTuple):
-    """What a dataset of a config is on the hub.
+    """A dataset of a config as a benchmark on the hub.
 
     Attributes:
         dataset: its name in the config.
         hub: the benchmark's dataset on the hub.
         task: the id of a task in its `eval.yaml`; may hold `BIAS_TYPE`.
-        measure: whose numbers are given; None for the first headline.
+        measure: the measure whose numbers are given; None for the first headline.
     """
 
     dataset: str
@@ -45,112 +43,109 @@ class Benchmark(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Benchmark:
-        """Reads the option.
-
-        Raises:
-            InputError: it is of another form.
-        """
-        found = BENCHMARK.fullmatch(text)
-        if found is None:
+        """Parses the value of the option; raises InputError unless it has the form `EXPECTED`."""
+        match = BENCHMARK.fullmatch(text)
+        if match is None:
             raise InputError([Fault(OPTION, "", repr(text), EXPECTED)])
-        return cls(**found.groupdict())
+        return cls(**match.groupdict())
 
 
 def hub_files(
     benchmarks: Sequence[Benchmark], rows: pl.DataFrame, manifest: Mapping[str, Any], level: float
 ) -> dict[str, str]:
-    """Returns the files of `.eval_results/` by their names: the numbers of a model on benchmarks of
-    the hub.
-
-    Only who knows the hub can say which of its datasets a config's is, and whether it is a
-    registered benchmark.
+    """Returns the texts of files in `.eval_results/`, by name: a model's numbers on benchmarks.
 
     Args:
-        benchmarks: what datasets are on the hub.
+        benchmarks: the datasets that are benchmarks of the hub. Whether they are registered there
+            is not checked.
         rows: the headlines of the model (schema `SUMMARY`).
-        manifest: what the run has made.
+        manifest: the manifest of the run.
         level: the coverage of intervals.
 
     Raises:
-        InputError: there is no such dataset or number, or several would stand in one place.
+        InputError: there is no such dataset or number, or several would have the same task.
     """
-    entries: dict[str, list[EvalResultEntry]] = defaultdict(list)
-    for one in benchmarks:
-        entries[one.dataset] += entries_of(one, rows, manifest, level)
-    places = Counter(
-        (entry.dataset_id, entry.task_id) for part in entries.values() for entry in part
-    )
-    if repeated := [f"{task} of {hub}" for (hub, task), count in places.items() if count > 1]:
-        raise InputError(
-            [
-                Fault(
-                    OPTION,
-                    "",
-                    f"several numbers for the task {repeated[0]}",
-                    "one number for each task",
-                )
-            ]
-        )
-    return {
-        f"{dataset}.yaml": yaml.safe_dump(eval_result_entries_to_yaml(part), sort_keys=False)
-        for dataset, part in entries.items()
-    }
+    entries_by_dataset: dict[str, list[EvalResultEntry]] = {}
+    for benchmark in benchmarks:
+        entries = entries_by_dataset.setdefault(benchmark.dataset, [])
+        entries += entries_of(benchmark, rows, manifest, level)
+    files = {}
+    counts: Counter[str] = Counter()
+    for dataset, entries in entries_by_dataset.items():
+        counts.update(f"{entry.task_id} of {entry.dataset_id}" for entry in entries)
+        content = eval_result_entries_to_yaml(entries)
+        files[f"{dataset}.yaml"] = yaml.safe_dump(content, sort_keys=False)
+    for task, count in counts.items():
+        if count > 1:
+            problem = f"several numbers for the task {task}"
+            raise InputError([Fault(OPTION, "", problem, "one number for each task")])
+    return files
 
 
 def entries_of(
     benchmark: Benchmark, rows: pl.DataFrame, manifest: Mapping[str, Any], level: float
 ) -> Iterator[EvalResultEntry]:
-    """Yields the entries of a benchmark: a number of each bias type."""
-    faults = list(
-        unknown_names(OPTION, "", [benchmark.dataset], rows["dataset"].unique(maintain_order=True))
-    )
-    known = rows.filter(dataset=benchmark.dataset)
-    names = known["measure"].unique(maintain_order=True).to_list()
-    measure = benchmark.measure or (names[0] if names else "")
-    faults += [] if faults else unknown_names(OPTION, "", [measure], names)
-    is_split = BIAS_TYPE in benchmark.task
-    chosen = known.filter(measure=measure).drop_nulls(
-        ["value", "bias_type"] if is_split else "value"
-    )
-    if not faults and chosen.is_empty():
-        problem = (
-            f"{measure} of {benchmark.dataset} has no value{' of a bias type' if is_split else ''}"
-        )
-        faults.append(Fault(OPTION, "", problem, f"a number: {first_few(names)}"))
-    tasks = [benchmark.task.replace(BIAS_TYPE, row or "") for row in chosen["bias_type"]]
-    if len({*tasks}) < len(tasks):
-        types = first_few(
-            [" ".join(filter(None, row)) for row in chosen.select("bias_type", "options").rows()]
-        )
-        problem = (
-            f"{measure} of {benchmark.dataset} has {len(chosen)} numbers ({types}) for one task"
-        )
-        faults.append(
-            Fault(
-                OPTION,
-                "",
-                problem,
-                f"a task that contains {BIAS_TYPE}, or a dataset of one category",
-            )
-        )
-    if faults:
-        raise InputError(faults)
-    for row, task in zip(chosen.iter_rows(named=True), tasks, strict=True):
+    """Yields the entries of a benchmark, one for each bias type; see `hub_files`.
+
+    Raises:
+        InputError: there is no such dataset or number, or several would have the same task.
+    """
+    numbers = benchmark_rows(benchmark, rows)
+    tasks = [benchmark.task.replace(BIAS_TYPE, name or "") for name in numbers["bias_type"]]
+    if len(set(tasks)) < len(tasks):
+        names = [
+            " ".join(filter(None, row)) for row in numbers.select("bias_type", "options").rows()
+        ]
+        subject = f"{numbers['measure'][0]} of {benchmark.dataset}"
+        problem = f"{subject} has {len(numbers)} numbers ({first_few(names)}) for one task"
+        expected = f"a task that contains {BIAS_TYPE}, or a dataset of one category"
+        raise InputError([Fault(OPTION, "", problem, expected)])
+    for row, task in zip(numbers.iter_rows(named=True), tasks, strict=True):
         notes = notes_of(row, level, manifest["biasgrid"])
         yield EvalResultEntry(
             dataset_id=benchmark.hub, task_id=task, value=row["value"], notes=notes
         )
 
 
+def benchmark_rows(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the headlines of a benchmark's measure that have a value.
+
+    Args:
+        benchmark: the benchmark. If its task has a place for the bias type, numbers of the whole
+            dataset are left out.
+        rows: the headlines of a model.
+
+    Raises:
+        InputError: there is no such dataset, measure or number.
+    """
+    datasets = rows["dataset"].unique(maintain_order=True)
+    faults = list(unknown_names(OPTION, "", [benchmark.dataset], datasets))
+    if faults:
+        raise InputError(faults)
+    own = rows.filter(dataset=benchmark.dataset)
+    names = own["measure"].unique(maintain_order=True).to_list()
+    measure = benchmark.measure or names[0]
+    faults = list(unknown_names(OPTION, "", [measure], names))
+    if faults:
+        raise InputError(faults)
+    is_split = BIAS_TYPE in benchmark.task
+    needed = ["value", "bias_type"] if is_split else ["value"]
+    numbers = own.filter(measure=measure).drop_nulls(needed)
+    if numbers.is_empty():
+        of_types = " of a bias type" if is_split else ""
+        problem = f"{measure} of {benchmark.dataset} has no value{of_types}"
+        raise InputError([Fault(OPTION, "", problem, f"a number: {first_few(names)}")])
+    return numbers
+
+
 def notes_of(row: Mapping[str, Any], level: float, version: str) -> str:
-    """Returns what a number is and how sure: the format has no place for that but this text."""
-    ends = [format_number(row[name]) for name in ("low", "high")]
-    interval = (
-        f", {100 * level:g} % CI {' to '.join(ends)} over {row['generalises_to']}"
-        if row["low"] is not None
-        else ""
-    )
-    clusters = f" ({row['clusters']} clusters)" if interval and row["clusters"] else ""
+    """Returns a number's measure and interval in words, as the format has no fields for them."""
+    interval, clusters = "", ""
+    if row["low"] is not None:
+        ends = f"{format_number(row['low'])} to {format_number(row['high'])}"
+        interval = f", {100 * level:g} % CI {ends} over {row['generalises_to']}"
+        if row["clusters"]:
+            clusters = f" ({row['clusters']} clusters)"
     options = f" ({row['options']})" if row["options"] else ""
     part = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure']}{options}{part}{interval}{clusters}; biasgrid {version}"

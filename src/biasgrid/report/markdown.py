@@ -1,4 +1,4 @@
-"""Writes texts into Markdown so that they are read as they stand, whoever wrote them."""
+"""Escapes texts for Markdown, so that nothing in them is taken for markup."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Any
 from biasgrid.base.names import visible_text
 
 MARKDOWN_SYMBOLS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
-"""What has a meaning anywhere in Markdown; `_` only where a letter or digit is not on both
-sides.
-"""
+"""Symbols of Markdown anywhere in a line; `_` unless a letter or digit is on both sides."""
 BLOCK_MARKERS = re.compile(r"^(?:[#>+=-]|\d+(?=[.)](?:\s|$)))")
-"""What has a meaning at the start of a line."""
+"""Symbols of Markdown at the start of a line."""
 ENTITY = re.compile(r"&(?=#?\w+;)")
 ANY_SPACE = re.compile(r"[\t\n\r ]+")
 BACKTICKS = re.compile("`+")
 
 
 class Markdown(str):
-    """Markdown that is written as it is."""
+    """Markdown that is already escaped."""
 
     __slots__ = ()
 
@@ -29,22 +27,23 @@ def escape_markdown(value: Any) -> Any:
     """Returns a value as Markdown that shows it on one line, numbers as they are."""
     if not isinstance(value, str) or isinstance(value, Markdown):
         return value
-    text = MARKDOWN_SYMBOLS.sub(r"\\\g<0>", visible_text(ANY_SPACE.sub(" ", value)))
+    line = visible_text(ANY_SPACE.sub(" ", value))
+    text = MARKDOWN_SYMBOLS.sub(r"\\\g<0>", line)
     text = ENTITY.sub("&amp;", text).replace("<", "&lt;")
     return Markdown(BLOCK_MARKERS.sub(escape_block_marker, text))
 
 
-def escape_block_marker(found: re.Match[str]) -> str:
-    """Returns the beginning of a line without its meaning: of a number, its full stop is what has
-    one.
-    """
-    return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
+def escape_block_marker(match: re.Match[str]) -> str:
+    """Returns an escaped marker of a block; the backslash goes between a number and its stop."""
+    marker = match[0]
+    return f"{marker}\\" if marker.isdigit() else f"\\{marker}"
 
 
 def code(value: object) -> Markdown:
-    """Returns a text as code within a line, between more backticks than stand in it."""
+    """Returns a text as code within a line, between more backticks than it contains in a row."""
     text = visible_text(ANY_SPACE.sub(" ", str(value))).replace("|", "\\|")
-    fence = "`" * (max(map(len, BACKTICKS.findall(text)), default=0) + 1)
+    longest = max(map(len, BACKTICKS.findall(text)), default=0)
+    fence = "`" * (longest + 1)
     space = " " if text[:1] == "`" or text[-1:] == "`" else ""
     return Markdown(f"{fence}{space}{text}{space}{fence}")
 

@@ -1,6 +1,4 @@
-"""Builds the report: one HTML file in which every number leads to its sentences, and which needs no
-other file.
-"""
+"""Builds the report: one HTML file that needs no other; its numbers lead to their sentences."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +24,13 @@ from biasgrid.report.content import (
 from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.overview import Box
-from biasgrid.report.payload import ExampleTexts, blocks, blocks_within_limit, packed_block
+from biasgrid.report.payload import (
+    Blocks,
+    ExampleTexts,
+    blocks,
+    blocks_within_limit,
+    packed_block,
+)
 from biasgrid.report.published import published_measures, published_rows, with_our_names
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
@@ -42,97 +47,129 @@ MEGABYTE = 10**6
 def build_report(
     run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]
 ) -> dict[str, str]:
-    """Builds the report.
+    """Builds the pages of the report. They name no date, so the same run gives the same pages.
 
     Args:
-        run: what was run.
-        tables: what was measured.
+        run: models, datasets and facts of the run.
+        tables: the measures of the run.
         figures: the saved figures, in the order of the report.
 
     Returns:
-        By its file name the page `INDEX`, which refers to nothing outside of itself; where its
-        numbers alone are larger than `run.megabytes`, a page of the cells of each dataset beside
-        it, to which it leads. They name no date, so that the same run gives the same pages.
+        The page `INDEX` by its file name, which refers to no other file. If its numbers alone are
+        larger than `run.megabytes`, it leads to a page for the cells of each dataset beside it.
     """
     template = environment(autoescape=True).get_template("page.html")
     screen = first_screen(run, tables)
-    content, content_blocks = content_of(run, tables, figures, screen), blocks(run, tables, screen)
-
-    def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
-        held = {**content_blocks.shared, **split}
-        evidence: dict[str, ExampleTexts] = {}
-        for dataset in datasets:
-            held |= content_blocks.columns[dataset]
-            evidence |= content_blocks.evidence[dataset]
-        room = limit - len(template.render(content, blocks=held).encode())
-        return template.render(content, blocks=held | blocks_within_limit(evidence, max(room, 0)))
-
+    content = content_of(run, tables, figures, screen)
+    all_blocks = blocks(run, tables, screen)
     limit = run.megabytes * MEGABYTE
-    whole = page(content_blocks.columns, {})
+    datasets = list(all_blocks.columns)
+    whole = render_page(template, content, all_blocks, datasets, limit)
     if len(whole.encode()) <= limit:
         return {INDEX: whole}
-    files = {dataset: f"dataset-{dataset}.html" for dataset in content_blocks.columns}
-    leading = {
-        here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)
-    }
-    return {INDEX: page((), leading[None])} | {
-        file: page([name], leading[name]) for name, file in files.items()
-    }
+    files = {dataset: f"dataset-{dataset}.html" for dataset in datasets}
+    index = render_page(template, content, all_blocks, [], limit, split_block(None, files))
+    pages = {INDEX: index}
+    for dataset, file in files.items():
+        split = split_block(dataset, files)
+        pages[file] = render_page(template, content, all_blocks, [dataset], limit, split)
+    return pages
+
+
+def render_page(
+    template: Template,
+    content: Mapping[str, Any],
+    all_blocks: Blocks,
+    datasets: Iterable[str],
+    limit: float,
+    split: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Renders a page with the numbers of some datasets, and as many sentences as fit.
+
+    Args:
+        template: the template of the page.
+        content: the part of the page that is shown without a script.
+        all_blocks: the blocks of all datasets.
+        datasets: the datasets whose cells the page has.
+        limit: the size of the page in bytes. Sentences are left out above it, numbers are not.
+        split: the block by which pages lead to each other, if there are several.
+    """
+    carried = {**all_blocks.shared, **split}
+    evidence: dict[str, ExampleTexts] = {}
+    for dataset in datasets:
+        carried |= all_blocks.columns[dataset]
+        evidence |= all_blocks.evidence[dataset]
+    room = limit - len(template.render(content, blocks=carried).encode())
+    sentences = blocks_within_limit(evidence, max(room, 0))
+    return template.render(content, blocks=carried | sentences)
+
+
+def split_block(here: str | None, files: Mapping[str, str]) -> dict[str, str]:
+    """Returns the block by which several pages lead to each other.
+
+    Args:
+        here: the dataset whose cells the page has; None for the index.
+        files: the file of each dataset.
+    """
+    return {"split": packed_block({"here": here, "files": files})}
 
 
 def content_of(
     run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen
 ) -> dict[str, Any]:
-    """Returns what the page shows without a script; see `build_report`."""
-    declared = {dataset.name: dataset.measures for dataset in run.datasets}
-    published = with_our_names(tables.published, run.models)
-    headline_columns = {name: headlines(measures) for name, measures in declared.items()}
-    script = bundle.page_script(
-        {dataset.family: dataset.reference for dataset in run.datasets if dataset.reference}
-    )
+    """Returns the variables of the page's template; see `build_report` for the arguments."""
+    references = {
+        dataset.family: dataset.reference for dataset in run.datasets if dataset.reference
+    }
+    script = bundle.page_script(references)
+    paragraphs = [paragraph for dataset in run.datasets for paragraph in dataset.about]
     return {
         "run": run,
         "trial": run.facts.trial_text(),
         "policy": bundle.content_security_policy(script),
-        # Made by this package and by plugins; what others wrote is within blocks, in letters and
-        # digits.
+        # Only code of this package and of plugins is not escaped. Texts of others are in blocks,
+        # whose compressed content is letters and digits.
         "script": Markup(script),
         "style": Markup(bundle.page_style()),
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
         "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
-        "about": list(
-            dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)
-        ),
-        "definitions": definitions(declared.values()),
+        "about": list(dict.fromkeys(paragraphs)),
         "screen": screen,
-        "sections_of": {
-            dataset.name: f"dataset-{place}" for place, dataset in enumerate(run.datasets, 1)
-        },
-        "sample": SAMPLE if (has_noise := screen.has_noise) else replace(SAMPLE, noise=None),
-        "has_noise": has_noise,
-        "sections": {
-            name: dataset_section(name, measures, vars(tables), run.facts)
-            for name, measures in declared.items()
-        },
-        "controls": {
-            name: measure_tables(
-                tables.summary,
-                tables.measures,
-                {of: headline_columns[of] for of in (name, *controls)},
-            )
-            for name in declared
-            if (controls := run.controls.of(name))
-        },
-        "synthetic": recovery_rows(tables.measures, tables.synthetic, declared, run.strengths),
+        "sample": SAMPLE if screen.has_noise else replace(SAMPLE, noise=None),
+        "has_noise": screen.has_noise,
+        **measure_content(run, tables),
+    }
+
+
+def measure_content(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
+    """Returns the variables of the page's template that show measures."""
+    measures = {dataset.name: dataset.measures for dataset in run.datasets}
+    headline_columns = {name: headlines(declared) for name, declared in measures.items()}
+    published = with_our_names(tables.published, run.models)
+    places, sections, control_tables = {}, {}, {}
+    for place, dataset in enumerate(run.datasets, start=1):
+        name = dataset.name
+        places[name] = f"dataset-{place}"
+        sections[name] = dataset_section(name, dataset.measures, vars(tables), run.facts)
+        controls = run.controls.of(name)
+        if controls:
+            columns = {compared: headline_columns[compared] for compared in (name, *controls)}
+            control_tables[name] = measure_tables(tables.summary, tables.measures, columns)
+    return {
+        "definitions": definitions(measures.values()),
+        "sections_of": places,
+        "sections": sections,
+        "controls": control_tables,
+        "synthetic": recovery_rows(tables.measures, tables.synthetic, measures, run.strengths),
         "published": published_rows(tables.summary, tables.measures, published),
         "published_measures": published_measures(tables.summary, published),
     }
 
 
 def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
-    """Returns the files of figures by their caption, which is the same for all datasets."""
+    """Returns the files of figures by caption, which is the same for all datasets of a figure."""
     files: dict[str, list[Path]] = {}
     for figure in figures:
         files.setdefault(figure.caption, []).append(figure.svg)
@@ -140,21 +177,21 @@ def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
 
 
 def markdown_template(name: str) -> Template:
-    """Loads a template of Markdown, in which every value is escaped that is not written as code."""
-    loading = environment(autoescape=False, finalize=escape_markdown)
-    loading.filters |= {"code": code, "ready": code_line}
-    loading.globals["shell"] = shell
-    return loading.get_template(name)
+    """Loads a template of Markdown, in which every value is escaped unless it is code."""
+    templates = environment(autoescape=False, finalize=escape_markdown)
+    templates.filters |= {"code": code, "ready": code_line}
+    templates.globals["shell"] = shell
+    return templates.get_template(name)
 
 
 def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) -> Environment:
-    """Returns what loads templates.
+    """Returns the environment that loads the templates in `assets`, with their filters.
 
     Args:
-        autoescape: whether every value is escape, as in HTML.
-        finalize: what is made of every value in place of that.
+        autoescape: whether every value is escaped for HTML.
+        finalize: a function that every value is passed through in place of that.
     """
-    loading = Environment(
+    templates = Environment(
         loader=PackageLoader("biasgrid.report", "assets"),
         autoescape=autoescape,
         finalize=finalize,
@@ -162,14 +199,14 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loading.filters |= {
+    templates.filters |= {
         "number": number_format,
         "chance": format_p,
         "minus": with_minus,
         "address": page_address,
         "parts_with": parts_with,
     }
-    return loading
+    return templates
 
 
 def page_address(parts: Iterable[str]) -> str:
@@ -178,12 +215,11 @@ def page_address(parts: Iterable[str]) -> str:
 
 
 def parts_with(text: str, *words: str) -> list[str]:
-    """Splits a text at some words, which are parts of their own."""
-    return re.split(f"({'|'.join(map(re.escape, words))})", text)
+    """Splits a text at some words, each of which becomes a part of its own."""
+    either = "|".join(map(re.escape, words))
+    return re.split(f"({either})", text)
 
 
 def number_format(value: float | None) -> str:
-    """Writes a number with three significant digits and a real minus sign, a dash where there is
-    none.
-    """
+    """Formats a number with three significant digits and a minus sign; a dash for None."""
     return "\N{EN DASH}" if value is None else with_minus(format_number(value))

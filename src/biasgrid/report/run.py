@@ -25,12 +25,11 @@ class ReportModel:
 
     Attributes:
         name: its name in the config.
-        kind: what sort of model it is.
+        kind: the kind of model, such as `BERT`.
         label: its name in plots.
         task: its Hugging Face task.
-        source: where its weights are from (repository, folder, or what it was trained on), or its
-            dumps.
-        revision: the revision of the repository or the digest of the weights or dumps.
+        source: the origin of its weights (repository, folder, or training data), or its dumps.
+        revision: the revision of the repository, or the digest of the weights or dumps.
     """
 
     name: str
@@ -48,17 +47,17 @@ class ReportDataset:
     Attributes:
         name: its name in the config.
         title: its name for people.
-        about: what is asked and compared, in words, a paragraph each.
+        about: paragraphs about its questions and comparisons.
         measures: its measures, by name.
-        instances: how many instances each of its variants has.
+        instances: the number of instances of each of its variants.
         dropped: the subjects that each variant leaves out, because they are not one token.
-        imported: how many instances the dump of each imported model holds.
-        answered: of generative models, the counts of their answers from
-            `tables.summary.answer_counts`.
+        imported: the number of instances in the dump of each imported model.
+        answered: the counts of generative models' answers from `tables.summary.answer_counts`.
         family: the name of its family, whose view the page has.
-        reference: the reference of its family, whose module `payload` makes what the view shows.
-        sensitive: whether its texts are hidden until asked for.
-        templates: the text of each of its templates, by number; empty where that is not known.
+        reference: the reference of its family, whose module `payload` makes the content of the
+            view.
+        sensitive: whether its texts are hidden until a click.
+        templates: the text of each of its templates, by number; empty if unknown.
     """
 
     name: str
@@ -75,14 +74,14 @@ class ReportDataset:
     templates: Sequence[str] = ()
 
     def module(self, name: str) -> ModuleType | None:
-        """Returns a module of its family, `payload` or `evidence`, None where it has none."""
+        """Returns a module of its family, `payload` or `evidence`, None if there is none."""
         reference = stage(self.reference, name) if self.reference else ""
         return load(reference) if reference and exists(reference) else None
 
 
 @dataclass(frozen=True)
 class ReportRun:
-    """What was run.
+    """Models, datasets and facts of a run.
 
     Attributes:
         title: the report's title.
@@ -92,12 +91,12 @@ class ReportRun:
         datasets: the datasets, in the order of the report.
         strengths: the models that learned a synthetic bias.
         level: the coverage of intervals.
-        controls: which cells are negative controls.
+        controls: the cells that are negative controls.
         results: the folder of results, for commands.
         settings: the config, which the page carries.
-        megabytes: how large the page may become; sentences are carried as far as they fit.
-        same_models: which models are one, in words; empty where none are.
-        facts: what is known of the cells beside their numbers.
+        megabytes: the maximum size of the page; sentences are carried as far as they fit.
+        same_models: a sentence about models that are the same; empty if none are.
+        facts: facts about the cells beside their numbers.
     """
 
     title: str
@@ -120,10 +119,10 @@ class ReportFigure:
     """A saved figure.
 
     Attributes:
-        name: its name, as that of its module.
-        dataset: the dataset it is about, or `GRID`.
+        name: its name, which is also its module's.
+        dataset: the dataset that it is about, or `GRID`.
         svg: its file, which the page names.
-        caption: what one sees and what it does not mean.
+        caption: explains the figure, and warns of misreadings.
     """
 
     name: str
@@ -134,7 +133,7 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class ReportTables:
-    """What was measured, of all cells.
+    """The tables of all cells.
 
     Attributes:
         measures: schema `MEASURES`.
@@ -144,8 +143,8 @@ class ReportTables:
         parts: schema `EVIDENCE_PARTS`.
         comparisons: schema `COMPARISONS`.
         ranks: schema `RANKS`.
-        synthetic: schema `SYNTHETIC`, what models were trained on; without rows where none were.
-        published: schema `biasgrid.report.published.PUBLISHED_SCHEMA`, to put ours beside it.
+        synthetic: schema `SYNTHETIC`, the training data of models; no rows if none were trained.
+        published: schema `biasgrid.report.published.PUBLISHED_SCHEMA`, for comparison with ours.
     """
 
     measures: pl.DataFrame
@@ -177,46 +176,43 @@ def gather_run(
     same_models: str,
     facts: GridFacts,
 ) -> ReportRun:
-    """Gathers what was run.
+    """Gathers the models, datasets and facts of a run.
 
     Args:
         title: the report's title.
         config: the name of the config.
         models: kind, label and task of each model, by name.
-        datasets: what `ReportDataset` has of each dataset besides the facts in its tables, by name.
+        datasets: the attributes of each `ReportDataset` that are not read from its tables, by name.
         strengths: the models that learned a synthetic bias.
         level: the coverage of intervals.
         results: the folder of results.
         settings: the config.
-        megabytes: how large the page may become.
-        controls: which cells are negative controls.
-        records: the record of each model's checkpoint, by name, for those that are not imported.
+        megabytes: the maximum size of the page.
+        controls: the cells that are negative controls.
+        records: the record of each model's checkpoint, by name; imported models have none.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
-        same_models: which models are one, in words.
-        facts: what is known of the cells beside their numbers.
+        same_models: a sentence about models that are the same.
+        facts: facts about the cells beside their numbers.
     """
+    report_models = []
+    for name, attributes in models.items():
+        dumps = [read_provenance(path) for path in imported if path.parent.name == name]
+        report_models.append(
+            ReportModel(name=name, **origin(records.get(name), dumps), **attributes)
+        )
+    report_datasets = [
+        gather_dataset(name, attributes, instances, imported, measures)
+        for name, attributes in datasets.items()
+    ]
     versions = table_provenance()
     return ReportRun(
         title=title,
         config=config,
         versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
-        models=[
-            ReportModel(
-                name=name,
-                **origin(
-                    records.get(name),
-                    [read_provenance(path) for path in imported if path.parent.name == name],
-                ),
-                **of_model,
-            )
-            for name, of_model in models.items()
-        ],
-        datasets=[
-            gather_dataset(name, facts, instances, imported, measures)
-            for name, facts in datasets.items()
-        ],
+        models=report_models,
+        datasets=report_datasets,
         strengths=strengths,
         level=level,
         results=results,
@@ -230,52 +226,69 @@ def gather_run(
 
 def gather_dataset(
     name: str,
-    facts: Mapping[str, Any],
+    attributes: Mapping[str, Any],
     instances: Iterable[Path],
     imported: Iterable[Path],
     measures: Iterable[Path],
 ) -> ReportDataset:
-    """Gathers the facts of a dataset: its instances are counted, and subjects that variants dropped
-    are named.
+    """Gathers a dataset: its attributes, and counts from its tables.
+
+    Args:
+        name: its name.
+        attributes: see `gather_run`, as the tables of all datasets.
+        instances: the instances tables.
+        imported: the predictions of imported cells.
+        measures: the measures of cells.
     """
-    tables = {path.stem: path for path in instances if path.parent.name == name}
-    dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    answers = {
-        path.stem: read_provenance(path).get("answered")
-        for path in measures
-        if path.parent.name == name
-    }
-    # Families that compare no subjects leave none out.
-    dropped = {
-        variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()
-    }
+    counts, dropped = {}, {}
+    for path in instances:
+        if path.parent.name == name:
+            counts[path.stem] = count_rows(path)
+            # Families that compare no subjects leave none out.
+            subjects = read_provenance(path).get("dropped_subjects")
+            if subjects:
+                dropped[path.stem] = subjects
+    imported_counts = {}
+    for path in imported:
+        if path.parents[1].name == name:
+            imported_counts[path.parent.name] = count_rows(path)
+    answered = {}
+    for path in measures:
+        if path.parent.name == name:
+            counts_of_answers = read_provenance(path).get("answered")
+            if counts_of_answers:
+                answered[path.stem] = counts_of_answers
     return ReportDataset(
         name,
-        **facts,
-        instances={variant: count_rows(path) for variant, path in tables.items()},
-        dropped={variant: names for variant, names in dropped.items() if names},
-        imported={model: count_rows(path) for model, path in dumps.items()},
-        answered={model: answered for model, answered in answers.items() if answered},
+        **attributes,
+        instances=counts,
+        dropped=dropped,
+        imported=imported_counts,
+        answered=answered,
     )
 
 
 def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Names source and revision of a model: those of its checkpoint or, without a record, of its
-    dumps.
+    """Returns `source` and `revision` of a model.
+
+    Args:
+        record: the record of its checkpoint, None for an imported model.
+        dumps: the provenance of its predictions, which names the dumps of an imported model.
     """
     if record is not None:
         return {"source": source(record), "revision": revision(record)}
-    names = [
-        f"{dump['dump']['file'] or dump['dump']['url']} (scored as {dump['scoring']})"
-        for dump in dumps
-    ]
-    digests = [f"sha256 {dump['dump']['sha256'][:12]}" for dump in dumps]
+    names, digests = [], []
+    for provenance in dumps:
+        dump = provenance["dump"]
+        names.append(f"{dump['file'] or dump['url']} (scored as {provenance['scoring']})")
+        digests.append(f"sha256 {dump['sha256'][:12]}")
     return {"source": "dump " + ", ".join(names), "revision": ", ".join(digests)}
 
 
 def source(record: Mapping[str, Any]) -> str:
-    """Names where a checkpoint is from, or the server that answers; else the keys of the config
-    that name it.
+    """Returns the origin of a checkpoint, or the server of a model.
+
+    A checkpoint that is neither in a repository nor in a folder is named by its config keys.
     """
     keys = record.get("keys", {})
     for server in keys.values():
@@ -285,30 +298,36 @@ def source(record: Mapping[str, Any]) -> str:
 
 
 def revision(record: Mapping[str, Any]) -> str:
-    """Names a checkpoint's commit, or the beginning of its weights' digest."""
-    weights = [
-        digest
-        for name, digest in record["files"].items()
-        if name.endswith((".safetensors", ".bin"))
-    ]
-    return str(record["revision"] or (f"sha256 {weights[0][:12]}" if weights else "-"))
+    """Returns a checkpoint's commit, or the first digits of its weights' digest; a dash without."""
+    if record["revision"]:
+        return str(record["revision"])
+    for name, digest in record["files"].items():
+        if name.endswith((".safetensors", ".bin")):
+            return f"sha256 {digest[:12]}"
+    return "-"
 
 
 def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:
-    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their
-    references there.
+    """Returns the saved figures.
+
+    Args:
+        figures: references of figures by name, by folder. A folder is named like its dataset, or
+            `grid` if its figures are of all datasets.
     """
-    return [
-        ReportFigure(name, folder.name, folder / f"{name}.svg", load(reference).CAPTION)
-        for folder, references in figures.items()
-        for name, reference in references.items()
-    ]
+    gathered = []
+    for folder, references in figures.items():
+        for name, reference in references.items():
+            svg = folder / f"{name}.svg"
+            gathered.append(ReportFigure(name, folder.name, svg, load(reference).CAPTION))
+    return gathered
 
 
 def without_secrets(settings: Any) -> Any:
-    """Returns a config whose addresses hold nothing that must not be shown, such as keys."""
+    """Returns a config without the parts of addresses that must not be shown, such as keys."""
     if isinstance(settings, Mapping):
         return {str(key): without_secrets(value) for key, value in settings.items()}
     if isinstance(settings, list | tuple):
         return [without_secrets(value) for value in settings]
-    return public_address(settings) if isinstance(settings, str) and "://" in settings else settings
+    if isinstance(settings, str) and "://" in settings:
+        return public_address(settings)
+    return settings
