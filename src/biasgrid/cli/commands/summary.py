@@ -1,4 +1,4 @@
-"""The summary of a grid as tables for a terminal: numbers, with how sure they are below them."""
+"""The summary of a grid as tables for a terminal: numbers, with their intervals below them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SUMMARY_TABLE = "summary.parquet"
 SummaryRow = Mapping[str, Any]
 TESTS = "significant_tests"
 MOST_IN_SENTENCES = 3
-"""The findings of more models are a table."""
+"""Maximum number of models whose findings are sentences; those of more are a table."""
 CLUSTERS = "templates that do not reword each other"
 HEADLINE_NAMES = {
     "dataset": "dataset",
@@ -54,23 +54,23 @@ def summary_tables(
     """Draws the measures, a line per cell and bias type; a table for each set of headline measures.
 
     Args:
-        rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
-        width: how many characters a line may have.
+        rows: the rows of headline measures in the summary (schema `SUMMARY`).
+        width: the maximum number of characters in a line.
         level: the coverage of intervals.
-        facts: between what the numbers of measures are.
+        facts: the ranges of measures.
     """
-    cells: dict[tuple[Any, ...], list[SummaryRow]] = {}
+    lines: dict[tuple[Any, ...], list[SummaryRow]] = {}
     for row in rows:
-        cells.setdefault(
-            (row["dataset"], row["model"], row["bias_type"], row["scoring"]), []
-        ).append(row)
+        key = (row["dataset"], row["model"], row["bias_type"], row["scoring"])
+        lines.setdefault(key, []).append(row)
     tables: dict[tuple[tuple[str, str], ...], list[list[SummaryRow]]] = {}
-    for cell in cells.values():
-        tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
-    of_tables = (
-        summary_table(measures, lines, width, level, facts) for measures, lines in tables.items()
-    )
-    return Group(*(part for parts in of_tables for part in parts))
+    for line in lines.values():
+        measures = tuple((row["measure"], row["options"]) for row in line)
+        tables.setdefault(measures, []).append(line)
+    parts: list[RenderableType] = []
+    for measures, lines_of_table in tables.items():
+        parts += summary_table(measures, lines_of_table, width, level, facts)
+    return Group(*parts)
 
 
 def summary_table(
@@ -80,150 +80,190 @@ def summary_table(
     level: float,
     facts: GridFacts,
 ) -> Iterator[RenderableType]:
-    """Yields a table of cells with the same headline measures, its legend, and the options of its
-    measures.
+    """Yields a table of cells with the same headline measures, its legend, and their options.
+
+    Args:
+        measures: measure and options of each column.
+        lines: the rows of the summary in each line, one for each column.
+        width: the maximum number of characters in a line.
+        level: the coverage of intervals.
+        facts: the ranges of measures.
     """
-    columns = {
-        name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None
-    }
+    rows = [row for line in lines for row in line]
+    columns = []
+    for name in HEADLINE_NAMES:
+        if rows[0][name] is not None:
+            columns.append(name)
+    headings = [HEADLINE_NAMES[name] for name in columns]
     titles = [name.replace("_", "\n") for name, _ in measures]
-    known = any(is_known(row) for cell in lines for row in cell)
-    counts = ["clusters", "n"] if known else ["n"]
-    table = terminal_table([*columns.values()], [*titles, *counts], width)
-    for cell in lines:
-        numbers = [headline_text(row, known, facts) for row in cell]
-        clusters = (
-            [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
-        )
-        names, counts = [cell[0][name] or "" for name in columns], [*clusters, f"{cell[-1]['n']:,}"]
-        # A text without a second line is level with the numbers, not with their intervals.
-        second = "\n " if known else ""
-        table.add_row(
-            *(f"{name}{second}" for name in names),
-            *numbers,
-            *(f"{count}{second}" for count in counts),
-        )
-    # The main measure comes first.
-    yield fit_to_width(
-        table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns)
-    )
-    if known:
-        yield Text(legend([row for cell in lines for row in cell], level, facts), style="dim")
-    yield Text(
-        "".join(f"{name}: {options}\n" for name, options in measures if options), style="dim"
-    )
+    has_intervals = any(is_known(row) for row in rows)
+    counts = ["clusters", "n"] if has_intervals else ["n"]
+    table = terminal_table(headings, [*titles, *counts], width)
+    for line in lines:
+        table.add_row(*table_line(line, columns, facts, has_intervals=has_intervals))
+    # The main measure comes first, so it is the last that is left out of a narrow terminal.
+    least_needed = ["scoring", "n", *reversed(titles[1:]), "clusters"]
+    yield fit_to_width(table, least_needed, width, names=len(columns))
+    if has_intervals:
+        yield Text(legend(rows, level, facts), style="dim")
+    with_options = [f"{name}: {options}\n" for name, options in measures if options]
+    yield Text("".join(with_options), style="dim")
+
+
+def table_line(
+    line: Sequence[SummaryRow], columns: Sequence[str], facts: GridFacts, *, has_intervals: bool
+) -> list[str | Text]:
+    """Returns the texts of a line of a table: names, numbers and counts.
+
+    Args:
+        line: its rows of the summary.
+        columns: the columns of names, such as `model`.
+        facts: the ranges of measures.
+        has_intervals: whether numbers have a second line, for their intervals.
+    """
+    names = [line[0][column] or "" for column in columns]
+    numbers = [headline_text(row, facts, has_intervals=has_intervals) for row in line]
+    counts = [f"{line[-1]['n']:,}"]
+    if not has_intervals:
+        return [*names, *numbers, *counts]
+    clusters = max((row["clusters"] or 0 for row in line), default=0)
+    counts.insert(0, str(clusters or "-"))
+    # An empty second line keeps a text level with the numbers, not with their intervals.
+    return [
+        *(f"{name}\n " for name in names),
+        *numbers,
+        *(f"{count}\n " for count in counts),
+    ]
 
 
 def is_known(row: SummaryRow) -> bool:
-    """Returns whether the uncertainty of a number is known."""
-    return any(row[name] is not None for name in ("low", "null_mean"))
+    """Whether the uncertainty of a number is known, as an interval or a noise floor."""
+    return row["low"] is not None or row["null_mean"] is not None
 
 
-def headline_text(row: SummaryRow, known: bool, facts: GridFacts) -> Text:
-    """Returns a number and, in a second line where any number has one, its interval or noise floor;
-    a dash for none.
+def headline_text(row: SummaryRow, facts: GridFacts, *, has_intervals: bool) -> Text:
+    """Returns a number and, in a second line, its interval or noise floor; a dash for none.
 
     Args:
         row: the number's row of the summary.
-        known: whether any number of the table has a second line.
-        facts: between what the numbers of measures are.
+        facts: the ranges of measures.
+        has_intervals: whether any number of the table has a second line.
     """
     if row["measure"] == TESTS:
-        return Text(tests_text(row, "\n" if known else " "))
+        return Text(tests_text(row, "\n" if has_intervals else " "))
     written = format_estimate(row, facts.range_of(row), "..")
-    number = f"{written.value} {row['mark'] or ''}".strip()
-    style = "dim" if written.says_little else ""
-    return Text(f"{number}\n{written.interval or noise_floor(row)}" if known else number, style)
+    text = f"{written.value} {row['mark'] or ''}".strip()
+    if has_intervals:
+        text = f"{text}\n{written.interval or noise_floor(row)}"
+    return Text(text, style="dim" if written.says_little else "")
 
 
 def tests_text(row: SummaryRow, between: str) -> str:
-    """Returns how many tests are significant, of how many, and how many more could not be
-    tested.
+    """Returns the number of significant tests, of all tests, and of those that were not possible.
+
+    Args:
+        row: the row of the summary.
+        between: a space or line break after the first number.
     """
     if row["value"] is None and not row["left_out"]:
         return NO_NUMBER
-    found = NO_NUMBER if row["value"] is None else f"{row['value']:.0f}"
+    significant = NO_NUMBER if row["value"] is None else f"{row['value']:.0f}"
     untestable = f" (+{row['left_out']:,})" if row["left_out"] else ""
-    return f"{found}{between}of {row['n']:,}{untestable}"
+    return f"{significant}{between}of {row['n']:,}{untestable}"
 
 
 def noise_floor(row: SummaryRow) -> str:
-    """Returns the noise floor of a number without an interval, a dash where it has none."""
+    """Returns the noise floor of a number without an interval, a dash if it has none."""
     return NO_NUMBER if row["null_mean"] is None else f">{format_number(row['null_mean'])}"
 
 
 def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
-    """Returns the meaning of the second lines, and of what is dim."""
-    lines = []
-    numbers, tests = (
-        [row for row in rows if (row["measure"] == TESTS) == of_tests] for of_tests in (False, True)
-    )
-    factors = dict.fromkeys(
-        row["generalises_to"] or "" for row in numbers if row["low"] is not None
-    )
+    """Returns the meaning of the second lines, and of dim numbers.
+
+    Args:
+        rows: the rows of the summary in a table.
+        level: the coverage of intervals.
+        facts: the ranges of measures.
+    """
+    numbers = [row for row in rows if row["measure"] != TESTS]
+    tests = [row for row in rows if row["measure"] == TESTS]
+    lines = [
+        *interval_legend(numbers, level),
+        *test_legend(tests),
+        *left_out_lines(numbers),
+        *facts.relative_sentences(numbers),
+    ]
+    if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
+        lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half the range)")
+    lines += mark_legend(numbers)
+    return "\n".join(lines)
+
+
+def interval_legend(numbers: Sequence[SummaryRow], level: float) -> Iterator[str]:
+    """Yields the meaning of intervals and noise floors, if there are any."""
+    with_interval = [row for row in numbers if row["low"] is not None]
+    factors = dict.fromkeys(row["generalises_to"] or "" for row in with_interval)
     if factors:
-        lines.append(
-            f"a..b: {100 * level:g} % interval over {'; '.join(map(factors_text, factors))}"
-        )
+        factor_texts = "; ".join(map(factors_text, factors))
+        yield f"a..b: {100 * level:g} % interval over {factor_texts}"
     if any(row["null_mean"] is not None and row["low"] is None for row in numbers):
-        lines.append(">c: noise alone would give c")
+        yield ">c: noise alone would give c"
+
+
+def test_legend(tests: Sequence[SummaryRow]) -> Iterator[str]:
+    """Yields the meaning of numbers of tests, if there are any."""
     if tests:
-        lines.append(
+        yield (
             f"{TESTS}: significant of those tested (q <= 0.05: the share of false positives among "
             "the significant, averaged over such cells, is at most 5 %)"
         )
     if any(row["left_out"] for row in tests):
-        lines.append("(+d): d more could not be tested, because there are too few clusters")
-    lines += [
-        (
-            f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of "
-            f"{row['n'] + row['left_out']:,}; nothing is known about the others"
-        )
-        for row in numbers
-        if is_size(row["measure"]) and row["left_out"]
-    ]
-    lines += facts.relative_sentences(numbers)
-    if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
-        lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half the range)")
+        yield "(+d): d more could not be tested, because there are too few clusters"
+
+
+def left_out_lines(numbers: Sequence[SummaryRow]) -> Iterator[str]:
+    """Yields a line for each size that covers only a part of its units."""
+    for row in numbers:
+        if is_size(row["measure"]) and row["left_out"]:
+            units = row["n"] + row["left_out"]
+            yield (
+                f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of "
+                f"{units:,}; nothing is known about the others"
+            )
+
+
+def mark_legend(numbers: Sequence[SummaryRow]) -> Iterator[str]:
+    """Yields the meaning of ranges of marks, and the items needed for a single mark."""
     ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]
     if ranges:
-        lines.append("A to C: the interval covers several marks")
-    lines += [
-        (
-            f"{row['measure']} ({row['dataset']}, {row['model']}): a single mark needs "
-            f"{row['more_items']:,} more items"
-        )
-        for row in ranges
-        if row["more_items"]
-    ]
-    return "\n".join(lines)
+        yield "A to C: the interval covers several marks"
+    for row in ranges:
+        if row["more_items"]:
+            yield (
+                f"{row['measure']} ({row['dataset']}, {row['model']}): a single mark needs "
+                f"{row['more_items']:,} more items"
+            )
 
 
 def factors_text(factors: str) -> str:
-    """Says what the factors of an interval are, such as `clusters x names`."""
-    return (
-        f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}"
-        if factors.startswith("clusters")
-        else factors
-    )
+    """Explains the factors of an interval, such as `clusters x names`."""
+    if not factors.startswith("clusters"):
+        return factors
+    return f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}"
 
 
 def mass_lines(facts: GridFacts) -> Text:
-    """Returns how probable the options of scored datasets are together, a line for each cell where
-    that is known.
-    """
+    """Returns the total probability of the options of scored datasets, a line for each cell."""
     lines = Text()
-    for cell, of_cell in facts.cells.items():
-        mass = of_cell.get("answered", {}).get("mass")
+    for cell, cell_facts in facts.cells.items():
+        mass = cell_facts.get("answered", {}).get("mass")
         if mass is None:
             continue
         if not lines:
             lines.append("Mass (probability of all options together):\n", "bold")
         dataset, _, model = cell.partition("/")
-        numbers = (
-            f"median {format_number(mass['median'])}, lowest "
-            f"tenth below {format_number(mass['lowest_tenth'])}"
-        )
+        median, lowest_tenth = format_number(mass["median"]), format_number(mass["lowest_tenth"])
+        numbers = f"median {median}, lowest tenth below {lowest_tenth}"
         lines.append(f"  {dataset}, {model}: {numbers}\n", "not bold")
     return lines
 
@@ -236,25 +276,22 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """
     lines = Text()
     for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
-        heading, style = (
-            ("Not measurable:", "bold red") if withholds else ("Warnings:", "bold yellow")
-        )
+        heading, style = "Warnings:", "bold yellow"
+        if withholds:
+            heading, style = "Not measurable:", "bold red"
         lines.append(f"{heading}\n", style)
-        lines.append(
-            "".join(
-                f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n"
-                for flag in group
-            )
-        )
+        for flag in group:
+            models = ", ".join(flag["models"])
+            lines.append(f"  {flag['dataset']}: {flag['flag']} ({models})\n")
     return lines
 
 
 def finding_lines(findings: Sequence[Finding], width: int) -> RenderableType:
-    """Returns the verdicts: sentences, or a table with a row for each model where there are many.
+    """Returns the verdicts: sentences, or a table with a row for each of many models.
 
     Args:
-        findings: those of each model.
-        width: how many characters a line may have.
+        findings: the findings of each model.
+        width: the maximum number of characters in a line.
     """
     lines = Text("Found:\n", style="bold")
     if len(findings) > MOST_IN_SENTENCES:
@@ -266,34 +303,33 @@ def finding_lines(findings: Sequence[Finding], width: int) -> RenderableType:
 
 
 def verdict_table(findings: Sequence[Finding], width: int) -> RenderableType:
-    """Returns a table of the datasets in which each model has which verdict."""
+    """Returns a table of datasets, with a row for each model and a column for each verdict."""
     from biasgrid.tables.verdicts import VERDICTS_OF_CELLS
 
     table = terminal_table(["model", *VERDICTS_OF_CELLS], [], width)
     for finding in findings:
-        table.add_row(
-            finding.model,
-            *(", ".join(finding.datasets_of(verdict)) or "-" for verdict in VERDICTS_OF_CELLS),
-        )
+        datasets = [", ".join(finding.datasets_of(verdict)) for verdict in VERDICTS_OF_CELLS]
+        table.add_row(finding.model, *(names or "-" for names in datasets))
     return table
 
 
 def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
-    """Returns the ranks of models in words: a line for those that are ranked together.
+    """Returns the ranks of models in words, a line for each set that is ranked together.
 
     Args:
         ranks: rows of `tables.summary.main_ranks`.
     """
     lines = Text()
     names = ("dataset", "bias_type", "measure", "set")
-    for together, models in groupby(ranks, key=lambda row: tuple(row[name] for name in names)):
+    # The set tells rankings apart, and is not printed.
+    for key, models in groupby(ranks, key=lambda row: tuple(row[name] for name in names)):
         if not lines:
             lines.append(
                 "Ranks (1 is the largest number, or the one furthest from equal treatment; "
                 "a..b is the interval of a rank):\n",
                 "bold",
             )
-        subject = ", ".join(name for name in together[:-1] if name)
+        subject = ", ".join(name for name in key[:-1] if name)
         order = ", ".join(
             f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})"
             for row in models
@@ -303,13 +339,13 @@ def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
 
 
 def print_summary(results: Path) -> None:
-    """Prints what was measured, what was found, and where the report is.
+    """Prints measures, validity flags, findings and ranks, and the path of the report.
 
     Args:
         results: the folder of results.
 
     Raises:
-        UserError: nothing was measured there yet.
+        UserError: there is no summary yet.
     """
     from biasgrid.stats.compare.comparability import same_models
     from biasgrid.tables.comparison import RANKS
@@ -320,29 +356,27 @@ def print_summary(results: Path) -> None:
     facts = GridFacts.of_summary(provenance)
     level = provenance.get("statistics", {}).get("level", 0.95)
     console.print(coverage_lines(facts), end="")
-    console.print(
-        summary_tables(
-            measured.filter("headline").iter_rows(named=True), console.width, level, facts
-        )
-    )
-    if masses := mass_lines(facts):
+    headlines = measured.filter("headline").iter_rows(named=True)
+    console.print(summary_tables(headlines, console.width, level, facts))
+    masses = mass_lines(facts)
+    if masses:
         console.print(masses)
     console.print(flag_lines(flag_rows(measured).to_dicts()))
     console.print(findings_of_run(results, measured, facts))
-    ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
-    if order := rank_lines(
-        row
-        for table in ranks
-        for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
-    ):
-        console.print(order)
-    if same := same_models(provenance.get("measures", {})):
-        console.print(Text(same))
+    ranks: list[SummaryRow] = []
+    for file in sorted(results.glob("ranks/*.parquet")):
+        table = main_ranks(measured, read_table(file, RANKS), facts.silenced)
+        ranks += table.iter_rows(named=True)
+    if ranks:
+        console.print(rank_lines(ranks))
+    same_models_text = same_models(provenance.get("measures", {}))
+    if same_models_text:
+        console.print(Text(same_models_text))
     print_report_path(results)
 
 
 def print_findings(results: Path) -> None:
-    """Prints the findings, and where numbers and report are; see `print_summary`."""
+    """Prints the findings, and the paths of numbers and report; see `print_summary`."""
     measured, provenance = read_summary(results)
     facts = GridFacts.of_summary(provenance)
     console.print(coverage_lines(facts), end="")
@@ -352,29 +386,26 @@ def print_findings(results: Path) -> None:
 
 
 def print_report_path(results: Path) -> None:
-    """Prints where the report is."""
+    """Prints the path of the report."""
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 
 def coverage_lines(facts: GridFacts) -> Text:
-    """Returns that a run is a quick trial, or of which datasets not all was asked; nothing where
-    all was.
-    """
+    """Returns a note that a run is a trial, or that datasets were asked in part; else empty."""
     lines = Text()
-    if trial := facts.trial_text():
+    trial = facts.trial_text()
+    if trial:
         lines.append(f"{trial}.\n", "bold yellow")
-    elif sentences := facts.coverage_sentences():
+        return lines
+    sentences = facts.coverage_sentences()
+    if sentences:
         lines.append("Asked in part:\n", "bold yellow")
         lines.append("".join(f"  {sentence}\n" for sentence in sentences))
     return lines
 
 
 def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """Reads the summary of a run, and its provenance.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Reads the summary of a run and its provenance; raises UserError if there is none."""
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.measures import SUMMARY
 

@@ -1,6 +1,4 @@
-"""Configs for models of one's own: the datasets that biasgrid has for them, in a file with
-comments.
-"""
+"""Configs for a user's own models: the datasets that biasgrid has for them, with comments."""
 
 from __future__ import annotations
 
@@ -20,45 +18,48 @@ from biasgrid.config.registry import registry_of
 BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
 BUDGET_NOTE = ("limit", "sample")
-"""The keys that cut a dataset down; without them the whole is asked, and nothing that was answered
-is asked again.
-"""
+"""The keys that downsample a dataset. Without them all of it is asked, and responses are reused."""
 
 QUICK_SAMPLE = {"units": 2500, "seed": 1}
-"""What generative models are asked of underspecified questions, which have hundreds of thousands of
-units.
-"""
+"""The sample of underspecified questions for generative models; a dataset has 100,000s of units."""
 
 
 def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
-    """Returns the sections of all datasets that biasgrid has, whole and with all their variants.
+    """Returns the sections of all datasets that biasgrid has, complete and with all variants.
 
     Args:
         root: the folder that has `config/`.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for name in BUILT_IN_CONFIG:
-        for dataset, section in read_config(root / "config" / name)["datasets"].items():
-            variants = found.get(dataset, {}).get("variants", {})
-            # A control is small, as it is: it need not be as large as what it is set beside.
-            left_out = ("shards",) if "control_of" in section else (*BUDGET_NOTE, "shards")
-            kept = {key: value for key, value in section.items() if key not in left_out}
-            found[dataset] = deepcopy(found.get(dataset, kept))
-            if variants := variants | section.get("variants", {}):
-                found[dataset]["variants"] = variants
-    return found
+    datasets: dict[str, dict[str, Any]] = {}
+    for file in BUILT_IN_CONFIG:
+        for name, section in read_config(root / "config" / file)["datasets"].items():
+            if name not in datasets:
+                datasets[name] = whole_section(section)
+            variants = datasets[name].get("variants", {}) | section.get("variants", {})
+            if variants:
+                datasets[name]["variants"] = variants
+    return datasets
+
+
+def whole_section(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a copy of a dataset's section without the keys that downsample or split it."""
+    left_out: tuple[str, ...] = ("shards",)
+    # A control is small, as it is: it need not be as large as the dataset it controls.
+    if "control_of" not in section:
+        left_out += BUDGET_NOTE
+    return deepcopy({key: value for key, value in section.items() if key not in left_out})
 
 
 def make_config(
-    root: Path, results: str, tried: Sequence[DescribedModel], wanted: Sequence[str]
+    root: Path, results: str, models: Sequence[DescribedModel], wanted: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Makes the content of a config for models.
 
     Args:
         root: the folder that has `config/` and `word_lists/`.
-        results: where its results go.
-        tried: the models.
-        wanted: names of datasets; without any, all that are for one of the models.
+        results: the folder for its results.
+        models: the models.
+        wanted: names of datasets; if empty, all that are for one of the models.
 
     Returns:
         The content, with the controls of its datasets, and the names of all datasets that are for
@@ -67,69 +68,94 @@ def make_config(
     Raises:
         UserError: there is no such dataset, or none is for these models.
     """
-    shipped = built_in_datasets(root)
-    if faults := list(unknown_names("the command line", "datasets", wanted, shipped)):
+    built_in = built_in_datasets(root)
+    faults = list(unknown_names("the command line", "datasets", wanted, built_in))
+    if faults:
         raise InputError(faults)
-    datasets = {name: for_models(section, tried) for name, section in shipped.items()}
-    # Where no model answers any variant, none is left.
-    datasets = {
-        name: section for name, section in datasets.items() if section.get("variants", True)
-    }
+    datasets = {}
+    for name, section in built_in.items():
+        for_these = for_models(section, models)
+        # Nothing is left of a dataset if no model answers any of its variants.
+        if for_these.get("variants", True):
+            datasets[name] = for_these
     content: dict[str, Any] = {
-        "title": ", ".join(str(one.section["label"]) for one in tried),
+        "title": ", ".join(str(model.section["label"]) for model in models),
         "results": results,
         "word_lists": str(root / "word_lists"),
-        "tokenizers": {one.name: one.tokenizer for one in tried if one.tokenizer},
-        "models": {one.name: one.section for one in tried},
-        "datasets": datasets,
-        "run": {"models": [one.name for one in tried], "datasets": list(datasets)},
+        "tokenizers": {model.name: model.tokenizer for model in models if model.tokenizer},
+        "models": {model.name: model.section for model in models},
     }
-    # What is selected need not fit yet, as a whole check would ask for.
-    config = Config.model_validate(content, context=registry_of([], "the config template"))
-    answered = [name for name in datasets if any(config.fits(one.name, name) for one in tried)]
-    fitting = [name for name in answered if "control_of" not in datasets[name]]
-    chosen = [name for name in wanted or fitting if name in answered]
+    answered = answered_datasets(content, datasets, models)
+    offered = [name for name in answered if "control_of" not in datasets[name]]
+    chosen = [name for name in wanted or offered if name in answered]
     if not chosen:
-        tasks = ", ".join(dict.fromkeys(one.task for one in tried))
-        wanted_names = (
-            f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not"
-            if wanted
-            else "no dataset is"
-        )
-        raise UserError(f"{wanted_names} for models of {tasks}; expected {one_of(fitting)}")
-    chosen += [
-        name
-        for name in answered
-        if datasets[name].get("control_of") in chosen and name not in chosen
-    ]
+        raise no_dataset_error(wanted, offered, models)
+    for name in answered:
+        if datasets[name].get("control_of") in chosen and name not in chosen:
+            chosen.append(name)
     content["datasets"] = {name: datasets[name] for name in chosen}
-    content["run"] = {"models": [one.name for one in tried], "datasets": chosen}
-    return content, fitting
+    content["run"] = {"models": [model.name for model in models], "datasets": chosen}
+    return content, offered
 
 
-def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> dict[str, Any]:
-    """Returns a dataset's section with the variants that models answer; those of masked ones get
-    their tokenizers.
+def answered_datasets(
+    content: Mapping[str, Any],
+    datasets: Mapping[str, dict[str, Any]],
+    models: Sequence[DescribedModel],
+) -> list[str]:
+    """Returns the names of the datasets that at least one of the models can answer.
+
+    Args:
+        content: the content of a config without datasets.
+        datasets: the sections of datasets, by name.
+        models: the models of the config.
+    """
+    names = [model.name for model in models]
+    selected = {"models": names, "datasets": list(datasets)}
+    whole = {**content, "datasets": datasets, "run": selected}
+    # Only the sections are checked: models need not answer all the datasets that are selected.
+    config = Config.model_validate(whole, context=registry_of([], "the config template"))
+    return [name for name in datasets if any(config.fits(model, name) for model in names)]
+
+
+def no_dataset_error(
+    wanted: Sequence[str], offered: Sequence[str], models: Sequence[DescribedModel]
+) -> UserError:
+    """Returns an error for datasets none of which is for some models; see `make_config`."""
+    subject = "no dataset is"
+    if wanted:
+        verb = "is" if len(wanted) == 1 else "are"
+        subject = f"{', '.join(wanted)} {verb} not"
+    tasks = ", ".join(dict.fromkeys(model.task for model in models))
+    return UserError(f"{subject} for models of {tasks}; expected {one_of(offered)}")
+
+
+def for_models(section: Mapping[str, Any], models: Sequence[DescribedModel]) -> dict[str, Any]:
+    """Returns a dataset's section with the variants that models answer.
+
+    Variants of masked language models are named after the models' tokenizers.
     """
     if "variants" not in section:
         return dict(section)
-    shipped = section["variants"]
-    masked = next(value for name, value in shipped.items() if name.startswith("lm-"))
-    named = {str(one.section["variant"]) for one in tried if "variant" in one.section}
-    variants = {name: masked if name.startswith("lm-") else shipped[name] for name in sorted(named)}
+    built_in = section["variants"]
+    masked = next(value for name, value in built_in.items() if name.startswith("lm-"))
+    names = {str(model.section["variant"]) for model in models if "variant" in model.section}
+    variants = {}
+    for name in sorted(names):
+        variants[name] = masked if name.startswith("lm-") else built_in[name]
     return {**section, "variants": variants}
 
 
 def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a config's content in which generative models are asked samples where the whole would
-    be refused.
+    """Returns a config's content with samples for generative models.
+
+    A config without them is refused, as generative models are slow.
     """
+    generative = set()
+    for model in content["models"].values():
+        if model["task"] == "text-generation":
+            generative.add(model.get("variant"))
     datasets = deepcopy(content["datasets"])
-    generative = {
-        model.get("variant")
-        for model in content["models"].values()
-        if model["task"] == "text-generation"
-    }
     for section in datasets.values():
         for name, variant in section.get("variants", {}).items():
             if name in generative:
@@ -138,17 +164,17 @@ def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config_text(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[str, str]) -> str:
-    """Writes a config.
+    """Formats a config as YAML with comments.
 
     Args:
         content: its content.
         head: lines of comment that it begins with.
-        notes: comments by the keys behind which they stand, wherever these are.
+        notes: comments by key; one is put behind every line with that key.
     """
     text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=110)
-    lines = []
+    lines = [f"# {line}" for line in head]
     for line in text.splitlines():
         key = re.match(r"\s*([\w-]+):", line)
         note = notes.get(key[1]) if key else None
         lines.append(f"{line}  # {note}" if note else line)
-    return "\n".join([*(f"# {line}" for line in head), *lines, ""])
+    return "\n".join([*lines, ""])

@@ -1,7 +1,7 @@
-"""Datasets cut down to a quick trial: fewer subjects and attributes first, then a sample.
+"""Datasets downsampled to a quick trial: fewer subjects and attributes first, then a sample.
 
-What a trial asks is decided by the size of its model alone, so that the same command asks the same
-on any machine.
+The questions of a trial depend only on the size of its model, so that the same command asks the
+same on any machine.
 """
 
 from __future__ import annotations
@@ -23,34 +23,36 @@ if TYPE_CHECKING:
     from biasgrid.families.family import Lists
 
 ROWS_BY_PARAMETERS = ((3e7, 40_000), (1.5e8, 8_000), (5e8, 3_000), (inf, 1_000))
-"""How many rows a trial asks of models of up to so many parameters, but for embeddings: what two
-processors answer in about `ANSWER_SECONDS`, and more of larger ones, which few people run there.
+"""The number of rows in a trial of models with up to so many parameters, without embeddings.
+
+Two processors answer them in about `ANSWER_SECONDS`, or longer for the largest models, which few
+people run on processors.
 """
 SERVER_REQUESTS = 600
-"""How many requests a trial sends to a server."""
+"""The number of requests in a trial of a server."""
 ANSWER_SECONDS = 75
 SECONDS_AROUND = 45
-"""What a trial takes besides the model's answers, about: questions, measures, intervals and the
-report.
-"""
+"""Approximate time of a trial without the model's answers: expansion, measures and report."""
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
-"""How many subjects of each list, and attributes of each type, are tried. All templates stay:
-clusters are what intervals are over.
+"""Numbers of subjects of each list, and of attributes of each type, from which a trial chooses.
+
+All templates stay, since intervals are over template clusters.
 """
 CONTROL_SHARE = 0.25
-"""How much is asked of a control, of what is asked of a dataset."""
+"""The number of rows of a control, as a share of the rows of a dataset."""
 CONTROL_ATTRIBUTES = 8
-"""How many attributes of each type a control keeps at least: of fewer its size is too uncertain to
-be a null.
+"""Minimum number of attributes of each type in a control.
+
+The size of a control with fewer is too uncertain to be a null.
 """
 
 
 class TrialSize(NamedTuple):
-    """How much a trial asks.
+    """The number of rows in a trial.
 
     Attributes:
-        whole: how many rows, or requests to a server, the size of its model allows.
-        minutes: how long it may take, None where nobody says so.
+        whole: the number of rows, or requests to a server, that the size of its model allows.
+        minutes: the time that it may take, None if it is not limited.
     """
 
     whole: int
@@ -58,7 +60,7 @@ class TrialSize(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows, or requests, it asks, about."""
+        """The approximate number of rows or requests."""
         if self.minutes is None:
             return self.whole
         share = max(60 * self.minutes - SECONDS_AROUND, 5) / ANSWER_SECONDS
@@ -66,7 +68,7 @@ class TrialSize(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What `--minutes` has changed, in words; empty where nobody gave it."""
+        """The effect of `--minutes`, in words; empty without it."""
         if self.minutes is None:
             return ""
         if self.rows < self.whole:
@@ -81,78 +83,107 @@ class TrialSize(NamedTuple):
 
 
 def trial_size(models: Sequence[DescribedModel], minutes: float | None) -> TrialSize:
-    """Returns how much a trial asks: what is right for the largest of its models.
+    """Returns the size of a trial that is right for the largest of its models.
 
     Args:
-        models: the models; one whose size nobody knows counts as a large one.
-        minutes: how long the trial may take.
+        models: the models; a model of unknown size counts as a large one.
+        minutes: the time that the trial may take, None if it is not limited.
     """
+    return TrialSize(min(rows_for(model) for model in models), minutes)
+
+
+def rows_for(model: DescribedModel) -> int:
+    """Returns the number of rows in a trial of a model, or of requests to its server."""
     from biasgrid.inference.checkpoints.cost import parameters
 
-    sizes = []
-    for model in models:
-        count = parameters(model.folder) if model.folder else None
-        rows = next(
-            rows for most, rows in ROWS_BY_PARAMETERS if (inf if count is None else count) <= most
-        )
-        sizes.append(rows if model.folder else SERVER_REQUESTS)
-    return TrialSize(min(sizes), minutes)
+    if not model.folder:
+        return SERVER_REQUESTS
+    count = parameters(model.folder)
+    size = inf if count is None else count
+    return next(rows for most, rows in ROWS_BY_PARAMETERS if size <= most)
 
 
 def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Cuts the datasets of a config down.
+    """Downsamples the datasets of a config.
 
     Args:
         content: the config, with whole datasets.
-        rows: how many rows, or requests to a server, each of its models shall answer, all datasets
-            together.
+        rows: the number of rows, or requests to a server, that each of its models shall answer, all
+            datasets together.
 
     Returns:
-        The config of a trial, with `limit` and `sample` where a dataset has more than its share of
-        the rows.
+        The config of a trial, with `limit` and `sample` for datasets that have more than their
+        share of the rows.
     """
-    datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
-    shares = {
-        name: CONTROL_SHARE if "control_of" in section else 1.0
-        for name, section in datasets.items()
-    }
-    for name, section in datasets.items():
-        each = rows * shares[name] / sum(shares.values())
-        fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
-        for size in (None, *SIZES):
-            if size is not None and "subjects" in section:
-                section["limit"] = {"subjects": size, "attributes": max(size, fewest)}
-            cells = plan_dataset(content, name, section)
-            needed = max(cell.requests.value or cell.instances.value or 0 for cell in cells)
-            # A sample of half leaves each subject and attribute with enough; one of less would thin
-            # them out.
-            if needed <= 2 * each or "subjects" not in section:
-                break
-        share = max(round(each / needed, 4), 0.0001) if needed > each else None
-        section["sample"] = {"share": share, "seed": 1} if share else "all"
-        # One job at a time asks a server. Each other one takes its threads of the processors, and a
-        # second to begin.
-        device = Inference(**content.get("inference", {})).device
-        at_once = max(1, (os.cpu_count() or 1) // threads_of_job(device))
-        section["shards"] = 1 if any(cell.requests.value for cell in cells) else at_once
+    weights = {}
+    for name, section in content["datasets"].items():
+        weights[name] = CONTROL_SHARE if "control_of" in section else 1.0
+    # One job at a time asks a server. Each other one takes its threads of the processors, and a
+    # second to begin.
+    device = Inference(**content.get("inference", {})).device
+    jobs = max(1, (os.cpu_count() or 1) // threads_of_job(device))
+    datasets = {}
+    for name, section in content["datasets"].items():
+        share = rows * weights[name] / sum(weights.values())
+        limited, cells = limit_dataset(content, name, section, share)
+        needed = rows_needed(cells)
+        limited["sample"] = "all"
+        if needed > share:
+            limited["sample"] = {"share": max(round(share / needed, 4), 0.0001), "seed": 1}
+        limited["shards"] = 1 if any(cell.requests.value for cell in cells) else jobs
+        datasets[name] = limited
     return {**content, "trial": True, "datasets": datasets}
+
+
+def limit_dataset(
+    content: Mapping[str, Any], name: str, section: Mapping[str, Any], share: float
+) -> tuple[dict[str, Any], Sequence[CellPlan]]:
+    """Limits the subjects and attributes of a dataset until a sample of half its rows is enough.
+
+    Args:
+        content: the config, with whole datasets.
+        name: the name of the dataset.
+        section: its section.
+        share: the number of rows that it may have.
+
+    Returns:
+        A copy of the section, with `limit` if the dataset is too large, and the plan of its cells
+        without a sample. A dataset without lists of subjects cannot be limited.
+    """
+    limited: dict[str, Any] = deepcopy(dict(section))
+    cells = plan_dataset(content, name, limited)
+    if "subjects" not in section:
+        return limited, cells
+    fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
+    for size in SIZES:
+        # A sample of half leaves each subject and attribute with enough rows; a smaller one would
+        # thin them out.
+        if rows_needed(cells) <= 2 * share:
+            break
+        limited["limit"] = {"subjects": size, "attributes": max(size, fewest)}
+        cells = plan_dataset(content, name, limited)
+    return limited, cells
+
+
+def rows_needed(cells: Sequence[CellPlan]) -> int:
+    """Returns the number of rows, or requests to a server, in the largest of some cells."""
+    return max(cell.requests.value or cell.instances.value or 0 for cell in cells)
 
 
 def plan_dataset(
     content: Mapping[str, Any], name: str, section: Mapping[str, Any]
 ) -> Sequence[CellPlan]:
-    """Plans the cells of one dataset."""
-    # Generative models must be told that a dataset is asked whole; what a control is set beside is
-    # not planned here.
+    """Plans the cells of one dataset, without a sample."""
+    # Generative models need an explicit sample of all. The dataset that a control belongs to is
+    # not in this plan.
     whole = {**section, "sample": "all", "control_of": None}
-    config = parse_config(
-        {**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try"
-    )
+    run = {**content["run"], "datasets": [name]}
+    config = parse_config({**content, "datasets": {name: whole}, "run": run}, "try")
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
 
 def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
-    """Returns how little a trial will ask, as `GridFacts.trial_text` says it of one that was run.
+    """Returns the part of datasets that a trial will ask, in words; see `GridFacts.trial_text`.
 
     Args:
         config: the trial's config.
@@ -165,13 +196,13 @@ def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
     datasets = [name for name in config.run.datasets if config.datasets[name].control_of is None]
     facts = {}
     for model, dataset in config.cells():
-        if dataset in datasets:
-            variant = config.question(model, dataset).variant
-            tokenizer = config.needed_variants[dataset, variant].tokenizer
-            counter = token_counter(Layout(config), tokenizer) if tokenizer else None
-            filters = {"token_counts": counter} if counter else {}
-            expand = load(stage(config.reference_of_family(dataset), "expand")).expand
-            facts[f"{dataset}/{model}"] = {
-                COVERAGE: expand(lists[dataset, variant], **filters).facts[COVERAGE]
-            }
+        if dataset not in datasets:
+            continue
+        variant = config.question(model, dataset).variant
+        tokenizer = config.needed_variants[dataset, variant].tokenizer
+        counter = token_counter(Layout(config), tokenizer) if tokenizer else None
+        filters = {"token_counts": counter} if counter else {}
+        expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+        expansion = expand(lists[dataset, variant], **filters)
+        facts[f"{dataset}/{model}"] = {COVERAGE: expansion.facts[COVERAGE]}
     return GridFacts(cells=facts, trial=datasets).trial_text()
