@@ -369,54 +369,48 @@ class ModelSource:
         return []
 
     def probe(self) -> None:
-        """Asks a server that is there already whether it answers and has the model; of others
-        nothing is asked.
+        """Asks a running server whether it answers and has the model; other sources are not asked.
 
         Raises:
-            UserError: with what to do about it.
+            UserError: it does not. The message says what to do.
         """
 
     @property
     def gpus(self) -> int:
-        """How many GPUs a job of inference needs, where there are any."""
+        """The number of GPUs for a job of inference, if there are any."""
         return 1
 
     def mutex(self, name: str, dataset: str) -> str | None:
-        """Names what its jobs must have to themselves, so that they run one after the other; None
-        where they need not.
+        """Returns the resource that only one of its jobs can use at a time, None if there is none.
 
         Args:
             name: its name in the config.
-            dataset: the name of the dataset that a job asks; empty where it asks none.
+            dataset: the name of the dataset that a job asks; empty if it asks none.
         """
         return None
 
     def charge(
         self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
     ) -> Charge | None:
-        """Returns the cost of an instance; None where it costs nothing.
+        """Returns the cost of an instance, None if it costs nothing.
 
         Args:
             answer: the kind of the answers.
-            scored_by: the scoring method; None where that is not known yet.
-            options: those of some instances.
+            scored_by: the scoring method, None if it is not known yet.
+            options: the options of some instances.
         """
         return None
 
     def origin(self, dataset: str) -> dict[str, Any] | None:
-        """Returns where the answers to a dataset are from that come with their instances; None of
-        others.
-        """
+        """Returns the origin of answers that come with their instances, None for other answers."""
         return None
 
     def scoring(self, dataset: str) -> str | None:
-        """Returns how the answers to a dataset were scored that come with their instances; None of
-        others.
-        """
+        """Returns the scoring of answers that come with their instances, None for other answers."""
         return None
 
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
-        """Yields what keeps a model from answering a dataset.
+        """Yields the reasons why a model cannot answer a dataset.
 
         Args:
             name: its name in the config.
@@ -433,9 +427,7 @@ class ModelSource:
         repetitions: int,
         alone: bool,
     ) -> Iterable[Fault]:
-        """Returns what keeps a model from answering the prompts of a file; see
-        `base.precomputed_file`.
-        """
+        """Returns why a model cannot answer the prompts of a file; see `base.precomputed_file`."""
         return ()
 
 
@@ -492,20 +484,7 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Model:
-        keys = [key for source in self.sources for key in source.keys]
-        given = [
-            key
-            for key in dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys))
-            if getattr(self, key)
-        ]
-        if given and not keys:
-            raise KeysError(
-                f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task "
-                "needs no weights"
-            )
-        if keys and (len(given) != 1 or given[0] not in keys):
-            *most, last = (f"`{key}`" for key in keys)
-            raise KeysError(f"expected exactly one of {', '.join(most)} and {last}")
+        self._check_source_keys()
         if (self.checkpoint is None) != (self.revision is None):
             raise KeysError("expected `revision` together with `checkpoint`, never without it")
         if self.train and self.allow_remote_code:
@@ -518,14 +497,30 @@ class Model(Section):
                 source(self).check()
         return self
 
+    def _check_source_keys(self) -> None:
+        """Raises KeysError unless the section has exactly one key of a source that its task has."""
+        keys = [key for source in self.sources for key in source.keys]
+        all_keys = dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys))
+        given = [key for key in all_keys if getattr(self, key)]
+        if not keys:
+            if given:
+                unexpected = " or ".join(f"`{key}`" for key in given)
+                raise KeysError(f"expected no {unexpected}, as the task needs no weights")
+            return
+        if len(given) != 1 or given[0] not in keys:
+            *first, last = (f"`{key}`" for key in keys)
+            raise KeysError(f"expected exactly one of {', '.join(first)} and {last}")
+
     @property
     def source(self) -> ModelSource:
-        """Where its answers come from; what stands beside a checkpoint comes after it among the
-        sources.
+        """The source of its answers.
+
+        A source that needs keys beside a checkpoint is later in `sources` than the checkpoint.
         """
-        return next(
-            (source for source in reversed(self.sources) if source.is_of(self)), self.sources[0]
-        )(self)
+        for source in reversed(self.sources):
+            if source.is_of(self):
+                return source(self)
+        return self.sources[0](self)
 
     @property
     def back_end(self) -> str:
@@ -534,20 +529,16 @@ class Model(Section):
 
     @property
     def scored(self) -> Sequence[str]:
-        """The classes of a checkpoint that it must have, among others."""
+        """The classes that its checkpoint must have, among others."""
         return ()
 
     @property
     def activation(self) -> str | None:
-        """What makes probabilities of the outputs of a scorer; None where its checkpoint
-        decides.
-        """
+        """The activation function of a scorer's outputs, None if its checkpoint decides."""
         return None
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns those of the keys that it has as one of its task's back end that decide its
-        answers.
-        """
+        """Returns the keys of its task's back end that decide its answers, with their values."""
         of_sources = {key for source in self.sources for key in source.fields}
         return self.model_dump(mode="json", exclude={*Model.model_fields, *of_sources})
 

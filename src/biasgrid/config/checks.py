@@ -1,6 +1,4 @@
-"""Faults of a config: names that it does not define, files that are missing, and settings that
-exclude each other.
-"""
+"""Faults of a config: names without a definition, missing files, and settings that conflict."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def model_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def reference_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields what the config names but does not have, and pairs that cannot be."""
+    """Yields names that the config does not define, missing files, and settings that conflict."""
     yield from unknown_names(source, "run.models", config.run.models, config.models)
     yield from unknown_names(source, "run.datasets", config.run.datasets, config.datasets)
     yield from name_faults(config, source)
@@ -69,30 +67,24 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def measure_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields measures that cannot be computed, of a config in which nothing else is wrong."""
+    """Yields measures that cannot be computed, for a config without other faults."""
     for family in config.registry.families:
         yield from config.registry.family(family).measure_faults(config, source)
     yield from unknown_names(source, "validity", [*config.validity], sorted(known_flags(config)))
     yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
     for dataset in known_names([*config.thresholds], config.datasets):
-        measures = config.measures_of(dataset)
-        yield from unknown_names(
-            source, f"thresholds.{dataset}", [*config.thresholds[dataset]], measures
-        )
+        where, names = f"thresholds.{dataset}", [*config.thresholds[dataset]]
+        yield from unknown_names(source, where, names, config.measures_of(dataset))
 
 
 def known_flags(config: Config) -> set[str]:
-    """Returns the names of the validity flags of all families, whether there is a dataset of theirs
-    or not.
-    """
-    of_datasets = {
-        name
-        for dataset in config.datasets
-        for name in MetricDefinitions.of(config.measures_of(dataset)).limits
-    }
-    return of_datasets.union(
-        *(config.registry.family(family).flags for family in config.registry.families)
-    )
+    """Returns the names of the validity flags of all families, with or without a dataset."""
+    flags: set[str] = set()
+    for dataset in config.datasets:
+        flags.update(MetricDefinitions.of(config.measures_of(dataset)).limits)
+    for family in config.registry.families:
+        flags.update(config.registry.family(family).flags)
+    return flags
 
 
 def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
@@ -102,69 +94,92 @@ def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
 
 def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected datasets that no selected model answers, and models that answer none."""
-    models, datasets = (
-        known_names(config.run.models, config.models),
-        known_names(config.run.datasets, config.datasets),
-    )
-    cells = config.cells()
+    models = known_names(config.run.models, config.models)
+    datasets = known_names(config.run.datasets, config.datasets)
+    if not models or not datasets:
+        return
+    # If nothing is answered at all, faults of models and of datasets would repeat each other.
+    is_answered = bool(config.cells())
+    if is_answered or len(models) < len(datasets):
+        yield from idle_model_faults(config, source, models, datasets)
+    if is_answered or len(models) >= len(datasets):
+        yield from unanswered_dataset_faults(config, source, models, datasets)
+
+
+def idle_model_faults(
+    config: Config, source: str, models: list[str], datasets: list[str]
+) -> Iterator[Fault]:
+    """Yields models that answer none of the datasets."""
+    answering = {model for model, _ in config.cells()}
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
-    # Where nothing is answered at all, faults of models and datasets would repeat each other.
-    of_models = cells or len(models) < len(datasets)
-    of_datasets = cells or not of_models
     for model in models:
-        if of_models and datasets and model not in {cell[0] for cell in cells}:
-            more = reason_of_unfit(config, [(model, dataset) for dataset in datasets])
-            yield Fault(
-                source,
-                "run.models",
-                f"{model!r} answers none of the selected datasets{more}",
-                expected,
-            )
+        if model not in answering:
+            reason = reason_of_unfit(config, [(model, dataset) for dataset in datasets])
+            problem = f"{model!r} answers none of the selected datasets{reason}"
+            yield Fault(source, "run.models", problem, expected)
+
+
+def unanswered_dataset_faults(
+    config: Config, source: str, models: list[str], datasets: list[str]
+) -> Iterator[Fault]:
+    """Yields datasets that none of the models answers."""
+    answered = {dataset for _, dataset in config.cells()}
     for dataset in datasets:
-        if of_datasets and models and dataset not in {cell[1] for cell in cells}:
-            more = reason_of_unfit(config, [(model, dataset) for model in models])
-            problem, expected = (
-                f"no selected model answers {dataset!r}{more}",
-                config.family(dataset).expected,
-            )
-            yield Fault(source, "run.datasets", problem, expected)
+        if dataset not in answered:
+            reason = reason_of_unfit(config, [(model, dataset) for model in models])
+            problem = f"no selected model answers {dataset!r}{reason}"
+            yield Fault(source, "run.datasets", problem, config.family(dataset).expected)
 
 
 def reason_of_unfit(config: Config, cells: Iterable[tuple[str, str]]) -> str:
-    """Returns why a model does not answer a dataset, the first reason that is known; empty where
-    none is.
+    """Returns the first known reason why a model does not answer a dataset; empty without one.
+
+    Args:
+        config: the config.
+        cells: pairs of model and dataset.
     """
-    reasons = (config.family(dataset).unfit(config, dataset, model) for model, dataset in cells)
-    return next((f": there is {reason}" for reason in reasons if reason), "")
+    for model, dataset in cells:
+        reason = config.family(dataset).unfit(config, dataset, model)
+        if reason:
+            return f": there is {reason}"
+    return ""
 
 
 def models_left_out(config: Config) -> Iterator[str]:
-    """Yields which selected datasets selected models are not asked, and why, as far as that is no
-    matter of course.
+    """Yields sentences about selected models that are not asked selected datasets, and why.
+
+    Pairs for which the family gives no reason, such as an encoder and texts to write, are only
+    counted.
     """
     pairs = [(model, dataset) for dataset in config.run.datasets for model in config.run.models]
-    unasked = [(model, dataset) for model, dataset in pairs if not config.fits(model, dataset)]
-    reasons: dict[str, list[str]] = {}
-    for model, dataset in unasked:
-        if reason := config.family(dataset).unfit(config, dataset, model):
-            reasons.setdefault(f"not asked {dataset}, because there is {reason}", []).append(model)
-    yield from (f"{first_few(models)}: {reason}" for reason, models in reasons.items())
-    if others := len(unasked) - sum(map(len, reasons.values())):
+    models_by_reason: dict[str, list[str]] = {}
+    without_reason = 0
+    for model, dataset in pairs:
+        if config.fits(model, dataset):
+            continue
+        reason = config.family(dataset).unfit(config, dataset, model)
+        if reason:
+            sentence = f"not asked {dataset}, because there is {reason}"
+            models_by_reason.setdefault(sentence, []).append(model)
+        else:
+            without_reason += 1
+    for sentence, models in models_by_reason.items():
+        yield f"{first_few(models)}: {sentence}"
+    if without_reason:
         yield (
-            f"{others} of {len(pairs)} pairs of model and dataset are not asked, because the "
-            "dataset is for other kinds of model"
+            f"{without_reason} of {len(pairs)} pairs of model and dataset are not asked, because "
+            "the dataset is for other kinds of model"
         )
 
 
 def kind_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields selected models that do not give the kind of answers that a dataset asks of them."""
+    """Yields selected models that do not give the kind of answers that a dataset needs."""
     for name, dataset in config.cells():
-        kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
-        if kind not in given:
-            problem = (
-                f"gives {' and '.join(f'`{each}`' for each in given)} but no `{kind}`, which "
-                f"{dataset!r} needs"
-            )
+        needed = config.question(name, dataset).answer
+        kinds = config.back_end_of(name).answers
+        if needed not in kinds:
+            given = " and ".join(f"`{kind}`" for kind in kinds)
+            problem = f"gives {given} but no `{needed}`, which {dataset!r} needs"
             expected = (
                 "a model that does, or a dataset for what this model gives (`answers: written`)"
             )
@@ -172,118 +187,91 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields models that read the texts of others, and are not there or give other answers than a
-    dataset needs.
-    """
-    scorers = {
-        (cell[1], *each)
-        for cell in config.cells()
-        for each in config.question(*cell).scorers.items()
-    }
+    """Yields scorers of a dataset that are not defined or do not give the answers it needs."""
+    scorers = set()
+    for model, dataset in config.cells():
+        for name, answer in config.question(model, dataset).scorers.items():
+            scorers.add((dataset, name, answer))
     for dataset, name, answer in sorted(scorers):
-        capabilities = [
-            other for other in config.models if answer in config.back_end_of(other).answers
-        ]
-        if name not in capabilities:
-            problem = (
-                f"asks {name!r}{nearest_name(name, capabilities)}, which does not give "
-                f"texts a `{answer}`"
-            )
-            yield Fault(
-                source,
-                f"datasets.{dataset}",
-                problem,
-                one_of(capabilities) if capabilities else "a model that does",
-            )
+        suitable = [model for model in config.models if answer in config.back_end_of(model).answers]
+        if name not in suitable:
+            hint = nearest_name(name, suitable)
+            problem = f"asks {name!r}{hint}, which does not give texts a `{answer}`"
+            expected = one_of(suitable) if suitable else "a model that does"
+            yield Fault(source, f"datasets.{dataset}", problem, expected)
 
 
 def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields a control of what is no dataset, or none that could have it as a control."""
-    controlled, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
+    """Yields faults of `control_of`: an unknown dataset, or one that cannot have the control."""
+    control = config.datasets[name]
+    controlled = control.control_of
     if controlled is None:
         return
+    where = f"datasets.{name}.control_of"
     yield from unknown_names(source, where, [controlled], config.datasets)
-    other, expected = (
-        config.datasets.get(controlled),
-        "a different dataset, one that is not a control",
-    )
+    dataset = config.datasets.get(controlled)
+    if dataset is None:
+        return
+    expected = "a different dataset, one that is not a control"
     if controlled == name:
         yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
-    elif other and other.control_of is not None:
-        yield Fault(
-            source, where, f"{controlled!r} is itself a control, of {other.control_of!r}", expected
-        )
-    if other and other.family != config.datasets[name].family:
-        yield Fault(
-            source,
-            where,
-            f"{controlled!r} is of the family {other.family!r}",
-            "a dataset of the same family",
-        )
+    elif dataset.control_of is not None:
+        problem = f"{controlled!r} is itself a control, of {dataset.control_of!r}"
+        yield Fault(source, where, problem, expected)
+    if dataset.family != control.family:
+        problem = f"{controlled!r} is of the family {dataset.family!r}"
+        yield Fault(source, where, problem, "a dataset of the same family")
 
 
 def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields faults of a selected dataset's own file of words, and what is English in one of
-    another language.
-    """
+    """Yields faults of a selected dataset's language: of its file of words, or of English parts."""
     section = config.datasets[name]
     if name not in config.run.datasets:
         return
     if section.language_file is not None:
-        reference, where = (
-            section.language_reference(config.word_lists),
-            f"datasets.{name}.language_file",
-        )
+        reference = section.language_reference(config.word_lists)
         if not is_file_of_words(reference) or not Path(reference).is_file():
-            problem = (
-                missing_path(Path(reference))
-                if is_file_of_words(reference)
-                else f"{section.language_file!r}"
-            )
-            yield Fault(
-                source,
-                where,
-                problem,
-                "a YAML file in the folder of word lists, such as portuguese.yaml",
-            )
+            problem = f"{section.language_file!r}"
+            if is_file_of_words(reference):
+                problem = missing_path(Path(reference))
+            expected = "a YAML file in the folder of word lists, such as portuguese.yaml"
+            yield Fault(source, f"datasets.{name}.language_file", problem, expected)
             return
-        if faults := list(language_file_faults(reference)):
-            # Several datasets of a language have one file.
-            sharing = [
-                each
-                for each in config.run.datasets
-                if config.datasets[each].language_file == section.language_file
-            ]
-            yield from faults if name == sharing[0] else ()
+        faults = list(language_file_faults(reference))
+        if faults:
+            # Several datasets of a language have one file, whose faults are named once.
+            if name == first_with_file(config, section.language_file):
+                yield from faults
             return
     if not section.is_english:
-        for what, instead in config.family(name).english(config, name):
-            yield Fault(
-                source, f"datasets.{name}.language", f"{section.language!r}, but {what}", instead
-            )
+        for english_part, expected in config.family(name).english(config, name):
+            problem = f"{section.language!r}, but {english_part}"
+            yield Fault(source, f"datasets.{name}.language", problem, expected)
+
+
+def first_with_file(config: Config, language_file: str) -> str:
+    """Returns the first selected dataset that has a file of words."""
+    return next(
+        name for name in config.run.datasets if config.datasets[name].language_file == language_file
+    )
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models with the same kind and label, which plots could not distinguish."""
-    named: dict[tuple[str, str], str] = {}
-    for name in dict.fromkeys(config.run.models):
-        if name in config.models:
-            kind, label = config.models[name].kind, config.models[name].label
-            if (kind, label) in named:
-                problem = (
-                    f"{label!r} of kind {kind!r} is already the label of {named[kind, label]!r}"
-                )
-                yield Fault(
-                    source,
-                    f"models.{name}.label",
-                    problem,
-                    "a different label for each model of a kind, so that plots can tell them apart",
-                )
-            named.setdefault((kind, label), name)
+    first: dict[tuple[str, str], str] = {}
+    for name in known_names(list(dict.fromkeys(config.run.models)), config.models):
+        kind, label = config.models[name].kind, config.models[name].label
+        first_name = first.setdefault((kind, label), name)
+        if first_name != name:
+            problem = f"{label!r} of kind {kind!r} is already the label of {first_name!r}"
+            expected = (
+                "a different label for each model of a kind, so that plots can tell them apart"
+            )
+            yield Fault(source, f"models.{name}.label", problem, expected)
 
 
 def name_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields names whose files would be those of others."""
+    """Yields names whose files would be the same as the files of another name."""
     registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
     registries["synthetic.strengths"] = config.synthetic.strengths if config.synthetic else {}
     for registry, names in registries.items():
@@ -291,28 +279,21 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
             problem = f"differs from {other!r} only in case, which some disks ignore"
             yield Fault(source, f"{registry}.{name}", problem, "a different name")
     if GRID in config.datasets:
-        yield Fault(
-            source,
-            f"datasets.{GRID}",
-            "is reserved for the files that compare all datasets",
-            "a different name",
-        )
+        problem = "is reserved for the files that compare all datasets"
+        yield Fault(source, f"datasets.{GRID}", problem, "a different name")
 
 
 def place_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a folder of results that is the folder of word lists."""
     if Path(config.results).resolve() == Path(config.word_lists).resolve():
-        yield Fault(
-            source,
-            "results",
-            f"{config.results!r} is the folder of word lists",
-            "a different folder",
-        )
+        problem = f"{config.results!r} is the folder of word lists"
+        yield Fault(source, "results", problem, "a different folder")
 
 
 def font_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields a font that is not installed, of which matplotlib would warn once all is measured."""
-    if (font := config.report.font) is None:
+    """Yields a font that is not installed; matplotlib would only warn at the end of a run."""
+    font = config.report.font
+    if font is None:
         return
     # Imported here, because most configs name no font.
     from matplotlib.font_manager import fontManager
@@ -324,64 +305,56 @@ def font_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
+    """Yields folders of selected models without a whole checkpoint, or with other classes."""
     for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model = config.models[name]
         if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
             problem = f"{model.checkpoint!r} is a path"
-            yield Fault(
-                source,
-                f"models.{name}.checkpoint",
-                problem,
-                "a repository on the hub, or `folder` for a path",
-            )
-        # What training starts from may have any classes: those of the data are its own.
+            expected = "a repository on the hub, or `folder` for a path"
+            yield Fault(source, f"models.{name}.checkpoint", problem, expected)
+        # The base of training may have any classes, which the classes of the data replace.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
-        wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source.is_served)
+        use = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source.is_served)
+        use = use._replace(scored=model.scored, activation=model.activation)
         for key, (folder, classes) in folders.items():
-            of_classes = wanted._replace(
-                classes=classes, scored=model.scored, activation=model.activation
-            )
-            problems = inspect_folder(folder, of_classes) if folder is not None else ()
-            for problem, expected in problems:
+            if folder is None:
+                continue
+            for problem, expected in inspect_folder(folder, use._replace(classes=classes)):
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
 def file_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields data, answers and references that are no file; Snakemake would keep the weights that
-    it has.
+    """Yields training data, responses and references that do not exist.
+
+    Snakemake would not notice: without an input it keeps the weights that it has.
     """
     for name in dict.fromkeys(known_names(config.run.models, config.models)):
         model = config.models[name]
         data = model.train.data if model.train else None
         if data is not None and not Path(data).is_file():
-            problem = f"there is no file {data!r}"
-            yield Fault(
-                source,
-                f"models.{name}.train.data",
-                problem,
+            problem, expected = (
+                f"there is no file {data!r}",
                 f"a file with training data for {model.task}",
             )
+            yield Fault(source, f"models.{name}.train.data", problem, expected)
         for key, file in model.source.files().items():
             if not Path(file).is_file():
-                yield Fault(
-                    source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}"
-                )
+                problem = f"there is no file {file!r}"
+                yield Fault(source, f"models.{name}.{key}", problem, f"a file of {key}")
     for number, reference in enumerate(config.report.references):
-        if not Path(reference).is_file():
-            expected = "a file of published numbers"
-            yield Fault(
-                source, f"report.references[{number}]", f"there is no file {reference!r}", expected
-            )
-        else:
+        if Path(reference).is_file():
             yield from published_file_faults(reference)
+        else:
+            where, problem = f"report.references[{number}]", f"there is no file {reference!r}"
+            yield Fault(source, where, problem, "a file of published numbers")
 
 
 def published_file_faults(reference: str) -> list[Fault]:
-    """Returns what is wrong in a file of published numbers, which the report would refuse at the
-    end of a run.
+    """Returns the faults of a file of published numbers.
+
+    The report would refuse it, but only at the end of a run.
     """
     from biasgrid.stats.compare.references import read_references
 
@@ -402,20 +375,17 @@ def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -
     """
     paths: dict[str, str | None] = {"word_lists": config.word_lists}
     for name in models:
-        paths |= {
-            f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()
-        }
-    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in tokenizers}
-    paths |= {
-        f"report.references[{place}]": file for place, file in enumerate(config.report.references)
-    }
+        for key, path in config.models[name].source.paths().items():
+            paths[f"models.{name}.{key}"] = path
+    for name in tokenizers:
+        paths[f"tokenizers.{name}.folder"] = config.tokenizers[name].folder
+    for number, file in enumerate(config.report.references):
+        paths[f"report.references[{number}]"] = file
     return {where: path for where, path in paths.items() if path is not None}
 
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its
-    jobs.
-    """
+    """Yields files and folders, all inputs of jobs, that Snakemake would take for patterns."""
     models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
     for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
@@ -424,25 +394,23 @@ def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders that hold no tokenizer, where one filters the subjects that a selected model
-    is asked about.
+    """Yields folders without a tokenizer, and mask tokens that are not the tokenizer's.
+
+    Only tokenizers that filter the subjects for a selected model are checked.
     """
     for name in filtering_tokenizers(config):
-        folder = config.tokenizers[name].folder
-        if folder is not None and not matching(file_names(folder), VOCABULARIES):
+        folder, mask = config.tokenizers[name].folder, config.tokenizers[name].mask
+        if folder is None:
+            continue
+        if not matching(file_names(folder), VOCABULARIES):
             problem = "contains no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
-        elif (
-            folder is not None
-            and (own := tokenizer_mask(folder))
-            and config.tokenizers[name].mask not in (None, own, ANY_MASK)
-        ):
-            problem = (
-                f"{config.tokenizers[name].mask!r} is not the mask token of the "
-                f"tokenizer in {folder!r}"
-            )
-            yield Fault(source, f"tokenizers.{name}.mask", problem, own)
+            continue
+        own_mask = tokenizer_mask(folder)
+        if own_mask and mask not in (None, own_mask, ANY_MASK):
+            problem = f"{mask!r} is not the mask token of the tokenizer in {folder!r}"
+            yield Fault(source, f"tokenizers.{name}.mask", problem, own_mask)
 
 
 def tokenizer_mask(folder: str) -> str | None:
@@ -467,56 +435,52 @@ def filtering_tokenizers(config: Config) -> list[str]:
 def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields a model whose synthetic strength is not in the config."""
     training = config.models[name].train
+    strength = training.synthetic if training else None
     strengths = config.synthetic.strengths if config.synthetic else {}
-    if training and training.synthetic is not None and training.synthetic not in strengths:
-        problem = (
-            f"unknown strength {training.synthetic!r}{nearest_name(training.synthetic, strengths)}"
-        )
-        yield Fault(
-            source,
-            f"models.{name}.train.synthetic",
-            problem,
-            one_of(strengths) + " (synthetic.strengths)",
-        )
+    if strength is not None and strength not in strengths:
+        problem = f"unknown strength {strength!r}{nearest_name(strength, strengths)}"
+        expected = f"{one_of(strengths)} (synthetic.strengths)"
+        yield Fault(source, f"models.{name}.train.synthetic", problem, expected)
 
 
 def spread_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields a spread that, beside the largest strength, would make probabilities outside of
-    0..1.
-    """
+    """Yields a spread that, with the largest strength, makes probabilities outside of 0..1."""
     synthetic = config.synthetic
-    if synthetic is not None and synthetic.strengths:
-        totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}
-        name, strength = max(totals.items(), key=lambda named: named[1])
-        if strength + synthetic.spread > 1:
-            expected = (
-                f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up "
-                "to at most 1"
-            )
-            yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
+    if synthetic is None or not synthetic.strengths:
+        return
+    totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}
+    name = max(totals, key=totals.__getitem__)
+    strength = totals[name]
+    if strength + synthetic.spread > 1:
+        expected = (
+            f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up to "
+            "at most 1"
+        )
+        yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
 
 
 def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields `labels` of a model that gives no classes, or their lack."""
+    """Yields missing `labels` of a model that gives classes, or `labels` of another model."""
     model = config.models[name]
     back_ends = config.registry.back_ends
     own = back_ends.get((model.task, model.back_end))
-    of_task = (entry.classes for (task, _), entry in back_ends.items() if task == model.task)
-    has_classes = own.classes if own else any(of_task)
+    if own:
+        has_classes = own.classes
+    else:
+        # `source_faults` names the missing back end.
+        has_classes = any(
+            back_end.classes for (task, _), back_end in back_ends.items() if task == model.task
+        )
     if has_classes and not model.labels:
         expected = f"the names of the classes, because the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
-        yield Fault(
-            source,
-            f"models.{name}.labels",
-            value_text(model.labels),
-            f"no `labels`, because the task is {model.task}",
-        )
+        expected = f"no `labels`, because the task is {model.task}"
+        yield Fault(source, f"models.{name}.labels", value_text(model.labels), expected)
 
 
 def source_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields a model whose task has no back end for where the model comes from."""
+    """Yields a model whose task has no back end for its source."""
     model = config.models[name]
     sources = [origin for task, origin in config.registry.back_ends if task == model.task]
     if model.back_end not in sources:

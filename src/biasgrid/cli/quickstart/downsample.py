@@ -165,7 +165,7 @@ def limit_dataset(
     return limited, cells
 
 
-def rows_needed(cells: Sequence[CellPlan]) -> int:
+def rows_needed(cells: Sequence[CellPlan]) -> float:
     """Returns the number of rows, or requests to a server, in the largest of some cells."""
     return max(cell.requests.value or cell.instances.value or 0 for cell in cells)
 
