@@ -8,7 +8,7 @@ without a file has no such words: what needs them is refused in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -352,7 +352,7 @@ def shipped_words(code: str) -> Language:
 
 @lru_cache(maxsize=64)
 def own_words(path: str, _version: tuple[int, int]) -> Language:
-    """Returns the words of a user's file, read again where it has changed.
+    """Returns the words of a user's file, read again if it has changed.
 
     A file of a language that biasgrid knows, by its name, adds phrases to that language, and
     replaces its other keys.
@@ -362,36 +362,43 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
     """
     _, content = read_language_file(path)
     own = from_content(content.model_dump())
-    shipped = next(
-        (language for language in known_languages().values() if language.name == own.name),
-        Language(),
-    )
-    given = {key: getattr(own, key) for key in content.model_fields_set}
-    phrases = {key: (*getattr(own, key), *getattr(shipped, key)) for key in PHRASES}
-    return replace(shipped, **(given | phrases))
+    known = Language()
+    for language in known_languages().values():
+        if language.name == own.name:
+            known = language
+            break
+    changes = {key: getattr(own, key) for key in content.model_fields_set}
+    for key in PHRASES:
+        changes[key] = (*getattr(own, key), *getattr(known, key))
+    return replace(known, **changes)
 
 
 def from_content(content: Mapping[str, Any]) -> Language:
-    """Makes a language of the content of its file."""
-    entries = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-    }
-    entries |= {key: with_any_space(content[key]) for key in PATTERNS if key in content}
-    entries |= {"explains": tuple(map(with_any_space, content.get("explains", ())))}
-    phrases = {key: tuple(map(phrase_of, content.get(key, ()))) for key in PHRASES}
-    pronouns = {gender: tuple(words) for gender, words in content.get("pronouns", {}).items()}
-    return Language(**(entries | phrases | {"pronouns": pronouns}))
+    """Returns the language that the content of a file describes."""
+    entries: dict[str, Any] = {}
+    for key, value in content.items():
+        entries[key] = tuple(value) if isinstance(value, list) else value
+    for key in PATTERNS:
+        if key in content:
+            entries[key] = with_any_space(content[key])
+    entries["explains"] = tuple(map(with_any_space, content.get("explains", ())))
+    for key in PHRASES:
+        entries[key] = tuple(map(phrase_of, content.get(key, ())))
+    pronouns = content.get("pronouns", {})
+    entries["pronouns"] = {gender: tuple(words) for gender, words in pronouns.items()}
+    return Language(**entries)
 
 
 def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
-    """Makes a phrase of an entry of a file: its pattern alone, or the pattern with an example."""
+    """Returns the phrase of an entry in a file: a pattern alone, or a pattern with an example."""
     phrase = Phrase(entry) if isinstance(entry, str) else Phrase(**entry)
     return phrase._replace(says=with_any_space(phrase.says))
 
 
 def with_any_space(pattern: str) -> str:
-    """Returns a pattern whose spaces match any white space: `do **not** agree` has two where it had
-    marks.
+    """Returns a pattern whose spaces match any white space.
+
+    Without its marks, `do **not** agree` has two spaces between words.
     """
     return pattern.replace(" ", r"(?:\s+)")
 
@@ -411,17 +418,16 @@ def read_language_file(path: str) -> tuple[Document, LanguageSection]:
 
 
 def own_option(path: str) -> dict[str, str]:
-    """Returns the options that name a file of words, with its digest: answers are read again by
-    other words.
+    """Returns the options that name a file of words, with its digest.
+
+    Because of the digest, answers are read again if the words change.
     """
-    return {
-        "language": path,
-        "language_digest": digest_file(Path(path)) if Path(path).is_file() else "",
-    }
+    digest = digest_file(Path(path)) if Path(path).is_file() else ""
+    return {"language": path, "language_digest": digest}
 
 
 def language_file_faults(path: str) -> Iterator[Fault]:
-    """Yields what is wrong with a file of words, each with its line and key."""
+    """Yields the faults of a file of words, each with its line and key."""
     try:
         document, content = read_language_file(path)
     except InputError as error:
@@ -429,17 +435,7 @@ def language_file_faults(path: str) -> Iterator[Fault]:
         return
     for affirmative, negative in OPPOSITES:
         yield from opposite_faults(document, path, affirmative, negative)
-    opposites = [key for pair in OPPOSITES for key in pair]
-    lists = {
-        key: getattr(content, key)
-        for key in (*opposites, "nods", "answer_goes_on", "explains", "articles")
-    }
-    for key, words in (
-        lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}
-    ).items():
-        for place, word in enumerate(words):
-            if not word.strip():
-                yield document.fault(path, (*key.split("."), place), "empty", "a word")
+    yield from empty_word_faults(document, path, content)
     for key in PATTERNS:
         yield from pattern_faults(document, path, (key,), getattr(content, key))
     for place, pattern in enumerate(content.explains):
@@ -449,64 +445,73 @@ def language_file_faults(path: str) -> Iterator[Fault]:
             yield from phrase_faults(document, path, (key, place), entry)
 
 
+def empty_word_faults(document: Document, path: str, content: LanguageSection) -> Iterator[Fault]:
+    """Yields words of lists that are empty."""
+    lists: dict[NodePlace, Sequence[str]] = {}
+    opposites = [key for pair in OPPOSITES for key in pair]
+    for key in (*opposites, "nods", "answer_goes_on", "explains", "articles"):
+        lists[(key,)] = getattr(content, key)
+    for gender, pronouns in content.pronouns.items():
+        lists["pronouns", gender] = pronouns
+    for key_place, words in lists.items():
+        for number, word in enumerate(words):
+            if not word.strip():
+                yield document.fault(path, (*key_place, number), "empty", "a word")
+
+
 def phrase_faults(
     document: Document, path: str, place: NodePlace, entry: str | PhraseSection
 ) -> Iterator[Fault]:
-    """Yields why a phrase cannot be looked for, or does not read its example."""
+    """Yields a phrase that is empty or no pattern, or that does not match its example."""
     phrase = Phrase(entry) if isinstance(entry, str) else Phrase(entry.says, entry.example)
     if not phrase.says.strip():
         yield document.fault(path, place, "empty", "a phrase")
         return
     faults = list(pattern_faults(document, path, place, phrase.says))
     yield from faults
-    if phrase.example and not faults and not re.search(phrase.says, phrase.example, re.IGNORECASE):
-        yield document.fault(
-            path, place, f"does not read its example {phrase.example!r}", "an example that it reads"
-        )
+    if faults or not phrase.example:
+        return
+    if not re.search(phrase.says, phrase.example, re.IGNORECASE):
+        problem = f"does not read its example {phrase.example!r}"
+        yield document.fault(path, place, problem, "an example that it reads")
 
 
 def opposite_faults(
     document: Document, path: str, affirmative: str, negative: str
 ) -> Iterator[Fault]:
     """Yields words of an answer without words of the opposite answer, and words of both."""
-    words = {
-        key: {str(word).casefold() for word in document.content.get(key) or ()}
-        for key in (affirmative, negative)
-    }
+    words = {}
+    for key in (affirmative, negative):
+        words[key] = {str(word).casefold() for word in document.content.get(key) or ()}
     for key, other in ((affirmative, negative), (negative, affirmative)):
         if words[key] and not words[other]:
             yield document.fault(path, (key,), f"given without `{other}`", "both, or neither")
     for word in sorted(words[affirmative] & words[negative]):
+        problem = f"{word!r} is also a word for {affirmative}"
         expected = f"different words for {affirmative} and {negative}"
-        yield document.fault(
-            path, (negative,), f"{word!r} is also a word for {affirmative}", expected
-        )
+        yield document.fault(path, (negative,), problem, expected)
 
 
 def pattern_faults(
     document: Document, path: str, place: NodePlace, pattern: str
 ) -> Iterator[Fault]:
-    """Yields why a pattern cannot be looked for."""
+    """Yields a pattern that is not a regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:
-        yield document.fault(
-            path, place, f"{pattern!r} is not a regular expression ({error})", PATTERN
-        )
+        problem = f"{pattern!r} is not a regular expression ({error})"
+        yield document.fault(path, place, problem, PATTERN)
 
 
 ENGLISH_WORDS = language_words(ENGLISH)
 
 
 def known_languages() -> dict[str, Language]:
-    """Returns the languages of which there is a file, by their codes."""
-    return {
-        code: language_words(code) for code in sorted(file.stem for file in FOLDER.glob("*.yaml"))
-    }
+    """Returns the languages that have a file, by their codes."""
+    codes = sorted(file.stem for file in FOLDER.glob("*.yaml"))
+    return {code: language_words(code) for code in codes}
 
 
 def language_of(options: Mapping[str, Any]) -> Language:
-    """Returns the language of a cell: the one that its options name by code or file, else
-    English.
-    """
+    """Returns the language that a cell's options name by code or file; without a name, English."""
     return language_words(options.get("language", ENGLISH))

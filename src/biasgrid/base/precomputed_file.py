@@ -34,33 +34,31 @@ RESPONSES_EXPECTED = (
     f"answers with the columns prompt and {one_of(PRECOMPUTED_COLUMNS)} (see docs/in-and-out.md)"
 )
 PROMPT_CHARACTERS = 60
-"""How many characters of a prompt are shown."""
+"""The number of characters of a prompt that are shown."""
 PROBABILITY_ROUNDING = 1e-5
-"""How far above 1 single precision may put a probability, or the sum of some."""
+"""The largest rounding error of probabilities, or of sums of them, in single precision."""
 NumbersByOption = Mapping[str, float]
 
 
 class PrecomputedResponse(NamedTuple):
-    """An answer and what was asked.
+    """An answer and its request. Attributes from `scores` on are None without a value.
 
     Attributes:
-        prompt: the prompt, as in the file of prompts, or all that is asked; beside a `text_pair`
-            the text alone.
-        group: the group that the prompt is about, None where the prompt says it all.
+        prompt: the prompt, as in the file of prompts, or the whole request; beside a `text_pair`
+            the first text.
+        group: the group that the prompt is about, None if the prompt names it.
         repetition: 0 for the first response to a prompt.
-        response: the text, empty where there is none.
+        response: the text, empty without one.
         where: its place in the file, for messages.
-        scores: the log-likelihoods of options by their texts, None where there are none, as in all
-            that follows.
+        scores: the log-likelihoods of options by their texts.
         source: the harness, its version, the model, the task and the date of a log.
-        text_pair: the second text, such as the context of a question; None where `prompt` is all
-            that is asked.
+        text_pair: the second text, such as the context of a question.
         probabilities: the probabilities of options or classes by their texts.
         starts: the probability that the answer starts with each candidate.
         ends: the probability that it ends with each candidate.
         probability: the probability of a span.
         score: the score of a sentence or a text.
-        vector: where an encoder places a text.
+        vector: the embedding of a text by an encoder.
     """
 
     prompt: str
@@ -80,28 +78,26 @@ class PrecomputedResponse(NamedTuple):
 
     @property
     def request(self) -> tuple[str, str | None, int, str | None]:
-        """What was asked: no two rows of a file have the same."""
+        """The request, which no two rows of a file share."""
         return self.prompt, self.group, self.repetition, self.text_pair
 
     @property
     def content(self) -> tuple[object, ...]:
-        """The answer, whatever was asked: equal for rows with the same answer."""
+        """The answer, without its request: equal for rows with the same answer."""
         objects = (self.scores, self.probabilities, self.starts, self.ends)
-        numbers = (frozenset((each or {}).items()) for each in objects)
+        numbers = (frozenset((numbers or {}).items()) for numbers in objects)
         return self.response, *numbers, self.probability, self.score, tuple(self.vector or ())
 
 
 def first_has_numbers(path: Path) -> bool:
-    """Whether the first answer of a file is made of numbers, not only of text; False for a faulty
-    file.
-    """
+    """Whether the first answer of a file has numbers, not only text; False for a faulty file."""
     try:
         row = next(file_rows(path), None)
     except InputError:
         return False
-    return row is not None and any(
-        row.values[name] not in (None, "", {}, "{}") for name in NUMERIC_ANSWER_COLUMNS
-    )
+    if row is None:
+        return False
+    return any(row.values[name] not in (None, "", {}, "{}") for name in NUMERIC_ANSWER_COLUMNS)
 
 
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
@@ -123,9 +119,8 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
             first = responses.setdefault(response.request, response)
             if first is not response:
                 problem = f"the answer to {request_text(response)} is already in {first.where}"
-                faults.append(
-                    Fault(str(path), row.where, problem, "one answer for each repetition")
-                )
+                expected = "one answer for each repetition"
+                faults.append(Fault(str(path), row.where, problem, expected))
     except InputError as error:
         return [], error.faults
     if not responses and not faults:
@@ -134,7 +129,7 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
 
 
 def file_rows(path: Path) -> Iterator[FileRow]:
-    """Yields the rows of a file of answers; columns that it lacks have no values.
+    """Yields the rows of a file of answers; values of columns that it lacks are None.
 
     Raises:
         InputError: it cannot be read, or has no prompts, or no answers.
@@ -146,31 +141,30 @@ def file_rows(path: Path) -> Iterator[FileRow]:
 def unique_responses(
     responses: Iterable[PrecomputedResponse], source: str
 ) -> list[PrecomputedResponse]:
-    """Returns responses that were read from files of others, each once.
+    """Returns responses from files of others, each request once.
 
     Args:
         responses: the responses; their places have the names of their files.
-        source: where they are from, for messages.
+        source: the origin of the files, for messages.
 
     Raises:
-        InputError: the same is answered twice and differently, or a text holds half of a character.
+        InputError: a request has two different answers, or a text contains half a character.
     """
-    first: dict[tuple[object, ...], PrecomputedResponse] = {}
+    first_by_request: dict[tuple[object, ...], PrecomputedResponse] = {}
     faults = []
-    for row in responses:
-        before = first.setdefault(row.request, row)
-        if before.content != row.content:
-            problem = f"{shorten_prompt(row.prompt)} has another answer in {before.where}"
-            faults.append(
-                Fault(
-                    source, row.where, problem, "one answer for each prompt, group and repetition"
-                )
-            )
-        if HALF_CHARACTER.search("".join([row.response, *(row.scores or {})])):
-            faults.append(Fault(source, row.where, "holds half of a character", "whole characters"))
+    for response in responses:
+        first = first_by_request.setdefault(response.request, response)
+        if first.content != response.content:
+            problem = f"{shorten_prompt(response.prompt)} has another answer in {first.where}"
+            expected = "one answer for each prompt, group and repetition"
+            faults.append(Fault(source, response.where, problem, expected))
+        texts = [response.response, *(response.scores or {})]
+        if HALF_CHARACTER.search("".join(texts)):
+            problem = "holds half of a character"
+            faults.append(Fault(source, response.where, problem, "whole characters"))
     if faults:
         raise InputError(first_faults(faults, Path(source)))
-    return list(first.values())
+    return list(first_by_request.values())
 
 
 def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> None:
@@ -179,57 +173,56 @@ def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> N
     Raises:
         UserError: it cannot be written.
     """
-    rows = (response._asdict() for response in responses)
-    known = (
-        {name: value for name, value in row.items() if name != "where" and value is not None}
-        for row in rows
-    )
-    write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in known))
+    lines = []
+    for response in responses:
+        row = {}
+        for name, value in response._asdict().items():
+            if name != "where" and value is not None:
+                row[name] = value
+        lines.append(f"{json.dumps(row, ensure_ascii=False)}\n")
+    write_text(path, "".join(lines))
 
 
 def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedResponse | None:
-    """Reads a row; what is wrong with it is added to the faults, and None is returned."""
+    """Returns the response in a row; None if it has faults, which are added to the others.
+
+    Args:
+        path: the file, for messages.
+        row: the row.
+        faults: the faults of the file. Is changed.
+    """
     values: dict[str, Any] = {}
-    found = []
+    row_faults = []
     for name, (read, expected) in COLUMN_READERS.items():
+        value, where = row.values[name], f"{row.where}, {name}"
         try:
-            values[name] = read(row.values[name])
+            values[name] = read(value)
         except Problem as error:
-            found.append(Fault(str(path), f"{row.where}, {name}", error.problem, error.expected))
+            row_faults.append(Fault(str(path), where, error.problem, error.expected))
         except ValueError:
-            found.append(
-                Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), expected)
-            )
-    faults += found
-    return None if found else PrecomputedResponse(where=row.where, **values)
+            row_faults.append(Fault(str(path), where, value_text(value), expected))
+    faults += row_faults
+    return None if row_faults else PrecomputedResponse(where=row.where, **values)
 
 
 def read_required_text(value: Any) -> str:
-    """Returns a text that must be there.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Returns a text; raises ValueError for an empty text or another value."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError
     return value
 
 
 def read_optional_text(value: Any) -> str | None:
-    """Returns a text; None where there is none.
-
-    Raises:
-        ValueError: it is no text.
-    """
+    """Returns a text, None without one; raises ValueError for another value."""
     return None if value in (None, "") else read_required_text(value)
 
 
 def read_response(value: Any) -> str:
-    """Returns a response, empty where there is none.
+    """Returns a response, empty without one.
 
     Raises:
         ValueError: it is no text.
-        Problem: it holds half a character.
+        Problem: it contains half a character.
     """
     if not isinstance(value, str | None):
         raise ValueError
@@ -239,11 +232,7 @@ def read_response(value: Any) -> str:
 
 
 def read_repetition(value: Any) -> int:
-    """Returns a whole number, which is text in CSV; 0 where there is none.
-
-    Raises:
-        ValueError: it is no such number.
-    """
+    """Returns a number from 0, which is text in CSV, 0 without one; else raises ValueError."""
     if value in (None, ""):
         return 0
     if isinstance(value, str) and value.strip().isdecimal():
@@ -254,33 +243,29 @@ def read_repetition(value: Any) -> int:
 
 
 def read_json_object(value: Any) -> dict[str, Any] | None:
-    """Returns an object: CSV has it as JSON, Parquet also as a structure or a map; None where there
-    is none.
+    """Returns an object, None without one or if it is empty; raises ValueError for another value.
 
-    Keys without a value are left out: a structure has all keys in each of its rows.
-
-    Raises:
-        ValueError: it is none.
+    CSV has objects as JSON, Parquet as structures or maps. Keys without a value are left out, since
+    a structure has all keys in each of its rows.
     """
     if isinstance(value, str) and value:
         value = parse_json(value)
-    if isinstance(value, list) and all(
-        isinstance(one, dict) and one.keys() == {"key", "value"} for one in value
-    ):
-        value = {one["key"]: one["value"] for one in value}
+    if value in (None, ""):
+        return None
+    if isinstance(value, list) and is_map(value):
+        value = {entry["key"]: entry["value"] for entry in value}
     if not isinstance(value, dict):
-        if value in (None, ""):
-            return None
         raise ValueError
-    return {name: one for name, one in value.items() if one is not None} or None
+    return {name: content for name, content in value.items() if content is not None} or None
+
+
+def is_map(entries: list[Any]) -> bool:
+    """Whether a list is a map of Parquet, which is read as entries of `key` and `value`."""
+    return all(isinstance(entry, dict) and entry.keys() == {"key", "value"} for entry in entries)
 
 
 def parse_json(text: str) -> Any:
-    """Returns what a text in JSON means.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
+    """Returns the value of a text in JSON; raises ValueError for another text."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -288,42 +273,37 @@ def parse_json(text: str) -> Any:
 
 
 def read_log_likelihoods(value: Any) -> NumbersByOption | None:
-    """Returns log-likelihoods by option; None where there are none.
+    """Returns log-likelihoods by option, None without any.
 
     Raises:
         ValueError: one of them is not the logarithm of a probability.
     """
-    found = read_json_object(value)
-    if any(
-        type(one) not in (int, float) or math.isnan(one) or one > 0
-        for one in (found or {}).values()
-    ):
-        raise ValueError
-    return found
+    log_likelihoods = read_json_object(value)
+    for number in (log_likelihoods or {}).values():
+        # Minus infinity, for a probability of 0, is allowed.
+        if type(number) not in (int, float) or math.isnan(number) or number > 0:
+            raise ValueError
+    return log_likelihoods
 
 
 def read_probabilities(value: Any) -> NumbersByOption | None:
-    """Returns probabilities by option; None where there are none.
+    """Returns probabilities by option, None without any.
 
     Raises:
-        ValueError: there is something else.
+        ValueError: it is no object of numbers.
         Problem: a number is not between 0 and 1.
     """
-    found = read_json_object(value)
-    for name, one in (found or {}).items():
-        if type(one) not in (int, float):
+    probabilities = read_json_object(value)
+    for name, number in (probabilities or {}).items():
+        if type(number) not in (int, float):
             raise ValueError
-        if not -PROBABILITY_ROUNDING <= one <= 1 + PROBABILITY_ROUNDING:
-            raise Problem(f"{name!r} has {one}", "a number between 0 and 1")
-    return found
+        if not -PROBABILITY_ROUNDING <= number <= 1 + PROBABILITY_ROUNDING:
+            raise Problem(f"{name!r} has {number}", "a number between 0 and 1")
+    return probabilities
 
 
 def read_finite_number(value: Any) -> float | None:
-    """Returns a finite number, which is text in CSV; None where there is none.
-
-    Raises:
-        ValueError: it is no such number.
-    """
+    """Returns a finite number, which is text in CSV, None without one; else raises ValueError."""
     if value in (None, ""):
         return None
     number = float(value) if type(value) in (str, int, float) else math.nan
@@ -333,11 +313,7 @@ def read_finite_number(value: Any) -> float | None:
 
 
 def read_probability(value: Any) -> float | None:
-    """Returns a probability; None where there is none.
-
-    Raises:
-        ValueError: it is no number between 0 and 1.
-    """
+    """Returns a probability, None without one; raises ValueError for another value."""
     number = read_finite_number(value)
     if number is not None and not -PROBABILITY_ROUNDING <= number <= 1 + PROBABILITY_ROUNDING:
         raise ValueError
@@ -345,11 +321,11 @@ def read_probability(value: Any) -> float | None:
 
 
 def read_vector(value: Any) -> list[float] | None:
-    """Returns a vector, which is JSON in CSV; None where there is none.
+    """Returns a vector, which is JSON in CSV, None without one.
 
     Raises:
-        ValueError: it is no list of finite numbers.
-        Problem: all of them are 0.
+        ValueError: it is no list, or empty.
+        Problem: a number is not finite, or all are 0.
     """
     if value is None or value == "":
         return None
@@ -391,17 +367,15 @@ COLUMN_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "vector": (read_vector, "a list of finite numbers"),
     "source": (read_json_object, "an object that says where the response comes from"),
 }
-"""How the value of each column is read, and what it should be."""
+"""The reader of each column's values, and a description of valid values for messages."""
 
 
 def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
-    """Returns the first faults, and how many more there are."""
+    """Returns the first faults and, in a last one, the number of further faults."""
     if len(faults) <= MOST_SHOWN:
         return faults
-    return [
-        *faults[:MOST_SHOWN],
-        Fault(str(path), "", f"{len(faults) - MOST_SHOWN:,} more faults", "none"),
-    ]
+    problem = f"{len(faults) - MOST_SHOWN:,} more faults"
+    return [*faults[:MOST_SHOWN], Fault(str(path), "", problem, "none")]
 
 
 ONE_EACH = "one for each group and repetition"
@@ -415,36 +389,34 @@ def precomputed_faults(
     *,
     alone: bool = True,
 ) -> list[Fault]:
-    """Returns what keeps a file of responses from being those of a dataset.
+    """Returns the faults of a file as the responses to a dataset.
 
     Args:
         path: the file.
         prompts: all prompts of the dataset.
-        asked: those that are asked, each with the groups that it is asked about.
-        repetitions: how often each is asked.
+        asked: pairs of a prompt that is asked and a group that it is asked about.
+        repetitions: the number of repetitions of each pair.
         alone: whether the file can be of no other dataset.
 
     Returns:
-        What `read_precomputed` finds; or answers of prompts, groups and repetitions that are not
-        asked, and what has no answer.
+        The faults of `read_precomputed`; if there are none, responses to prompts, groups and
+        repetitions that are not asked, and requests without a response.
     """
     responses, faults = read_precomputed(path)
     if faults:
         return faults
-    groups = dict.fromkeys(group for _, group in asked)
-    unknown = [*unknown_responses(path, responses, prompts, groups, repetitions)] if alone else []
+    unknown: list[Fault] = []
+    if alone:
+        groups = dict.fromkeys(group for _, group in asked)
+        unknown += unknown_responses(path, responses, prompts, groups, repetitions)
     answered = {response.request[:3] for response in responses}
-    missing = [
-        Fault(
-            str(path),
-            "",
-            f"no answer to {shorten_prompt(prompt)} for {group}, repetition {number}",
-            ONE_EACH,
-        )
-        for prompt, group in asked
-        for number in range(repetitions)
-        if answered.isdisjoint([(prompt, group, number), (prompt, None, number)])
-    ]
+    missing = []
+    for prompt, group in asked:
+        for number in range(repetitions):
+            # A response without a group is an answer for every group.
+            if answered.isdisjoint([(prompt, group, number), (prompt, None, number)]):
+                request = f"{shorten_prompt(prompt)} for {group}, repetition {number}"
+                missing.append(Fault(str(path), "", f"no answer to {request}", ONE_EACH))
     return [*first_faults(unknown, path), *first_faults(missing, path)]
 
 
@@ -469,22 +441,18 @@ def unknown_responses(
             problem = (
                 f"repetition {response.repetition}, but each prompt is asked {repetitions} times"
             )
-            yield Fault(
-                str(path),
-                response.where,
-                problem,
-                f"a number from 0 to {repetitions - 1}, or a larger `repetitions`",
-            )
+            expected = f"a number from 0 to {repetitions - 1}, or a larger `repetitions`"
+            yield Fault(str(path), response.where, problem, expected)
 
 
 def request_text(response: PrecomputedResponse) -> str:
-    """Returns what a response answers as a message has it."""
+    """Returns the request of a response in words, for messages."""
     about = f" for {response.group}" if response.group else ""
     return f"{shorten_prompt(response.prompt)}{about}, repetition {response.repetition}"
 
 
 def shorten_prompt(prompt: str) -> str:
-    """Returns a prompt in quotation marks, cut where it is long."""
-    return repr(
-        prompt if len(prompt) <= PROMPT_CHARACTERS else f"{prompt[: PROMPT_CHARACTERS - 3]}..."
-    )
+    """Returns a prompt in quotation marks, shortened if it is long."""
+    if len(prompt) > PROMPT_CHARACTERS:
+        prompt = f"{prompt[: PROMPT_CHARACTERS - 3]}..."
+    return repr(prompt)

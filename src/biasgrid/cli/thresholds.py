@@ -26,7 +26,7 @@ from biasgrid.tables.verdicts import NOT_MEASURED
 On = Literal["interval", "value"]
 ThresholdResult = Literal["within", "above", "not measurable"]
 PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
-"""Exit codes; what is above counts more than what is not measurable."""
+"""Exit codes; a number above its threshold counts more than one that is not measurable."""
 COUNTS = ("significant_tests", CONTROL)
 """Counts, which have no interval: they are results of tests."""
 FOLDED = ("distance", "score_distance")
@@ -34,9 +34,7 @@ FOLDED = ("distance", "score_distance")
 YOUDEN = "bias"
 """Minus Youden's J of statements: 0 is chance, not equal treatment."""
 REACHED = 2
-"""So many times the answer probability, a mean over two subjects, is what differences of both reach
-at most.
-"""
+"""Differences of two subjects are at most so many times the answer probability, their mean."""
 AT_CHANCE = "0 is chance: nothing shows that the model distinguishes right from wrong"
 
 
@@ -45,9 +43,9 @@ class LargestValue(NamedTuple):
 
     Attributes:
         dataset: the dataset's name.
-        measure: the measure's.
+        measure: the measure's name.
         largest: the value.
-        place: where it was given, for messages.
+        place: the option or key that gives it, for messages.
     """
 
     dataset: str
@@ -66,7 +64,7 @@ class ThresholdCheck(NamedTuple):
         state: whether the number is within or above it, or not measurable.
         text: the number, or why there is none, after the measure's name.
         verdict: the verdict of the cell.
-        fair: the value that the number may be as far below as above, None where only the threshold
+        fair: the value that the number may be as far below as above, None if only the threshold
             limits it.
     """
 
@@ -94,14 +92,14 @@ class ThresholdCheck(NamedTuple):
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
-    """Reads thresholds that are written like `gender.mu_corrected=0.05`.
+    """Parses thresholds such as `gender.mu_corrected=0.05`.
 
     Args:
-        texts: what is written.
+        texts: the thresholds.
         place: the option, for messages.
 
     Raises:
-        InputError: with all that is wrong with any of them.
+        InputError: with every threshold of another form.
     """
     thresholds, faults = [], []
     for text in texts:
@@ -114,17 +112,30 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
         if dataset and measure and math.isfinite(largest):
             thresholds.append(LargestValue(dataset, measure, largest, place))
         else:
-            faults.append(
-                Fault(
-                    place,
-                    "",
-                    repr(text),
-                    "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05",
-                )
-            )
+            expected = "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05"
+            faults.append(Fault(place, "", repr(text), expected))
     if faults:
         raise InputError(faults)
     return thresholds
+
+
+def add_thresholds(
+    thresholds: Sequence[LargestValue], configured: Mapping[str, Mapping[str, float]], place: str
+) -> list[LargestValue]:
+    """Adds the thresholds of a config to those of the command line, which come first.
+
+    Args:
+        thresholds: the thresholds of the command line, which replace those of the config.
+        configured: the largest values in the config, by dataset and measure.
+        place: the key of the config, for messages.
+    """
+    names = {(threshold.dataset, threshold.measure) for threshold in thresholds}
+    combined = list(thresholds)
+    for dataset, largest_values in configured.items():
+        for measure, largest in largest_values.items():
+            if (dataset, measure) not in names:
+                combined.append(LargestValue(dataset, measure, largest, place))
+    return combined
 
 
 def check_thresholds(
@@ -139,9 +150,9 @@ def check_thresholds(
     Args:
         summary: schema `SUMMARY`.
         thresholds: the largest values.
-        models: those that are checked, all by default.
+        models: names of the models that are checked; if empty, all.
         on: whether the upper ends of intervals are checked, or values.
-        facts: between what the numbers of measures are.
+        facts: the ranges of measures, and the measures that flags silence.
 
     Returns:
         A check for each threshold and each cell or bias type with its measure.
@@ -158,62 +169,55 @@ def check_thresholds(
     if faults:
         raise InputError(faults)
     reason = pl.when(pl.col("flag").str.starts_with(WITHHELD)).then("flag")
-    rows = silence(summary.with_columns(flag=reason), summary, facts).filter(
-        pl.col("model").is_in(models or known)
-    )
-    found = [
-        (threshold, with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold))
-        for threshold in thresholds
-    ]
-    faults = [
-        Fault(
-            threshold.place,
-            f"{threshold.dataset}.{threshold.measure}",
-            "no selected model has it",
-            one_of(known),
-        )
-        for threshold, matches in found
-        if matches.is_empty()
-    ]
-    faults += [
-        fault
-        for threshold, matches in found
-        for fault in unreachable_faults(matches, threshold, rows, facts)
-    ]
-    if faults:
-        raise InputError(faults)
-    return [
-        check_row(row, threshold, on, facts)
-        for threshold, matches in found
-        for row in matches.iter_rows(named=True)
-    ]
+    rows = silence(summary.with_columns(flag=reason), summary, facts)
+    rows = rows.filter(pl.col("model").is_in(models or known))
+    rows_to_check = []
+    missing: list[Fault] = []
+    unreachable: list[Fault] = []
+    for threshold in thresholds:
+        matches = with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold)
+        rows_to_check.append((threshold, matches))
+        if matches.is_empty():
+            where = f"{threshold.dataset}.{threshold.measure}"
+            problem = "no selected model has it"
+            missing.append(Fault(threshold.place, where, problem, one_of(known)))
+        unreachable += unreachable_faults(matches, threshold, rows, facts)
+    if missing or unreachable:
+        raise InputError([*missing, *unreachable])
+    checks = []
+    for threshold, matches in rows_to_check:
+        for row in matches.iter_rows(named=True):
+            checks.append(check_row(row, threshold, on, facts))
+    return checks
 
 
 def silence(rows: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Puts the flags in `flag` that speak against cells and of which measures these say nothing.
+    """Adds to `flag` the flags of cells that silence a measure.
 
     Args:
-        rows: of the summary, with why cells are not measurable in `flag`.
-        summary: the same, with the flags themselves.
-        facts: of which measures flags say nothing.
+        rows: rows of the summary, with the reason why a cell is not measurable in `flag`.
+        summary: the same rows, with the flags themselves.
+        facts: the measures that each flag silences.
+
+    Returns:
+        The rows. The reason of a cell stays if there is one.
     """
-    fired = summary.filter(~pl.col("headline")).drop_nulls("flag")
-    named = [
-        (row["model"], row["dataset"], measure, row["flag"])
-        for row in fired.iter_rows(named=True)
-        for measure in facts.silenced.get(row["dataset"], {}).get(row["measure"], ())
-    ]
-    schema = dict.fromkeys(("model", "dataset", "measure", "silenced"), pl.String)
-    flags = pl.DataFrame(named, schema=schema, orient="row").unique(
-        ["model", "dataset", "measure"], keep="first"
-    )
-    joined = rows.join(flags, on=["model", "dataset", "measure"], how="left", maintain_order="left")
+    flagged = summary.filter(~pl.col("headline")).drop_nulls("flag")
+    silenced = []
+    for row in flagged.iter_rows(named=True):
+        measures = facts.silenced.get(row["dataset"], {}).get(row["measure"], ())
+        for measure in measures:
+            silenced.append((row["model"], row["dataset"], measure, row["flag"]))
+    keys = ["model", "dataset", "measure"]
+    schema = dict.fromkeys((*keys, "silenced"), pl.String)
+    flags = pl.DataFrame(silenced, schema=schema, orient="row").unique(keys, keep="first")
+    joined = rows.join(flags, on=keys, how="left", maintain_order="left")
     text = pl.format("not measurable: {}", "silenced")
     return joined.with_columns(flag=pl.coalesce("flag", text)).drop("silenced")
 
 
 def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
-    """Returns the rows that a threshold is about: those of the headline, where there is one."""
+    """Returns the rows that a threshold is about; only headlines, if the measure is one."""
     rows = summary.filter(dataset=threshold.dataset, measure=threshold.measure)
     return rows.filter("headline") if rows["headline"].any() else rows
 
@@ -225,166 +229,170 @@ def with_unmeasured(
 
     Args:
         matches: the rows that a threshold is about.
-        rows: those of all measures of the chosen models.
+        rows: the rows of all measures of the chosen models.
         threshold: the threshold.
     """
-    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).sort(
-        "flag", nulls_last=True
-    )
-    cells = unmeasured.unique("model", keep="first", maintain_order=True)
-    lacking = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
+    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED)
+    # A row with a reason is kept, if the cell has one.
+    by_reason = unmeasured.sort("flag", nulls_last=True)
+    cells = by_reason.unique("model", keep="first", maintain_order=True)
+    without_measure = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
+    measure = pl.lit(threshold.measure).alias("measure")
     empty = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
-    return pl.concat(
-        [
-            matches,
-            lacking.with_columns(pl.lit(threshold.measure).alias("measure"), *empty).cast(
-                matches.schema
-            ),
-        ]
-    )
+    added = without_measure.with_columns(measure, *empty).cast(matches.schema)
+    return pl.concat([matches, added])
 
 
 def threshold_faults(
     summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts
 ) -> Iterator[Fault]:
-    """Yields what a threshold names and a summary lacks; a headline may be missing of cells without
-    answers.
+    """Yields a dataset or measure that is unknown, or that no threshold can be about.
+
+    Args:
+        summary: schema `SUMMARY`, of all models.
+        threshold: the threshold.
+        facts: the headlines of datasets. Without responses, a headline is not in the summary.
     """
     dataset, measure, _, place = threshold
     of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
     for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
         known = names.unique(maintain_order=True).to_list()
         if name not in (*known, *facts.headlines.get(dataset, ())):
-            yield Fault(
-                place,
-                where,
-                f"unknown {names.name} {name!r}{nearest_name(name, known)}",
-                one_of(known),
-            )
+            problem = f"unknown {names.name} {name!r}{nearest_name(name, known)}"
+            yield Fault(place, where, problem, one_of(known))
             return
     corrected = f"{measure}{CORRECTED}"
-    is_known = corrected in of_dataset["measure"]
-    if measure in FOLDED or (is_known and measure not in NOT_POSITIVE):
+    has_corrected = corrected in of_dataset["measure"]
+    if measure in FOLDED or (has_corrected and measure not in NOT_POSITIVE):
         problem = f"{measure!r} is above 0 from noise alone, and noise is larger in smaller samples"
-        expected = (
-            f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
-        )
+        expected = f"significant tests ({dataset}.{COUNTS[0]})"
+        if has_corrected:
+            expected = f"{dataset}.{corrected}"
         yield Fault(place, where, problem, expected)
     elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
-        yield Fault(
-            place,
-            where,
-            "has several options, and none of them is a headline",
-            "a measure of `biasgrid summary`",
-        )
+        problem = "has several options, and none of them is a headline"
+        yield Fault(place, where, problem, "a measure of `biasgrid summary`")
 
 
 def unreachable_faults(
     matches: pl.DataFrame, threshold: LargestValue, rows: pl.DataFrame, facts: GridFacts
 ) -> Iterator[Fault]:
-    """Yields that models would pass whatever they prefer, as their numbers cannot reach the
-    threshold.
+    """Yields a fault if models would pass whatever they prefer.
+
+    A measure that the answer probability bounds cannot reach a large threshold if that is small.
 
     Args:
         matches: the rows that are checked.
         threshold: the threshold.
-        rows: of the summary, those of the chosen models.
-        facts: which numbers the answer probability bounds.
+        rows: the rows of the summary of the chosen models.
+        facts: the measures that the answer probability bounds, with the measure to check instead.
     """
     dataset, measure, largest, place = threshold
     relative = facts.relative.get(dataset, {}).get(measure)
     if relative is None:
         return
-    known = rows.filter(dataset=dataset, measure=ANSWER_PROBABILITY).drop_nulls("value")
-    reached = {
-        model: REACHED * value for model, value in known.select("model", "value").iter_rows()
-    }
-    measured = matches.filter(
-        pl.col("flag").is_null(), pl.max_horizontal("value", "high") <= largest
-    )
-    low = {
-        model: most
-        for model in measured["model"]
-        if (most := reached.get(model, largest)) < largest
-    }
-    if low:
-        models = ", ".join(f"{format_number(most)} ({model})" for model, most in low.items())
+    probabilities = rows.filter(dataset=dataset, measure=ANSWER_PROBABILITY).drop_nulls("value")
+    reachable = {}
+    for model, probability in probabilities.select("model", "value").iter_rows():
+        reachable[model] = REACHED * probability
+    is_within = pl.max_horizontal("value", "high") <= largest
+    passing = matches.filter(pl.col("flag").is_null(), is_within)
+    bounds = {}
+    for model in passing["model"]:
+        bound = reachable.get(model, largest)
+        if bound < largest:
+            bounds[model] = f"{format_number(bound)} ({model})"
+    if bounds:
         problem = (
             f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer "
-            f"probability, {models}"
+            f"probability, {', '.join(bounds.values())}"
         )
-        yield Fault(
-            place,
-            f"{dataset}.{measure}",
-            problem,
-            f"{dataset}.{relative}, which does not depend on the answer probability",
-        )
+        expected = f"{dataset}.{relative}, which does not depend on the answer probability"
+        yield Fault(place, f"{dataset}.{measure}", problem, expected)
 
 
 def check_row(
     row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts
 ) -> ThresholdCheck:
-    """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
-    value, low, high = row["value"], row["low"], row["high"]
-    cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
-    least, checked = (value, value) if on == "value" or row["measure"] in COUNTS else (low, high)
+    """Checks a row of the summary against a threshold.
+
+    Args:
+        row: the row; its `flag` is the reason why the cell is not measurable, null if it is.
+        threshold: the threshold.
+        on: whether the upper end of the interval is checked, or the value.
+        facts: ranges of measures and values of equal treatment.
+    """
+    value = row["value"]
+    least, checked = row["low"], row["high"]
+    if on == "value" or row["measure"] in COUNTS:
+        least, checked = value, value
     fair = fair_inside(row, facts)
     if fair is not None and (least is None or not least < fair <= threshold.largest):
         fair = None
-    checked = checked if fair is None else max(checked, 2 * fair - least)
+    if fair is not None:
+        # A number below equal treatment is as unfair as its mirror image above it.
+        checked = max(checked, 2 * fair - least)
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
-        text = "is " + (row["flag"] or "null: nothing was measured")
+        reason = row["flag"] or "null: nothing was measured"
+        text = f"is {reason}"
     elif checked is None:
         text = f"{format_number(value)} has no interval ({row['clusters'] or 0} clusters)"
     else:
         state = "above" if checked > threshold.largest else "within"
         text = value_text(row, facts)
+    cell = "/".join(filter(None, (row["dataset"], row["model"], row["bias_type"])))
     return ThresholdCheck(
         cell, row["measure"], threshold.largest, state, text, row["verdict"], fair
     )
 
 
 def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
-    """Returns the value of equal treatment of a row of the summary, None where numbers are not on
-    both sides of it.
+    """Returns the value of equal treatment of a row, None unless numbers are on both sides of it.
 
-    Sizes that are corrected for noise are below 0 by noise alone.
+    Sizes have none: corrected for noise, they are below 0 by noise alone.
     """
-    _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
+    headlines = facts.headlines.get(row["dataset"], {})
+    _, fair = headlines.get(row["measure"], ("", None))
+    if fair is None or is_size(row["measure"]):
+        return None
     least, most = facts.range_of(row)
-    return None if fair is None or is_size(row["measure"]) or not least < fair < most else fair
+    return fair if least < fair < most else None
 
 
 def value_text(row: Mapping[str, Any], facts: GridFacts) -> str:
-    """Returns a number with its interval and what it does not say, or a count with the number of
-    tests.
-    """
+    """Returns a number with its interval and notes of caution, or a count of tests."""
     if row["measure"] == COUNTS[0]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
     if row["measure"] == CONTROL:
         return f"{row['value']:.0f} of {row['n']:,} tested"
     written = format_estimate(row, facts.range_of(row))
-    least = row["value"] if row["high"] is None else row["high"]
-    notes = [TOO_LITTLE] if written.says_little else []
-    notes += [AT_CHANCE] if row["measure"] == YOUDEN and least >= 0 else []
-    interval = f" ({written.interval})" if written.interval else ""
-    return f"{written.value}{interval}{''.join(f', {note}' for note in notes)}"
+    text = written.value
+    if written.interval:
+        text = f"{text} ({written.interval})"
+    if written.says_little:
+        text = f"{text}, {TOO_LITTLE}"
+    high = row["value"] if row["high"] is None else row["high"]
+    if row["measure"] == YOUDEN and high >= 0:
+        text = f"{text}, {AT_CHANCE}"
+    return text
 
 
 def exit_code(checks: Iterable[ThresholdCheck]) -> int:
     """Returns the exit code for some checks."""
     states = {check.state for check in checks}
-    return ABOVE if "above" in states else NOT_MEASURABLE if "not measurable" in states else PASSED
+    if "above" in states:
+        return ABOVE
+    return NOT_MEASURABLE if "not measurable" in states else PASSED
 
 
 def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> str:
-    """Returns how many checks have which result, and what was checked, in a sentence.
+    """Returns the number of checks with each result, in a sentence.
 
     Args:
         checks: the checks.
-        on: what was checked.
+        on: whether the upper ends of intervals were checked, or values.
         level: the coverage of intervals.
     """
     counts = ", ".join(f"{count} {state}" for state, count in count_results(checks))
@@ -394,44 +402,42 @@ def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> s
 
 
 def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
-    """Yields how many checks have each result."""
+    """Yields each result that checks have, with their number."""
     states = [check.state for check in checks]
-    yield from (
-        (state, states.count(state))
-        for state in ("within", "above", "not measurable")
-        if state in states
-    )
+    results: tuple[ThresholdResult, ...] = ("within", "above", "not measurable")
+    for state in results:
+        if state in states:
+            yield state, states.count(state)
 
 
 def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
-    """Returns checks as a JUnit file: a number above its threshold is a failure, one that is not
-    measurable an error.
+    """Returns checks as a JUnit file.
+
+    A number above its threshold is a failure, and a number that is not measurable an error.
 
     Args:
         checks: the checks.
-        summary: how they were made.
+        summary: the conclusion, for the output of the suite.
     """
     counts = dict(count_results(checks))
-    numbers = {
-        "failures": counts.get("above", 0),
-        "errors": counts.get("not measurable", 0),
-        "tests": len(checks),
+    attributes = {
+        "name": "biasgrid gate",
+        "failures": str(counts.get("above", 0)),
+        "errors": str(counts.get("not measurable", 0)),
+        "tests": str(len(checks)),
     }
-    attributes = {name: str(number) for name, number in numbers.items()}
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | attributes)
+    suite = ElementTree.SubElement(suites, "testsuite", attributes)
     for check in checks:
         name = f"{check.measure} {check.limit}"
-        case = ElementTree.SubElement(
-            suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name}
-        )
+        classname = check.cell.replace("/", ".")
+        case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name})
         properties = ElementTree.SubElement(case, "properties")
         ElementTree.SubElement(properties, "property", {"name": "verdict", "value": check.verdict})
-        kind = {"above": "failure", "not measurable": "error"}.get(check.state)
-        if kind:
-            ElementTree.SubElement(
-                case, kind, {"message": f"{check.state}: {check.text}"}
-            ).text = check.line
+        outcome = {"above": "failure", "not measurable": "error"}.get(check.state)
+        if outcome:
+            message = {"message": f"{check.state}: {check.text}"}
+            ElementTree.SubElement(case, outcome, message).text = check.line
     ElementTree.SubElement(suite, "system-out").text = summary
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"

@@ -18,23 +18,24 @@ from biasgrid.tables.docs import markdown_table
 
 
 def whole_config() -> type[Config]:
-    """Returns a config that knows which sections there are of models and datasets, which `Config`
-    looks up.
+    """Returns a config whose fields have the sections of models and datasets as their types.
+
+    `Config` looks sections up by task and family when it validates, so its own schema lacks them.
     """
-    models = [
-        of_tasks(section) for section in dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))
-    ]
+    model_sections = dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))
+    models = [of_tasks(section) for section in model_sections]
     families = [BUILT_IN.family(name).Section for name in BUILT_IN.families]
-    described = {name: Config.model_fields[name] for name in ("models", "datasets")}
+    model_field = Config.model_fields["models"]
+    dataset_field = Config.model_fields["datasets"]
     fields: dict[str, Any] = {
-        "models": (dict[Name, reduce(or_, models)], described["models"]),  # type: ignore[misc]
-        "datasets": (dict[Name, reduce(or_, families)], described[("datasets")]),  # type: ignore[misc]
+        "models": (dict[Name, reduce(or_, models)], model_field),  # type: ignore[misc]
+        "datasets": (dict[Name, reduce(or_, families)], dataset_field),  # type: ignore[misc]
     }
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
 
 
 def of_tasks(section: type[Model]) -> type[Model]:
-    """Returns the section of models of some tasks, which names these."""
+    """Returns a section of models with the tasks that it is for as the type of `task`."""
     task: Any = Literal[
         tuple(task for task in BUILT_IN.tasks if BUILT_IN.model_section(task) is section)
     ]
@@ -75,34 +76,37 @@ def key_tables() -> str:
     Keys that several sections share have a table of their own, to which the others refer.
     """
     schema = section_schema(whole_config())
-    common = {
-        section.__name__: section_schema(section)
-        for section in (ServerSettings, DatasetSection, Model)
-    }
-    sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
-    return "\n".join(
-        key_table(title, own_keys(title, section, common)) for title, section in sections.items()
-    )
+    common = {}
+    for section in (ServerSettings, DatasetSection, Model):
+        common[section.__name__] = section_schema(section)
+    tables = [key_table("The top level", own_keys("The top level", schema, common))]
+    for title, definition in sorted((common | schema["$defs"]).items()):
+        tables.append(key_table(title, own_keys(title, definition, common)))
+    return "\n".join(tables)
 
 
 def own_keys(
     title: str, section: dict[str, Any], common: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Returns a section without the keys that it has in common with others, which its description
-    names.
+    """Returns a section without the keys of a common section, to which its description refers.
+
+    Args:
+        title: the name of the section.
+        section: its JSON schema.
+        common: the JSON schemas of common sections, by name. The first whose keys the section has
+            is taken.
     """
+    properties = section["properties"]
     for name, base in common.items():
-        if name != title and section["properties"].keys() >= base["properties"].keys():
-            own = {
-                key: entry
-                for key, entry in section["properties"].items()
-                if base["properties"].get(key) != entry
-            }
-            description = (
-                f"{section['description']} It has the keys of "
-                f"[`{name}`](#{name.lower()}) and these."
-            )
-            return section | {"properties": own, "description": description}
+        if name == title or not properties.keys() >= base["properties"].keys():
+            continue
+        own = {}
+        for key, entry in properties.items():
+            if base["properties"].get(key) != entry:
+                own[key] = entry
+        link = f"[`{name}`](#{name.lower()})"
+        description = f"{section['description']} It has the keys of {link} and these."
+        return section | {"properties": own, "description": description}
     return section
 
 
@@ -121,25 +125,37 @@ def default_text(value: Any) -> str:
     """Returns a default value in words."""
     if isinstance(value, dict) and value:
         return "those of its keys"
-    written = str(value).lower() if isinstance(value, bool) else str(value).replace("\n", "\\n")
-    return "none" if value in (None, {}) else f"`{written}`"
+    if value in (None, {}):
+        return "none"
+    text = str(value).lower() if isinstance(value, bool) else str(value).replace("\n", "\\n")
+    return f"`{text}`"
 
 
 def type_text(entry: dict[str, Any]) -> str:
     """Returns the type of a key in words, from a JSON schema."""
     if "$ref" in entry:
-        return f"section {entry['$ref'].rsplit('/', 1)[1]}"
-    for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):
-        return " or ".join(type_text(option) for option in options if option.get("type") != "null")
+        _, section = entry["$ref"].rsplit("/", 1)
+        return f"section {section}"
+    options = entry.get("anyOf", entry.get("oneOf"))
+    if options is not None:
+        # A key that may be null is optional, which its default says.
+        types = [type_text(option) for option in options if option.get("type") != "null"]
+        return " or ".join(types)
     if "const" in entry:
         return f"`{entry['const']}`"
     if "enum" in entry:
         return ", ".join(f"`{value}`" for value in entry["enum"])
-    if entry.get("type") == "array":
+    if entry["type"] == "array":
         return f"list of {type_text(entry['items'])}"
-    if entry.get("type") == "object":
-        inner: dict[str, Any] = entry.get("additionalProperties") or next(
-            iter(entry.get("patternProperties", {}).values()), {}
-        )
-        return f"mapping of names to {type_text(inner)}" if inner else "mapping"
+    if entry["type"] == "object":
+        return mapping_text(entry)
     return str({"string": "text", "boolean": "true or false"}.get(entry["type"], entry["type"]))
+
+
+def mapping_text(entry: dict[str, Any]) -> str:
+    """Returns the type of a mapping in words, from its JSON schema."""
+    values: dict[str, Any] = entry.get("additionalProperties", {})
+    if not values:
+        # Pydantic writes constraints on keys as patterns.
+        values = next(iter(entry.get("patternProperties", {}).values()), {})
+    return f"mapping of names to {type_text(values)}" if values else "mapping"

@@ -1,6 +1,4 @@
-"""Where the files that a config names are: beside it, in the folder where the command runs, or in
-the workflow's.
-"""
+"""Finds the files that a config names: beside it, in the working folder, or in the workflow's."""
 
 from __future__ import annotations
 
@@ -18,11 +16,9 @@ from biasgrid.base.yaml import Document, NodePlace
 PACKAGE_FOLDER = Path(__file__).parents[1]
 SHIPPED = PACKAGE_FOLDER / "shipped"
 WORKFLOW = SHIPPED if SHIPPED.is_dir() else PACKAGE_FOLDER.parents[1]
-"""Where the workflow's files are: in an installed package, or at the root of a repository."""
+"""The folder of the workflow: in an installed package, or the root of a repository."""
 OF_WORKFLOW = ("word_lists", "report")
-"""The keys of paths that may be files of the workflow: its word lists, and references of its
-`reference/`.
-"""
+"""The keys of paths that may be in the workflow: word lists, and references in `reference/`."""
 
 
 def workflow_folder() -> Path:
@@ -40,11 +36,10 @@ def workflow_folder() -> Path:
 
 
 def source_folder(rules: str) -> Path:
-    """Returns the folder of the workflow whose rules Snakemake reads, also where it is a module of
-    another workflow.
+    """Returns the folder of the workflow whose rules Snakemake reads, even in another workflow.
 
-    Of a workflow that Snakemake has downloaded it reads file after file, and there is no folder;
-    the installed package, which the rules import, has the same files.
+    Snakemake downloads single files of a remote workflow, so it has no folder. The installed
+    package, which the rules import, has the same files.
 
     Args:
         rules: the path or address of its folder `rules/`.
@@ -55,16 +50,16 @@ def source_folder(rules: str) -> Path:
 
 @dataclass(frozen=True)
 class ConfigFolders:
-    """Where the files that a config names are looked for.
+    """The folders in which the files that a config names are looked for.
 
     Attributes:
-        beside: the folders of the config's files, those first whose keys count; none of a config
-            that is no file.
-        given: keys that were given on the command line, whose paths are looked for where it runs
-            alone.
+        beside: the folders of the config's files, in descending precedence; empty for a config
+            without a file.
+        given: keys that were given on the command line. Their paths are looked for in the working
+            folder only.
         workflow: the workflow's folder, whose word lists and references are found from everywhere;
-            none of a config that is no file.
-        both: what `validate` says of paths that are in two places; grows with each that is found.
+            None for a config without a file.
+        both: warnings of `validate` about paths that are in two places. `find` adds to them.
     """
 
     beside: Sequence[str] = ()
@@ -76,19 +71,20 @@ class ConfigFolders:
     def of(
         cls, files: Iterable[str | Path], given: Iterable[str] = (), workflow: Path = WORKFLOW
     ) -> ConfigFolders:
-        """Returns those of a config that is made of files, the later ones adding to the earlier
-        ones.
+        """Returns the folders of a config.
+
+        Args:
+            files: the files of the config; later ones take precedence.
+            given: keys that were given on the command line.
+            workflow: the workflow's folder.
         """
         folders = [os.path.relpath(Path(file).parent) for file in files]
-        return cls(
-            [folder for folder in dict.fromkeys(reversed(folders)) if folder != "."],
-            frozenset(given),
-            workflow,
-        )
+        by_precedence = dict.fromkeys(reversed(folders))
+        beside = [folder for folder in by_precedence if folder != "."]
+        return cls(beside, frozenset(given), workflow)
 
     def find(self, where: str, path: str) -> str:
-        """Returns a path as it is seen from the working folder; as it is where it is there, or
-        nowhere.
+        """Returns a path relative to the working folder; unchanged if it is there or nowhere.
 
         Args:
             where: the key that has it.
@@ -97,69 +93,83 @@ class ConfigFolders:
         key = outermost(where)
         if key in self.given or Path(path).is_absolute():
             return path
-        places = [
-            os.path.relpath(place)
-            for folder in self.beside
-            if (place := Path(folder, path)).exists()
-        ]
-        if not places:
-            own = (
-                [Path(self.workflow, path)]
-                if self.workflow and key in OF_WORKFLOW and not Path(path).exists()
-                else []
-            )
-            return next((os.path.relpath(place) for place in own if place.exists()), path)
-        if Path(path).exists() and not Path(path).samefile(places[0]):
-            self.both.append(
-                f"{where}: {path!r} is both {places[0]} beside the config and {path} in this "
-                "folder; the first one is used"
-            )
-        return places[0]
+        for folder in self.beside:
+            if not Path(folder, path).exists():
+                continue
+            place = os.path.relpath(Path(folder, path))
+            if Path(path).exists() and not Path(path).samefile(place):
+                self.both.append(
+                    f"{where}: {path!r} is both {place} beside the config and {path} in this "
+                    "folder; the first one is used"
+                )
+            return place
+        if self.workflow and key in OF_WORKFLOW and not Path(path).exists():
+            shipped = Path(self.workflow, path)
+            if shipped.exists():
+                return os.path.relpath(shipped)
+        return path
 
     def found(self, document: Document, paths: Mapping[str, str]) -> Document:
-        """Returns a config with the paths as they are seen from the working folder.
+        """Returns a config with paths relative to the working folder.
 
         Args:
             document: the config.
             paths: its paths, by key; see `checks.paths_of`.
         """
-        moved = {
-            where: place
-            for where, path in paths.items()
-            if (place := self.find(where, path)) != path
-        }
-        if not moved:
+        changed = {}
+        for where, path in paths.items():
+            place = self.find(where, path)
+            if place != path:
+                changed[where] = place
+        if not changed:
             return document
         content = deepcopy(document.content)
+        # A config need not have `word_lists`, whose default is a path as well.
         for *around, last in [("word_lists",), *leaves(content)]:
-            if found := moved.get(place_text((*around, last))):
+            new_path = changed.get(place_text((*around, last)))
+            if new_path:
                 section: Any = content
                 for key in around:
                     section = section[key]
-                section[last] = found
+                section[last] = new_path
         return document._replace(content=content)
 
     def explain(self, fault: Fault, paths: Mapping[str, str]) -> Fault:
-        """Returns a fault of a path that is not there with the folders it was looked for in, and
-        the nearest name.
+        """Adds to the fault of a missing path the nearest name and the folders that were searched.
+
+        Args:
+            fault: any fault; it is not changed unless it is of a path that does not exist.
+            paths: the paths of the config, by key; see `checks.paths_of`.
         """
         path = paths.get(fault.where)
         if path is None or Path(path).exists():
             return fault
-        folders = [""] if Path(path).is_absolute() else [*self.beside, "."]
-        if self.workflow and outermost(fault.where) in OF_WORKFLOW and folders != [""]:
-            folders = list(dict.fromkeys([*folders, os.path.relpath(self.workflow)]))
-        targets = [Path(folder, path) for folder in folders]
-        names = [
-            each.name
-            for target in targets
-            if target.parent.is_dir()
-            for each in target.parent.iterdir()
-        ]
-        near = nearest_name(Path(path).name, names)
-        seen = " and ".join("this folder" if folder == "." else folder for folder in folders)
-        searched = f" (looked for in {seen})" if len(folders) > 1 else ""
-        return replace(fault, problem=f"{fault.problem}{near}{searched}")
+        folders = self.searched_folders(fault.where, path)
+        names: list[str] = []
+        for folder in folders:
+            parent = Path(folder, path).parent
+            if parent.is_dir():
+                names += [file.name for file in parent.iterdir()]
+        hint = nearest_name(Path(path).name, names)
+        searched = ""
+        if len(folders) > 1:
+            folder_names = ["this folder" if folder == "." else folder for folder in folders]
+            searched = f" (looked for in {' and '.join(folder_names)})"
+        return replace(fault, problem=f"{fault.problem}{hint}{searched}")
+
+    def searched_folders(self, where: str, path: str) -> list[str]:
+        """Returns the folders in which a path is looked for; one empty text if it is absolute.
+
+        Args:
+            where: the key that has it.
+            path: the path.
+        """
+        if Path(path).is_absolute():
+            return [""]
+        folders = [*self.beside, "."]
+        if self.workflow and outermost(where) in OF_WORKFLOW:
+            folders.append(os.path.relpath(self.workflow))
+        return list(dict.fromkeys(folders))
 
 
 def outermost(where: str) -> str:
@@ -168,9 +178,17 @@ def outermost(where: str) -> str:
 
 
 def leaves(content: Any, around: NodePlace = ()) -> Iterator[NodePlace]:
-    """Yields the places of all values that hold no others."""
-    if isinstance(content, dict | list):
-        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+    """Yields the places of all values that are neither mappings nor lists.
+
+    Args:
+        content: a value of a config.
+        around: its own place.
+    """
+    if isinstance(content, dict):
+        for key, value in content.items():
             yield from leaves(value, (*around, key))
+    elif isinstance(content, list):
+        for number, value in enumerate(content):
+            yield from leaves(value, (*around, number))
     else:
         yield around

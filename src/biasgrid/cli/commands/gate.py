@@ -1,4 +1,4 @@
-"""The command that lets a model pass or not."""
+"""The command that checks models against thresholds, for CI pipelines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def gate(
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (
-        LargestValue,
+        PASSED,
+        add_thresholds,
         check_thresholds,
         conclusion_text,
         exit_code,
@@ -59,33 +60,29 @@ def gate(
     with report_errors():
         thresholds = parse_thresholds(largest or [], "--max")
         if config is not None:
-            chosen = load_config(config).thresholds
-            named = {(threshold.dataset, threshold.measure) for threshold in thresholds}
-            thresholds += [
-                LargestValue(dataset, measure, value, f"{config}, thresholds")
-                for dataset, of_dataset in chosen.items()
-                for measure, value in of_dataset.items()
-                if (dataset, measure) not in named
-            ]
+            configured = load_config(config).thresholds
+            thresholds = add_thresholds(thresholds, configured, f"{config}, thresholds")
         if not thresholds:
             raise UserError(
                 "no threshold is given; expected --max DATASET.MEASURE=NUMBER, or "
                 "--config with `thresholds`"
             )
-        made = Results(results)
-        provenance = made.provenance("summary.parquet")
+        run_results = Results(results)
+        provenance = run_results.provenance("summary.parquet")
         facts = GridFacts.of_summary(provenance)
-        checks = check_thresholds(made.summary(), thresholds, model or [], on, facts)
+        checks = check_thresholds(run_results.summary(), thresholds, model or [], on, facts)
         level = provenance.get("statistics", {}).get("level", 0.95)
         conclusion = conclusion_text(checks, on, level)
         if junit is not None:
             write_text(junit, junit_report(checks, conclusion))
-    if trial := facts.trial_text(model):
+    trial = facts.trial_text(model)
+    if trial:
         print_text(f"{trial}. {MISSING_OF_TRIAL}")
     for sentence in facts.coverage_sentences(model):
         print_text(f"asked in part  {sentence}")
     for check in checks:
         print_text(check.line)
     print_text(conclusion)
-    if code := exit_code(checks):
+    code = exit_code(checks)
+    if code != PASSED:
         raise typer.Exit(code)
