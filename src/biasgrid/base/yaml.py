@@ -1,5 +1,6 @@
-"""Reads YAML files with the lines of all values, and refuses repeated keys, of which PyYAML
-silently keeps the last.
+"""Reads YAML files with the lines of all values.
+
+Repeated keys are refused, since PyYAML silently keeps the last of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NodePlace = tuple[int | str, ...]
 
 
 class Repeated(NamedTuple):
-    """A key that stood in its mapping before; lines are counted from 1."""
+    """A key that was in its mapping before; lines are counted from 1."""
 
     key: str
     line: int
@@ -36,29 +37,27 @@ class Document(NamedTuple):
 
     Attributes:
         content: its keys and values.
-        lines: the line in which the value of each key and each item begins, counted from 1; empty
-            for content that is from no YAML file.
+        lines: the first line of the value of each key and each item, counted from 1; empty for
+            content that is not from a YAML file.
     """
 
     content: dict[str, Any]
     lines: Mapping[NodePlace, int]
 
     def line_of(self, place: NodePlace) -> int | None:
-        """Returns the line of a value, or of the innermost one around it, None where that is the
-        whole.
+        """Returns the line of a value, or of the innermost value around it that has a line.
+
+        None if only the whole document is around it.
         """
-        around = (place[:length] for length in range(len(place), 0, -1))
-        return next((self.lines[one] for one in around if one in self.lines), None)
+        for length in range(len(place), 0, -1):
+            if place[:length] in self.lines:
+                return self.lines[place[:length]]
+        return None
 
     def lines_but(self, keys: Iterable[str]) -> dict[NodePlace, int]:
-        """Returns the lines without those of some of the outermost keys, which others stand in
-        place of.
-        """
-        return {
-            place: line
-            for place, line in self.lines.items()
-            if place[:1] not in {(key,) for key in keys}
-        }
+        """Returns the lines without those of some outermost keys, whose values are replaced."""
+        replaced = {(key,) for key in keys}
+        return {place: line for place, line in self.lines.items() if place[:1] not in replaced}
 
     def fault(self, file: str | Path, place: NodePlace, problem: str, expected: str) -> Fault:
         """Returns a fault of a value, with its line."""
@@ -67,7 +66,7 @@ class Document(NamedTuple):
     def checked(
         self, kind: type[FileContent], file: str | Path, context: Any = None
     ) -> FileContent:
-        """Returns the content as a model of pydantic's.
+        """Returns the content as a pydantic model.
 
         Raises:
             InputError: with every fault, each with its line.
@@ -75,13 +74,16 @@ class Document(NamedTuple):
         try:
             return kind.model_validate(self.content, context=context)
         except ValidationError as error:
-            raise InputError(
-                as_fault(one, str(file), self.line_of(one["loc"])) for one in error.errors()
-            ) from None
+            faults = [
+                as_fault(details, str(file), self.line_of(details["loc"]))
+                for details in error.errors()
+            ]
+            raise InputError(faults) from None
 
     def with_lines(self, faults: Iterable[Fault], file: str) -> Iterator[Fault]:
-        """Yields faults with the line of the key that they name, or of the innermost one around it
-        that is there.
+        """Yields faults with the line of the key that they name.
+
+        If the key is not in the file, it is the line of the innermost key around it that is.
         """
         lines = {place_text(place): line for place, line in self.lines.items() if place}
         for fault in faults:
@@ -92,58 +94,57 @@ class Document(NamedTuple):
 
 
 def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
-    """Reads a YAML file that holds a mapping.
+    """Reads a YAML file that contains a mapping.
 
     Args:
         path: the file.
-        expected: what it should be.
+        expected: a description of the right content, for messages.
         keys: keys that it may have, for messages.
 
     Raises:
-        InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
+        InputError: it cannot be read, or is not YAML, or not a mapping, or a key is repeated.
     """
     file = str(path)
     if HALF_CHARACTER.search(file):
-        raise InputError(
-            [Fault(ascii(file), "", "the name is not UTF-8", "a name in UTF-8: rename the file")]
-        )
+        expected_name = "a name in UTF-8: rename the file"
+        raise InputError([Fault(ascii(file), "", "the name is not UTF-8", expected_name)])
     text = read_text(path, expected)
     try:
         content, repeated, lines = parse_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
-        raise InputError(
-            [Fault(file, where, f"not YAML ({getattr(error, 'problem', error)})", expected)]
-        ) from None
+        problem = f"not YAML ({getattr(error, 'problem', error)})"
+        raise InputError([Fault(file, where, problem, expected)]) from None
     except ValueError as error:
-        raise InputError(
-            [Fault(file, "", f"contains an invalid date ({error})", expected)]
-        ) from None
+        problem = f"contains an invalid date ({error})"
+        raise InputError([Fault(file, "", problem, expected)]) from None
     except RecursionError:
-        raise InputError(
-            [Fault(file, "", "contains an alias that refers to itself", expected)]
-        ) from None
-    if unseen := [
+        problem = "contains an alias that refers to itself"
+        raise InputError([Fault(file, "", problem, expected)]) from None
+    document = Document(content, lines)
+    hidden = [
         Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS)
         for where, name in hidden_within(content)
-    ]:
-        raise InputError(Document(content, lines).with_lines(unseen, file))
+    ]
+    if hidden:
+        raise InputError(document.with_lines(hidden, file))
     if not isinstance(content, dict):
         raise InputError([Fault(file, "", "not a mapping", keys)])
     if repeated:
-        raise InputError(
-            Fault(
-                file, f"line {line}", f"the key {key!r} is already in line {first}", "each key once"
-            )
-            for key, line, first in repeated
-        )
-    return Document(content, lines)
+        faults = []
+        for key, line, first_line in repeated:
+            problem = f"the key {key!r} is already in line {first_line}"
+            faults.append(Fault(file, f"line {line}", problem, "each key once"))
+        raise InputError(faults)
+    return document
 
 
 def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
-    """Returns the content of a YAML document, its repeated keys in their order, and the lines of
-    all values.
+    """Returns the content of a YAML document, its repeated keys, and the lines of all values.
+
+    Returns:
+        The content (None of an empty document), the keys in the order of lines, and lines by place.
 
     Raises:
         yaml.YAMLError: the text is not YAML.
@@ -151,49 +152,55 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
+        if root is None:
+            return None, [], {}
         check_size(root)
-        # Looked for before the content is made: merging (`<<`) writes the merged keys into the
-        # mappings.
+        # Lines are noted before the content is made: merging (`<<`) writes the merged keys into the
+        # mappings. The value of an alias is met several times, hence the set.
         lines: dict[NodePlace, int] = {}
-        # What an alias stands for is met again.
-        repeated = (
-            []
-            if root is None
-            else sorted(set(note_lines(root, (), lines)), key=lambda found: found.line)
-        )
-        return None if root is None else loader.construct_document(root), repeated, lines
+        repeated = sorted(set(note_lines(root, (), lines)), key=lambda key: key.line)
+        return loader.construct_document(root), repeated, lines
     finally:
         loader.dispose()
 
 
-def check_size(root: yaml.Node | None) -> None:
-    """Refuses a document that grows without bound where its aliases stand for what they name.
+def check_size(root: yaml.Node) -> None:
+    """Refuses a document that grows without bound when its aliases are replaced by their values.
 
     Raises:
-        yaml.YAMLError: it holds more than `MOST_NODES` values.
+        yaml.YAMLError: it contains more than `MOST_NODES` values.
     """
     sizes: dict[int, int] = {}
 
     def size(node: yaml.Node) -> int:
         if id(node) not in sizes:
-            # Of a node that stands within itself, which is refused elsewhere.
+            # A node within itself, which is refused elsewhere, would be counted without end.
             sizes[id(node)] = 0
-            held = node.value if isinstance(node, yaml.CollectionNode) else []
-            parts = [
-                part for item in held for part in (item if isinstance(item, tuple) else (item,))
-            ]
-            sizes[id(node)] = 1 + sum(map(size, parts))
+            sizes[id(node)] = 1 + sum(map(size, child_nodes(node)))
         return sizes[id(node)]
 
-    if root is not None and size(root) > MOST_NODES:
+    if size(root) > MOST_NODES:
         raise yaml.YAMLError(f"its aliases expand to more than {MOST_NODES:,} values")
+
+
+def child_nodes(node: yaml.Node) -> list[yaml.Node]:
+    """Returns the items of a list, the keys and values of a mapping; empty for other nodes."""
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if isinstance(node, yaml.MappingNode):
+        return [child for pair in node.value for child in pair]
+    return []
 
 
 def note_lines(
     node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]
 ) -> Iterator[Repeated]:
-    """Notes the lines of a value and of all that it holds, and yields keys that stood in their
-    mapping before.
+    """Notes the lines of a value and of all values in it, and yields repeated keys.
+
+    Args:
+        node: the node of the value.
+        place: its place.
+        lines: the lines by place. Is changed.
     """
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):

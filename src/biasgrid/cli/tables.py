@@ -23,14 +23,17 @@ PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
 def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
-    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned
-    to the right.
+    """Makes a table for a terminal.
+
+    Args:
+        texts: titles of columns of text, which are first.
+        numbers: titles of columns of numbers, which are aligned to the right.
+        width: the number of characters in a line.
     """
-    table = Table(
-        box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim"
-    )
+    padding = (0, column_gap(width), 0, 0)
+    table = Table(box=None, pad_edge=False, padding=padding, header_style="dim")
     for column in texts:
-        # Where there is no room for all, rich cuts the widest of the columns that it may wrap.
+        # If there is no room for all, rich cuts the widest of the columns that it may wrap.
         table.add_column(column, vertical="bottom", overflow="ellipsis")
     for column in numbers:
         table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
@@ -38,24 +41,23 @@ def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> 
 
 
 def column_gap(width: int) -> int:
-    """Returns how many characters stand between columns on a terminal of some width."""
+    """Returns the number of characters between columns on a terminal of some width."""
     return 2 if width >= 100 else 1
 
 
 def fit_to_width(
     table: Table, first_to_go: Sequence[str], width: int, names: int = 1
 ) -> RenderableType:
-    """Leaves out columns of a table from `terminal_table` until all others can be shown whole, but
-    for names.
+    """Leaves out columns of a table until all others can be shown whole, except for names.
 
     Args:
-        table: the table with all its rows.
+        table: a table from `terminal_table`, with all its rows.
         first_to_go: titles of columns that may be left out, the least important first.
-        width: how many characters a line may have.
-        names: how many columns, from the left, hold names, which may be cut.
+        width: the maximum number of characters in a line.
+        names: the number of columns, from the left, that hold names, which may be cut.
 
     Returns:
-        The table, with a line below it that lists what is left out.
+        The table, with a line below it that lists the columns that are left out.
     """
     kept, left_out = list(table.columns), []
     for title in first_to_go:
@@ -66,32 +68,38 @@ def fit_to_width(
     shown = with_columns(table, kept, width)
     if not left_out:
         return shown
-    titles = ", ".join(
-        str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out
-    )
-    return Group(shown, Text(f"\nleft out at {width} characters: {titles}", style="dim"))
+    titles = [str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out]
+    note = f"\nleft out at {width} characters: {', '.join(titles)}"
+    return Group(shown, Text(note, style="dim"))
 
 
 def least_width(columns: Sequence[Column], names: int) -> int:
-    """Returns how many characters columns need, where those of names, from the left, may be cut."""
-    needed = [
-        max(line_length(content) for content in (column.header, *column.cells))
-        for column in columns
-    ]
-    return sum(min(size, NARROWEST_NAME) for size in needed[:names]) + sum(needed[names:])
+    """Returns the number of characters that columns need, without the gaps between them.
+
+    Args:
+        columns: the columns.
+        names: the number of columns, from the left, that hold names, which may be cut.
+    """
+    needed = 0
+    for place, column in enumerate(columns):
+        widest = max(map(line_length, (column.header, *column.cells)))
+        needed += min(widest, NARROWEST_NAME) if place < names else widest
+    return needed
 
 
 def line_length(content: RenderableType) -> int:
-    """Returns how many characters the longest line of a cell takes."""
+    """Returns the number of characters in the longest line of a cell."""
     return max((cell_len(line) for line in str(content).splitlines()), default=0)
 
 
 def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
     """Returns a table with some columns of another one."""
-    titles: dict[bool, list[str]] = {False: [], True: []}
+    texts: list[str] = []
+    numbers: list[str] = []
     for column in columns:
-        titles[column.justify == "right"].append(str(column.header))
-    part = terminal_table(titles[False], titles[True], width)
+        titles = numbers if column.justify == "right" else texts
+        titles.append(str(column.header))
+    part = terminal_table(texts, numbers, width)
     for row, *cells in zip(table.rows, *(column.cells for column in columns), strict=True):
         part.add_row(*cells, style=row.style)
     return part
@@ -99,17 +107,20 @@ def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
 
 def number_text(value: float, unit: str = "") -> str:
     """Returns a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
-    size = 0
-    # What would be rounded to 1000 is 1 of the next prefix.
-    while value >= 999.5 and size < len(PREFIXES) - 1:
-        value, size = value / 1000, size + 1
-    digits = f"{value:.1f}" if size and value < 9.95 else f"{value:.0f}"
-    return f"{digits} {PREFIXES[size]}{unit}".rstrip()
+    prefix = 0
+    # A value that would be rounded to 1000 is 1 of the next prefix.
+    while value >= 999.5 and prefix < len(PREFIXES) - 1:
+        value, prefix = value / 1000, prefix + 1
+    digits = f"{value:.1f}" if prefix and value < 9.95 else f"{value:.0f}"
+    return f"{digits} {PREFIXES[prefix]}{unit}".rstrip()
 
 
 def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
-    """Returns an estimate with its mark, `-` where it is unknown."""
-    return "-" if figure.value is None else ("" if figure.exact else "~") + word(figure.value)
+    """Returns an estimate in words: `-` if it is unknown, with the mark `~` unless it is exact."""
+    if figure.value is None:
+        return "-"
+    mark = "" if figure.exact else "~"
+    return f"{mark}{word(figure.value)}"
 
 
 def bytes_text(value: float) -> str:
@@ -128,7 +139,7 @@ def cell_name(asked: CellPlan | CellStatus) -> str:
 
 
 def frame_table(title: str, frame: pl.DataFrame) -> Table:
-    """Makes a table of a few rows of a data frame, without columns that hold nothing."""
+    """Makes a table of the rows of a data frame, without columns that are null in all of them."""
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     kept = [column for column in frame.columns if frame[column].null_count() < len(frame)]
     for column in kept:

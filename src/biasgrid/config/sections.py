@@ -485,11 +485,13 @@ class Config(Section):
 
     @cached_property
     def _taught(self) -> Callable[[str], list[str]]:
-        return cache(
-            lambda model: [
-                name for name in self.datasets if self.family(name).teaches(self, name, model)
-            ]
-        )
+        """The datasets that teach a model its synthetic bias, looked up once per model."""
+
+        @cache
+        def datasets_of(model: str) -> list[str]:
+            return [name for name in self.datasets if self.family(name).teaches(self, name, model)]
+
+        return datasets_of
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
         """Returns the variants of a dataset that synthetic corpora have, by the task of models that
@@ -500,32 +502,31 @@ class Config(Section):
 
     @cached_property
     def needed_variants(self) -> dict[tuple[str, str], Question]:
-        """What is asked of all instances tables that are expanded: also of those that models learn
-        from.
+        """The questions of all instances tables, by dataset and variant.
+
+        Besides those of `selected_variants`, these are the tables that selected models learn from.
         """
-        learned = [
-            (model, dataset)
-            for dataset in self.datasets
-            if any(dataset in self.learned_datasets(model) for model in self.run.models)
-            for model in self.models
-            if dataset in self.learned_datasets(model)
-        ]
+        learned = []
+        for dataset in self.datasets:
+            learners = [name for name in self.models if dataset in self.learned_datasets(name)]
+            if set(learners) & set(self.run.models):
+                learned += [(model, dataset) for model in learners]
         return self.selected_variants | self._questions(learned)
 
     @cached_property
     def selected_variants(self) -> dict[tuple[str, str], Question]:
-        """What is asked of all instances tables that models answer, by dataset and variant: dumps
-        bring their own.
+        """The questions of instances tables that models answer, by dataset and variant.
+
+        Cells of dumps are not among them: they bring their own instances.
         """
-        return self._questions(
-            [
-                (model, dataset)
-                for model, dataset in self.cells()
-                if not self.models[model].source.brings_instances
-            ]
-        )
+        cells = []
+        for model, dataset in self.cells():
+            if not self.models[model].source.brings_instances:
+                cells.append((model, dataset))
+        return self._questions(cells)
 
     def _questions(self, cells: list[tuple[str, str]]) -> dict[tuple[str, str], Question]:
+        """Returns the questions of cells (model, dataset), each variant of a dataset once."""
         questions: dict[tuple[str, str], Question] = {}
         for model, dataset in cells:
             question = self.question(model, dataset)

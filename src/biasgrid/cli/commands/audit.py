@@ -24,27 +24,27 @@ def audit(
     from biasgrid.runs.counts import json_data
 
     with report_errors():
-        found = audit_results(results)
+        report = audit_results(results)
     if as_json:
-        lists = {
-            name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")
+        content = report._asdict() | {
+            "findings": [finding._asdict() for finding in report.findings],
+            "stores": [store._asdict() for store in report.stores],
+            "failures": json_data(report.failures),
         }
-        lists |= {"failures": json_data(found.failures)}
-        print_text(json.dumps(found._asdict() | lists, indent=2))
+        print_text(json.dumps(content, indent=2))
     else:
-        for finding in found.findings:
+        for finding in report.findings:
             print_text(f"{finding.state:8} {results / finding.file}")
-        print_text(
-            f"{found.files} files compared, {len(found.findings)} changed, missing or foreign."
-        )
-        for store in found.stores:
+        changed = len(report.findings)
+        print_text(f"{report.files} files compared, {changed} changed, missing or foreign.")
+        for store in report.stores:
+            cell = f"{store.dataset}/{store.model}"
             print_text(
-                f"{store.dataset}/{store.model}: {store.held} answers were paid for, and "
-                f"{store.used} of them are used."
+                f"{cell}: {store.held} answers were paid for, and {store.used} of them are used."
             )
-        for failure in found.failures:
+        for failure in report.failures:
             print_text(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
-        if found.command:
-            print_text(f"To make them again:\n  {found.command}")
-    if found.command:
+        if report.command:
+            print_text(f"To make them again:\n  {report.command}")
+    if report.command:
         raise typer.Exit(FAILED)

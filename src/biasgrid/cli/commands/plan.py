@@ -50,9 +50,9 @@ PLAN_FIRST_TO_GO = (
     "time",
     "cost",
 )
-"""Columns of the plan that narrow terminals do without, the least important first."""
+"""Columns of the plan that are left out on narrow terminals, the least important first."""
 FORECAST_FIRST_TO_GO = ("time", "instances", "found")
-"""Those of the table of intervals."""
+"""Columns of the table of intervals that are left out on narrow terminals."""
 
 
 def plan(
@@ -99,19 +99,17 @@ def plan(
         planned = make_plan(parsed, lists, speed)
         samples = list(sample_notes(parsed, lists))
     content = json_data(planned) | {"samples": samples}
-    shown = [
-        plan_table(planned, speed, console.width),
-        *([Text("\n".join(samples))] if samples else []),
-    ]
+    shown = [plan_table(planned, speed, console.width)]
+    if samples:
+        shown.append(Text("\n".join(samples)))
     if intervals or interval_width is not None:
         from biasgrid.runs.forecast import forecast_intervals
 
         with report_errors():
             forecasts = forecast_intervals(parsed, lists, planned, interval_width)
         content["intervals"] = json_data(forecasts)
-        shown.append(
-            forecast_table(forecasts, interval_width, speed != MachineRate(), console.width)
-        )
+        with_times = speed != MachineRate()
+        shown.append(forecast_table(forecasts, interval_width, with_times, console.width))
     if as_json:
         print_text(json.dumps(content, indent=2))
     else:
@@ -123,93 +121,98 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
 
     Args:
         planned: the plan.
-        rate: how fast the machine is; without one there are no times.
-        width: how many characters a line may have.
+        rate: the speed of the machine; without one there are no times.
+        width: the maximum number of characters in a line.
     """
     from biasgrid.runs.plan import MachineRate, totals_of
 
     with_times = rate != MachineRate()
+    with_charges = bool(planned.totals.requests.value)
     times = ["time"] if with_times else []
-    charges = CHARGES if planned.totals.requests.value else []
-    names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
-    table = terminal_table(["cell"], names, width)
+    charges = CHARGES if with_charges else []
+    titles = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
+    table = terminal_table(["cell"], titles, width)
     for dataset, group in groupby(planned.cells, key=attrgetter("dataset")):
-        cells, scorers = list(group), [each for each in planned.scorers if each.dataset == dataset]
+        cells = list(group)
+        scorers = [scorer for scorer in planned.scorers if scorer.dataset == dataset]
         sums = totals_of(cells, scorers)
-        table.add_row(
-            dataset,
-            *plan_numbers(sums, sums.bytes, with_times, bool(charges)),
-            f"{sums.measured}",
-            style="bold",
-        )
-        for each in (*cells, *scorers):
-            numbers = plan_numbers(each, each.predictions_bytes, with_times, bool(charges))
-            table.add_row(f"  {cell_name(each)}", *numbers, "yes" if each.measured else "-")
+        numbers = plan_numbers(sums, sums.bytes, with_times, with_charges)
+        table.add_row(dataset, *numbers, f"{sums.measured}", style="bold")
+        for cell in (*cells, *scorers):
+            numbers = plan_numbers(cell, cell.predictions_bytes, with_times, with_charges)
+            table.add_row(f"  {cell_name(cell)}", *numbers, "yes" if cell.measured else "-")
     sums = planned.totals
-    table.add_row(
-        "total",
-        *plan_numbers(sums, sums.bytes, with_times, bool(charges)),
-        f"{sums.measured}",
-        style="bold",
-    )
-    return Group(
-        fit_to_width(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim")
-    )
+    numbers = plan_numbers(sums, sums.bytes, with_times, with_charges)
+    table.add_row("total", *numbers, f"{sums.measured}", style="bold")
+    shown = fit_to_width(table, PLAN_FIRST_TO_GO, width)
+    return Group(shown, Text(plan_legend(planned, rate), style="dim"))
 
 
 def plan_numbers(
-    of: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool
+    cell: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool
 ) -> list[str]:
-    """Returns the numbers of a cell, or of sums over cells, in words."""
-    charges = [
-        estimate_text(of.requests),
-        estimate_text(of.tokens_out),
-        estimate_text(of.cost, cost_text),
-        estimate_text(of.spent, cost_text),
-    ]
-    times = [estimate_text(of.seconds, time_text)] if with_times else []
-    counts = [
-        estimate_text(of.instances),
-        estimate_text(of.tokens),
-        *(charges if with_charges else []),
-    ]
-    return [
-        *counts,
-        estimate_text(of.flop),
-        estimate_text(size, bytes_text),
-        *times,
-        f"{of.shards_done}/{of.shards}",
-    ]
+    """Returns the numbers of a cell, or of sums over cells, in words.
+
+    Args:
+        cell: the cell or the sums.
+        size: the size of its predictions in bytes.
+        with_times: whether the time is among the numbers.
+        with_charges: whether requests and costs are.
+    """
+    numbers = [estimate_text(cell.instances), estimate_text(cell.tokens)]
+    if with_charges:
+        numbers += [
+            estimate_text(cell.requests),
+            estimate_text(cell.tokens_out),
+            estimate_text(cell.cost, cost_text),
+            estimate_text(cell.spent, cost_text),
+        ]
+    numbers += [estimate_text(cell.flop), estimate_text(size, bytes_text)]
+    if with_times:
+        numbers.append(estimate_text(cell.seconds, time_text))
+    numbers.append(f"{cell.shards_done}/{cell.shards}")
+    return numbers
 
 
 def plan_legend(planned: Plan, rate: MachineRate) -> str:
-    """Returns what is done and left of a plan, and the meaning of its columns and marks."""
-    from biasgrid.runs.plan import MachineRate
+    """Returns the progress of a plan, and the meaning of its columns and marks.
 
+    Args:
+        planned: the plan.
+        rate: the speed of the machine.
+    """
     totals = planned.totals
-    left = "to estimate times, give --rate TFLOPS or --rows-per-second INSTANCES"
-    if rate != MachineRate():
-        speed = f"{rate.rows_per_second:g} instances per second"
-        if rate.rows_per_second is None:
-            speed = f"{rate.tflops:g} TFLOPS (10^12 operations per second)"
-        left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
-    shown_marks = {
-        "-" if figure.value is None else "" if figure.exact else "~"
-        for cell in (*planned.cells, *planned.scorers)
-        for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
-    }
     lines = [
         "",
         (
             f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of "
             f"{totals.cells} cells measured"
         ),
-        left,
+        time_left_text(totals, rate),
         "size: of the predictions; sums include the instances tables. done: shards",
-        *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
-        *(f"{model}: precision: auto would be {words}" for model, words in planned.faster.items()),
     ]
+    figures: list[Estimate] = []
+    for cell in (*planned.cells, *planned.scorers):
+        figures += [cell.instances, cell.tokens, cell.flop, cell.predictions_bytes]
+    if any(figure.value is not None and not figure.exact for figure in figures):
+        lines.append(MEANINGS["~"])
+    if any(figure.value is None for figure in figures):
+        lines.append(MEANINGS["-"])
+    for model, precision in planned.faster.items():
+        lines.append(f"{model}: precision: auto would be {precision}")
     return "\n".join(lines)
+
+
+def time_left_text(totals: Totals, rate: MachineRate) -> str:
+    """Returns the time that a plan still takes, or how to get an estimate of it."""
+    from biasgrid.runs.plan import MachineRate
+
+    if rate == MachineRate():
+        return "to estimate times, give --rate TFLOPS or --rows-per-second INSTANCES"
+    speed = f"{rate.rows_per_second:g} instances per second"
+    if rate.rows_per_second is None:
+        speed = f"{rate.tflops:g} TFLOPS (10^12 operations per second)"
+    return f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
 
 
 def forecast_table(

@@ -81,102 +81,94 @@ def try_model(
 
     with report_errors():
         references, others = references_and_models(against or [])
-        tried = describe_models([model, *others], labels, name, key)
-        one = tried[0]
-        config = folder / f"try-{one.name}.yaml"
-        content, fitting = config_template(
-            tried, folder / "results" / f"try-{one.name}", on or "first"
-        )
-        for note in leave_out_pronouns(content["datasets"], tried):
+        models = describe_models([model, *others], labels, name, key)
+        first = models[0]
+        config = folder / f"try-{first.name}.yaml"
+        results = folder / "results" / f"try-{first.name}"
+        content, offered = config_template(models, results, on or "first")
+        for note in leave_out_pronouns(content["datasets"], models):
             print_text(note)
-        size = trial_size(tried, minutes)
-        content = downsample_config(content, size.rows) | (
-            {} if figures else {"report": {"figures": "none"}}
-        )
+        size = trial_size(models, minutes)
+        content = downsample_config(content, size.rows)
+        if not figures:
+            content["report"] = {"figures": "none"}
         snakefile = workflow_folder() / "Snakefile"
         command = run_of(config, snakefile)
-        parsed = save_config(
-            config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"]
-        )
-        # Before a word is asked: a workflow would say it among its own lines.
+        head = [f"Made by `biasgrid try {model}`. After a change: {command}"]
+        parsed = save_config(config, content, head)
+        # Warnings come before the run, which would hide them among its own lines.
         lists = load_word_lists(parsed)
         refuse_unknown_subjects(parsed, lists)
         for warning in warnings_of(parsed, lists):
             print_text(warning, err=True)
         names = ", ".join(content["datasets"])
-        for text in (
-            trial_text(parsed, lists),
-            f"{one.section['label']}: {one.task}, asked about {names}",
-            size.note,
-        ):
+        subject = f"{first.section['label']}: {first.task}, asked about {names}"
+        for text in (trial_text(parsed, lists), subject, size.note):
             if text:
                 print_text(text)
     with report_errors():
         run_to_the_end(config, snakefile, os.cpu_count() or 1, command)
-        results = Path(content["results"])
         print_summary(results)
-        print_differences(results, tried)
+        print_differences(results, models)
         print_references(results, references)
-    left = [dataset for dataset in fitting if dataset not in content["datasets"]]
     print_text(f"Config: {config}; after a change, such as removing `limit`, run: {command}")
-    if left:
-        print_text(f"Other datasets that fit: --on {','.join(left)}")
+    further = [dataset for dataset in offered if dataset not in content["datasets"]]
+    if further:
+        print_text(f"Other datasets that fit: --on {','.join(further)}")
 
 
 def run_of(config: Path, snakefile: Path) -> str:
-    """Returns the command that runs a config, with the workflow where the working folder has
-    none.
-    """
+    """Returns the command that runs a config; it names the workflow unless that is here."""
     elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
     return f"snakemake --cores all --configfile {config}{elsewhere}"
 
 
 def references_and_models(against: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides names into labels of references and models.
+    """Divides the values of `--against` into labels of references and models.
 
-    A label may hold commas; where it is also the name of a folder, the folder is meant.
+    Args:
+        against: the values. Each is a label, which may contain commas, or names separated by
+            commas. A label that is also the name of a folder is taken for the folder.
     """
     from biasgrid.cli.commands.reference import OWN_REFERENCES, references_of
 
-    labels = {
-        figure.label
-        for stored in references_of(OWN_REFERENCES).values()
-        for figure in stored.figures
-    }
-    names = [
-        name
-        for given in against
-        for name in ([given] if given in labels else comma_separated(given))
-    ]
+    labels: set[str] = set()
+    for stored in references_of(OWN_REFERENCES).values():
+        labels.update(figure.label for figure in stored.figures)
+    names: list[str] = []
+    for value in against:
+        names += [value] if value in labels else comma_separated(value)
     references = [name for name in names if name in labels and not Path(name).is_dir()]
     return references, [name for name in names if name not in references]
 
 
-def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
-    """Prints how the first model differs from each of the others, by the tables of rule compare."""
+def print_differences(results: Path, models: Sequence[DescribedModel]) -> None:
+    """Prints the differences of the first model from each of the others, as rule compare does."""
     from biasgrid.runs.results import Results
     from biasgrid.stats.compare.results import compare_two_models
     from biasgrid.stats.compare.sentences import difference_sentences
 
-    one, *others = tried
-    measures = set(
-        Results(results).summary().filter("headline").select("measure", "options").rows()
-    )
+    first, *others = models
+    headlines = Results(results).summary().filter("headline")
+    measures = set(headlines.select("measure", "options").rows())
     for other in others:
         try:
-            differences = compare_two_models(results, one.name, other.name, None)
+            differences = compare_two_models(results, first.name, other.name, None)
         except UserError as error:
-            # Of other models nothing was asked that both answer.
+            # The two models have no dataset in common.
             print_text(str(error))
             continue
-        for found in differences:
-            for sentence in difference_sentences(found, measures):
+        for difference in differences:
+            for sentence in difference_sentences(difference, measures):
                 console.print(sentence, soft_wrap=True, highlight=False)
 
 
 def print_references(results: Path, labels: Sequence[str]) -> None:
-    """Prints the measures of a run beside references: those of some labels, or without any all that
-    may be compared.
+    """Prints the measures of a run beside references.
+
+    Args:
+        results: the folder of results.
+        labels: the labels of references; if empty, all that can be compared are printed.
     """
     from biasgrid.cli.commands.reference import OWN_REFERENCES, print_beside
 
@@ -209,17 +201,19 @@ def demo(
     from biasgrid.runs.workflow import demo_folder, set_up
 
     name = "demo-full" if full else "demo"
-    command = join(
-        ["biasgrid", "demo", *(["--full"] if full else []), *([str(folder)] if folder else [])]
-    )
+    words = ["biasgrid", "demo"]
+    if full:
+        words.append("--full")
+    if folder:
+        words.append(str(folder))
+    command = join(words)
     folder = folder or demo_folder()
     with report_errors():
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_to_the_end(
-                Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, command
-            )
+            config = Path(f"config/{name}.yaml")
+            run_to_the_end(config, Path("Snakefile"), os.cpu_count() or 1, command)
         print_findings(folder / "results" / name)
 
 
@@ -243,13 +237,14 @@ def init(
     with report_errors():
         if config.exists():
             raise UserError(f"{config} already exists; expected --config with a different name")
-        if not comma_separated(models):
+        names = comma_separated(models)
+        if not names:
             raise UserError(
                 "--models names no model; expected one or more models, separated by commas"
             )
-        tried = describe_models(comma_separated(models), labels, None, None)
-        content, fitting = config_template(tried, config.parent / "results", on)
-        for note in leave_out_pronouns(content["datasets"], tried):
+        described = describe_models(names, labels, None, None)
+        content, offered = config_template(described, config.parent / "results", on)
+        for note in leave_out_pronouns(content["datasets"], described):
             print_text(note)
         workflow = workflow_folder()
         head = [
@@ -259,7 +254,7 @@ def init(
             ),
             f"Look first: biasgrid validate {config}; biasgrid plan {config}",
             f"Run: {run_of(config, workflow / 'Snakefile')}",
-            f"Datasets that fit these models: {', '.join(fitting)}",
+            f"Datasets that fit these models: {', '.join(offered)}",
         ]
         parsed = save_config(config, sample_generative(content), head)
         samples = list(sample_notes(parsed, load_word_lists(parsed)))
@@ -269,57 +264,69 @@ def init(
 
 
 def comma_separated(names: str) -> list[str]:
-    """Returns the parts between commas."""
-    return [name for part in names.split(",") if (name := part.strip())]
+    """Returns the parts of a text between commas, without empty ones."""
+    parts = [part.strip() for part in names.split(",")]
+    return [part for part in parts if part]
 
 
 def describe_models(
     models: Sequence[str], labels: str, name: str | None, key: str | None
 ) -> list[DescribedModel]:
-    """Looks at models.
+    """Describes models for a config.
+
+    Args:
+        models: folders, names on the hub, or addresses of servers.
+        labels: the value of `--labels`.
+        name: the name of a model on its server, if it is behind one.
+        key: the environment variable that holds the server's key.
 
     Raises:
-        UserError: one cannot be asked, or two have one name.
+        UserError: a model cannot be asked, two have the same name, or `labels` has another form.
     """
     from biasgrid.cli.quickstart.model import describe_model
 
-    meant = [part.partition("=") for part in comma_separated(labels)]
-    if not all(equals for _, equals, _ in meant):
-        raise UserError(
-            f"--labels {labels}; expected pairs separated by commas, "
-            "such as negative=LABEL_0,positive=LABEL_1"
-        )
-    tried = [
-        describe_model(model, {own: theirs for own, _, theirs in meant}, name, key)
-        for model in models
-    ]
-    if len({one.name for one in tried}) < len(tried):
+    labels_of_classes = {}
+    for part in comma_separated(labels):
+        class_name, equals, label = part.partition("=")
+        if not equals:
+            raise UserError(
+                f"--labels {labels}; expected pairs separated by commas, "
+                "such as negative=LABEL_0,positive=LABEL_1"
+            )
+        labels_of_classes[class_name] = label
+    described = [describe_model(model, labels_of_classes, name, key) for model in models]
+    if len({model.name for model in described}) < len(described):
         raise UserError(
             f"models with the same last part of the name: {', '.join(models)}; expected a "
             "different last part for each"
         )
-    return tried
+    return described
 
 
 def config_template(
-    tried: Sequence[DescribedModel], results: Path, on: str
+    models: Sequence[DescribedModel], results: Path, on: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Makes a config's content, and names all datasets that are for the models; `first` chooses the
-    first of them.
+    """Makes the content of a config, and lists all datasets that are for the models.
+
+    Args:
+        models: the models.
+        results: the folder for their results.
+        on: names of datasets, separated by commas; all if empty. `first` is the first dataset for
+            the first model.
     """
     from biasgrid.cli.quickstart.config import make_config
     from biasgrid.config.paths import workflow_folder
 
     root = workflow_folder()
     if on != "first":
-        return make_config(root, str(results), tried, comma_separated(on))
-    _, fitting = make_config(root, str(results), tried[:1], [])
-    content, _ = make_config(root, str(results), tried, fitting[:1])
-    return content, fitting
+        return make_config(root, str(results), models, comma_separated(on))
+    _, offered = make_config(root, str(results), models[:1], [])
+    content, _ = make_config(root, str(results), models, offered[:1])
+    return content, offered
 
 
 def save_config(config: Path, content: dict[str, Any], head: Sequence[str]) -> Config:
-    """Writes a config, once it is known to have no faults, and returns it."""
+    """Writes a config and returns it; raises InputError if it has faults, before it is written."""
     from biasgrid.base.files import write_text
     from biasgrid.cli.quickstart.config import config_text
     from biasgrid.config import parse_config

@@ -1,6 +1,4 @@
-"""What a model is that a person names: a folder, a repository of the hub, or the address of a
-server.
-"""
+"""Describes a model that a user names: a folder, a repository of the hub, or a server's address."""
 
 from __future__ import annotations
 
@@ -26,18 +24,18 @@ from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_nam
 from biasgrid.inference.models.servers.section import Endpoint
 
 HUB_PARTS = 2
-"""Of the name of a repository, such as `org/name`."""
+"""Number of parts in the name of a repository, such as `org/name`."""
 
 
 @dataclass(frozen=True)
 class DescribedModel:
-    """A model as a config has it.
+    """A model as a config describes it.
 
     Attributes:
         name: its name in the config.
         section: its section there.
-        folder: the folder of its checkpoint; None of one behind a server.
-        tokenizer: the section of its tokenizer where masked language models need one, else empty.
+        folder: the folder of its checkpoint, None for a model behind a server.
+        tokenizer: the section of its tokenizer, which masked language models need; else empty.
     """
 
     name: str
@@ -47,51 +45,49 @@ class DescribedModel:
 
     @property
     def task(self) -> str:
-        """What it is used for."""
+        """The Hugging Face task that it is used for."""
         return str(self.section["task"])
 
 
 def describe_model(
     model: str, labels: Mapping[str, str], served_name: str | None, key: str | None
 ) -> DescribedModel:
-    """Finds out what a model is.
+    """Describes a model for a config.
 
     Args:
         model: a folder, a repository of the hub, or the address of a server that speaks OpenAI's
             protocol.
-        labels: the classes that datasets have, and what a classifier calls them; empty where it
-            calls them so.
-        served_name: what the server calls the model.
-        key: the variable of the environment that has the server's key.
+        labels: a classifier's names of the classes of datasets; empty if the names are the same.
+        served_name: the server's name of the model.
+        key: the environment variable that holds the server's key.
 
     Raises:
-        UserError: there is no such model, or none that can be asked.
+        UserError: there is no such model, or it cannot be asked.
     """
     if re.match(r"https?://", model):
         return describe_served_model(model, served_name, key)
     if Path(model).is_dir():
         check_is_checkpoint(model)
         check_description(model, file_names(model), Path(model))
-        folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
+        folder = Path(model).resolve()
+        source = {"folder": str(folder)}
         # A link has a name of its own; `.` and `..` have none.
-        called = str(folder) if Path(model).name in ("", "..") else model
+        path = str(folder) if Path(model).name in ("", "..") else model
     else:
         folder, source = download_description(model)
-        called = model
+        path = model
     config = read_checkpoint_json(model, folder / CONFIG)
     use = use_of_config(model, config)
-    name = config_name(called)
-    section: dict[str, Any] = {
-        "task": use.task,
-        "kind": use.kind,
-        "label": model_label(called),
-        **source,
-    }
+    name = config_name(path)
+    section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": model_label(path)}
+    section |= source
     if use.variant:
         section["variant"] = use.variant.format(name=name)
     if use.needs == "labels":
         section["labels"] = dict(labels) or classifier_labels(model, config)
-    tokenizer = {"mask": mask_token_of(model, folder), **source} if use.needs == "mask" else {}
+    tokenizer = {}
+    if use.needs == "mask":
+        tokenizer = {"mask": mask_token_of(model, folder), **source}
     return DescribedModel(name, section, folder, tokenizer)
 
 
@@ -108,7 +104,9 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
         name = only_model(url, reference)
     else:
         check_endpoint(Endpoint(url=url, model=name, key=reference))
-    endpoint = {"url": url, "model": name, **({"key": reference} if reference else {})}
+    endpoint = {"url": url, "model": name}
+    if reference is not None:
+        endpoint["key"] = reference
     section = {
         "task": "text-generation",
         "variant": "llm",
@@ -120,16 +118,14 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
 
 
 def check_is_checkpoint(model: str) -> None:
-    """Refuses a folder that holds folders of checkpoints.
-
-    Raises:
-        UserError: with their names.
-    """
-    within = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
-    if within and not Path(model, CONFIG).is_file():
+    """Refuses a folder of checkpoints' folders; raises UserError with their names."""
+    if Path(model, CONFIG).is_file():
+        return
+    checkpoints = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
+    if checkpoints:
         raise UserError(
             f"{model}: is a folder of folders; expected the folder of "
-            f"one model: {first_few(within, 8)}"
+            f"one model: {first_few(checkpoints, 8)}"
         )
 
 
@@ -149,12 +145,10 @@ def check_description(model: str, names: Sequence[str], folder: Path) -> None:
 
 
 def check_is_hub_name(model: str) -> None:
-    """Refuses what is a file, or can only have been meant as a folder, so that no hub is asked for
-    it.
+    """Refuses a file, or a path that does not exist, so that the hub is not asked for it.
 
     Raises:
-        UserError: with the folder of the file, or the name that is most like the one that is not
-            there.
+        UserError: with the folder of the file, or the existing name most like the path.
     """
     path = Path(model)
     if path.is_file():
@@ -164,8 +158,10 @@ def check_is_hub_name(model: str) -> None:
 
 
 def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
-    """Downloads the files that describe a repository's model, and returns their folder and the
-    commit.
+    """Downloads the files that describe a repository's model.
+
+    Returns:
+        Their folder, and the keys `checkpoint` and `revision` of the model's section.
 
     Raises:
         UserError: there is neither such a folder nor such a repository.
@@ -173,24 +169,18 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files
 
     check_is_hub_name(checkpoint)
+    files = [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]]
     try:
-        folder = download_checkpoint(
-            checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]]
-        )
+        folder = download_checkpoint(checkpoint, None, files)
     except ModelError as error:
-        raise UserError(
-            f"{checkpoint}: {missing_path(Path(checkpoint))}, and the hub says: {error}"
-        ) from None
+        problem = missing_path(Path(checkpoint))
+        raise UserError(f"{checkpoint}: {problem}, and the hub says: {error}") from None
     check_description(checkpoint, list_files(checkpoint, folder), folder)
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
 
 def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
-    """Reads off a config.json what a model is used for.
-
-    Raises:
-        UserError: it names no class that can be asked.
-    """
+    """Returns the use of a model by its config.json; raises UserError without a usable class."""
     use = use_of(config)
     if use is None:
         raise UserError(
@@ -200,10 +190,10 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
 
 
 def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the classes of a classifier, each under its own name in lower case.
+    """Returns the classes of a classifier by their names in lower case.
 
     Raises:
-        UserError: nobody has named them.
+        UserError: they have no names, or names such as `LABEL_0` that say nothing.
     """
     names = [str(name) for name in (config.get("id2label") or {}).values()]
     if not names or any(re.fullmatch(r"LABEL_\d+", name) for name in names):
@@ -215,31 +205,30 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def leave_out_pronouns(
-    datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]
+    datasets: dict[str, dict[str, Any]], models: Sequence[DescribedModel]
 ) -> Iterator[str]:
-    """Takes pronouns out of the datasets of a config that was made where a masked model cannot be
-    asked for them.
+    """Removes pronouns from datasets if a masked model does not have them as single tokens.
 
     Args:
-        datasets: the sections of the datasets, by name, which are changed.
-        tried: the models.
+        datasets: the sections of the datasets, by name. Are changed.
+        models: the models.
 
     Yields:
-        A note of each dataset.
+        A note about each dataset that is changed.
     """
     from biasgrid.inference.models.masked.one_token import are_one_token
 
-    masked = [read_tokenizer(one.name, one.folder) for one in tried if one.tokenizer and one.folder]
+    tokenizers = []
+    for model in models:
+        if model.tokenizer and model.folder:
+            tokenizers.append(read_tokenizer(model.name, model.folder))
     for name, section in datasets.items():
-        # As models are asked: one spelling is enough.
-        unknown = [
-            pronoun
-            for pronoun in section.get("pronouns", {}).values()
-            if not all(
-                any(are_one_token(tokenizer, [pronoun, pronoun.capitalize()]))
-                for tokenizer in masked
-            )
-        ]
+        unknown = []
+        for pronoun in section.get("pronouns", {}).values():
+            # One spelling as a single token is enough to ask for the pronoun.
+            spellings = [pronoun, pronoun.capitalize()]
+            if not all(any(are_one_token(tokenizer, spellings)) for tokenizer in tokenizers):
+                unknown.append(pronoun)
         if unknown:
             del section["pronouns"]
             verb = "is not a single token" if len(unknown) == 1 else "are not single tokens"
@@ -262,12 +251,10 @@ def mask_token_of(model: str, folder: Path) -> str:
 
 
 def model_label(model: str) -> str:
-    """Returns how a model is called in tables: the last part of its name."""
+    """Returns the label of a model in tables: the last part of its name."""
     return model.rstrip("/").rsplit("/", 1)[-1]
 
 
 def config_name(model: str) -> str:
-    """Returns how a config may call a model: the last part of its name, in letters, digits and
-    hyphens.
-    """
+    """Returns the name of a model in a config: the last part of its name, as `a-z`, `0-9`, `-`."""
     return re.sub(r"[^a-z0-9]+", "-", model_label(model).lower()).strip("-") or "model"
