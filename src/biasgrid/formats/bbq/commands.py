@@ -80,49 +80,59 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
     if file.suffix == LOGITS:
         if items is None:
             problem = "logits, which do not contain the texts of the options"
-            raise InputError(
-                [Fault(str(file), "", problem, "`--items` with the folder of the items")]
-            )
+            expected = "`--items` with the folder of the items"
+            raise InputError([Fault(str(file), "", problem, expected)])
         answers = answers_of_logits(file, column, items)
         return [
             PrecomputedResponse(item.name, item.category, 0, text or "", file.name)
             for item, text in answers
         ]
-    faults, rows = list[Fault](), list[PrecomputedResponse]()
-    for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
-        named, where = name_of_item(record.values, str(file)), f"line {record.line}"
-        said = record.values.get(column)
-        if named is None:
+    faults: list[Fault] = []
+    responses = []
+    read_records = tsv_records if file.suffix == ".tsv" else json_records
+    for record in read_records(file, faults):
+        where = f"line {record.line}"
+        item = name_of_item(record.values, str(file))
+        answer = record.values.get(column)
+        if item is None:
             faults.append(Fault(str(file), where, "no item id or no category", one_of(IDENTIFIERS)))
-        elif not isinstance(said, str):
+        elif not isinstance(answer, str):
             near = "" if column in record.values else nearest_name(column, record.values)
-            faults.append(
-                Fault(
-                    str(file), where, f"no text in {column!r}{near}", "the field with the answers"
-                )
-            )
+            problem = f"no text in {column!r}{near}"
+            faults.append(Fault(str(file), where, problem, "the field with the answers"))
         else:
-            rows.append(PrecomputedResponse(*named, 0, said, f"{file.name}, {where}"))
+            source = f"{file.name}, {where}"
+            responses.append(PrecomputedResponse(*item, 0, answer, source))
     if faults:
         raise InputError(first_faults(faults, file))
-    return rows
+    return responses
 
 
 def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None:
-    """Returns the name of an item, as `items.Item` has it, and its category; None where id or
-    category is missing.
+    """Returns an item's name, as `items.Item` has it, and its category.
 
     Args:
         fields: the item's fields, as the benchmark or the log of a harness has them.
         file: the file's name, which may say that items are controls.
+
+    Returns:
+        None if the id or the category is missing.
     """
     texts = {
         name: str(value).strip() for name, value in fields.items() if type(value) in (str, int)
     }
-    identifier = next((name for name in IDENTIFIERS if texts.get(name)), "")
-    says_all = identifier == IDENTIFIERS[0]
-    category = texts.get("category") or (texts[identifier].partition("-")[0] if says_all else "")
-    if not (identifier and category):
+    field = next((name for name in IDENTIFIERS if texts.get(name)), None)
+    if field is None:
+        return None
+    identifier = texts[field]
+    # KoBBQ's ids begin with the category and are unique in the benchmark; those of the others are
+    # unique within a category.
+    is_whole_name = field == IDENTIFIERS[0]
+    category = texts.get("category", "")
+    if not category and is_whole_name:
+        category = identifier.partition("-")[0]
+    if not category:
         return None
     category = category_name(category, file)
-    return (texts[identifier] if says_all else f"{category} {texts[identifier]}"), category
+    name = identifier if is_whole_name else f"{category} {identifier}"
+    return name, category

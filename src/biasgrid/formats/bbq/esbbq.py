@@ -25,21 +25,25 @@ def items_of(path: Path, faults: list[Fault]) -> Iterator[Item]:
     for record in json_records(path, faults):
         before = len(faults)
         item = read_item(record, "instance_id", "template_id", "stereotyped_groups")
-        kind, target = record.one_of("question_type", QUESTION_TYPES), item.target
-        if (kind == NONE) != (item.label == item.unknown):
+        question_type = record.one_of("question_type", QUESTION_TYPES)
+        target = item.target
+        is_unknown = item.label == item.unknown
+        if (question_type == NONE) != is_unknown:
             record.refuse(
                 "question_type",
-                repr(kind),
+                repr(question_type),
                 "`n/a` if the label is the option `unknown`, and only then",
             )
-        elif kind != NONE:
+        elif question_type != NONE:
             (other,) = (place for place in item.known if place != item.label)
-            target = item.label if kind == PRO else other
+            target = item.label if question_type == PRO else other
         if len(faults) == before:
+            has_names = record.values.get(ONLY_NAMES) is True
+            value = record.values.get("relevant_social_value")
             yield replace(
                 item,
                 target=target,
-                label_type=NAME if record.values.get(ONLY_NAMES) is True else LABEL,
-                value=str(record.values.get("relevant_social_value") or "") or None,
+                label_type=NAME if has_names else LABEL,
+                value=str(value or "") or None,
                 is_excluded=target is None,
             )

@@ -47,11 +47,11 @@ POLARITY = dict(zip(("bsd", "cnt"), POLARITIES, strict=True))
 
 
 class SampleRow(NamedTuple):
-    """A row of which the option `unknown` is not known yet.
+    """A row, read before it is known which of its options is `unknown`.
 
     Attributes:
         record: the row.
-        parts: what its id says.
+        parts: the parts of its id, by the names of the groups of `IDENTIFIER`.
         choices: the options.
     """
 
@@ -67,37 +67,53 @@ class SampleRow(NamedTuple):
 
 def items_of(path: Path, faults: list[Fault]) -> Iterator[Item]:
     """Yields the items of a file of KoBBQ."""
-    rows = [row for record in tsv_records(path, faults) if (row := sample_row(record))]
-    # In ambiguous contexts the right option is the one that does not know.
-    unknown = {row.record.text("answer") for row in rows if row.condition == AMBIGUOUS}
+    rows = []
+    for record in tsv_records(path, faults):
+        row = sample_row(record)
+        if row is not None:
+            rows.append(row)
+    # The table does not mark the option `unknown`, but in ambiguous contexts it is the right one.
+    unknown_texts = {row.record.text("answer") for row in rows if row.condition == AMBIGUOUS}
     for row in rows:
         before = len(faults)
-        item = read_item(row, unknown)
+        item = read_item(row, unknown_texts)
         if len(faults) == before:
             yield item
 
 
 def sample_row(record: Record) -> SampleRow | None:
-    """Reads id and choices of a row, None where it has none."""
+    """Reads id and choices of a row; None, and a fault of the record, if one cannot be read."""
     identifier, written = record.text("sample_id"), record.text("choices")
-    found = IDENTIFIER.fullmatch(identifier)
-    if identifier and not found:
+    match = IDENTIFIER.fullmatch(identifier)
+    if identifier and not match:
         record.refuse("sample_id", repr(identifier), "an id such as age-001a-001-amb-bsd-0")
-    try:
-        choices = ast.literal_eval(written)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        choices = None
-    if not (isinstance(choices, list) and len({*map(str, choices)}) == len(choices) == OPTIONS):
+    choices = parse_choices(written)
+    if choices is None:
         record.refuse("choices", repr(written), "a list of three different texts")
+    if match is None or choices is None:
         return None
-    return SampleRow(record, found.groupdict(), tuple(map(str, choices))) if found else None
+    return SampleRow(record, match.groupdict(), choices)
+
+
+def parse_choices(written: str) -> tuple[str, ...] | None:
+    """Parses a Python list of three different texts; None if it is anything else."""
+    try:
+        values = ast.literal_eval(written)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(values, list):
+        return None
+    choices = tuple(map(str, values))
+    is_usable = len(set(choices)) == len(choices) == OPTIONS
+    return choices if is_usable else None
 
 
 def read_item(row: SampleRow, unknown_texts: set[str]) -> Item:
-    """Reads an item, given the texts of options that do not know."""
+    """Reads an item, given the texts of all options that are `unknown` in some row."""
     record, parts, choices = row
     unknown = unknown_option(record, "choices", [choice in unknown_texts for choice in choices])
-    label, target = (place_of(record, field, choices) for field in ("answer", "biased_answer"))
+    label = place_of(record, "answer", choices)
+    target = place_of(record, "biased_answer", choices)
     check_label(record, "answer", row.condition, label, unknown)
     if target == unknown:
         record.refuse("biased_answer", repr(choices[target]), "an option that names somebody")
@@ -121,7 +137,7 @@ def read_item(row: SampleRow, unknown_texts: set[str]) -> Item:
 
 
 def place_of(record: Record, field: str, choices: tuple[str, ...]) -> int:
-    """Returns the number of the choice that stands in a field, 0 where it is none."""
+    """Returns the number of the choice in a field; 0, and a fault of the record, if it is none."""
     value = record.text(field)
     if value in choices:
         return choices.index(value)
@@ -130,18 +146,21 @@ def place_of(record: Record, field: str, choices: tuple[str, ...]) -> int:
 
 
 def tsv_records(path: Path, faults: list[Fault]) -> Iterator[Record]:
-    """Yields the rows of a table with tabs, whose first line names its columns."""
+    """Yields the rows of a table with tabs, whose first line names its columns.
+
+    Nothing is raised: a table that cannot be read, or lacks a column, is a fault and has no rows.
+    """
     try:
-        reader = csv.DictReader(
-            read_text(path, TABLE).splitlines(keepends=True), delimiter="\t", restkey=""
-        )
+        lines = read_text(path, TABLE).splitlines(keepends=True)
+        reader = csv.DictReader(lines, delimiter="\t", restkey="")
         with explain_csv(path, reader, TABLE):
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            faults += [
-                Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS))
-                for name in missing
-            ]
-            for row in () if missing else reader:
+            names = reader.fieldnames or ()
+            missing = [name for name in COLUMNS if name not in names]
+            for name in missing:
+                faults.append(Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS)))
+            if missing:
+                return
+            for row in reader:
                 yield Record(str(path), reader.line_num, row, faults)
     except InputError as error:
         faults += error.faults

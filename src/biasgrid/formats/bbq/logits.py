@@ -21,8 +21,9 @@ EXPECTED = f"a table of logits with the columns {', '.join(COLUMNS)}"
 
 
 def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[Item, str | None]]:
-    """Yields the items of a table with the text of the option that has the largest logit, None
-    where several have it.
+    """Yields the items of a table with the text of the option that has the largest logit.
+
+    The text is None if several options have it.
 
     Args:
         file: the table.
@@ -32,7 +33,8 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
     Raises:
         InputError: a file cannot be read, or the table has other items or other models.
     """
-    faults, models = list[Fault](), dict[str, None]()
+    faults: list[Fault] = []
+    models: dict[str, None] = {}
     items = items_of_folder(folder)
     answered: dict[str, str] = {}
     for row in read_rows(file, COLUMNS, EXPECTED):
@@ -42,16 +44,17 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
         logits = logits_of(file, row, faults)
         name = f"{row.values['cat']} {row.values['index']}"
         if name not in items:
-            faults.append(
-                Fault(str(file), row.where, f"there is no item {name}", f"items of {folder}")
-            )
+            problem = f"there is no item {name}"
+            faults.append(Fault(str(file), row.where, problem, f"items of {folder}"))
         elif name in answered:
             problem = f"the answer of {model} to {name} is already in {answered[name]}"
             faults.append(Fault(str(file), row.where, problem, "each item once per model"))
         else:
             answered[name] = row.where
-            largest = [place for place, logit in enumerate(logits) if logit == max(logits)]
-            yield items[name], items[name].options[largest[0]] if len(largest) == 1 else None
+            item = items[name]
+            largest = max(logits)
+            is_unique = logits.count(largest) == 1
+            yield item, item.options[logits.index(largest)] if is_unique else None
     if model not in models:
         problem = f"there is no model {model!r}{nearest_name(model, models)}"
         faults.append(Fault(str(file), "", problem, f"`--column` to be {one_of(models)}"))
@@ -60,25 +63,20 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
 
 
 def logits_of(file: Path, row: FileRow, faults: list[Fault]) -> list[float]:
-    """Returns the logits of a row, 0 in place of what is no number."""
-    found = []
+    """Returns the logits of a row; 0, and a fault, for a value that is no finite number."""
+    logits = []
     for name in SCORES:
-        number = number_of(row.values[name])
-        if number is None:
-            faults.append(
-                Fault(
-                    str(file),
-                    f"{row.where}, {name}",
-                    value_text(row.values[name]),
-                    "a finite number",
-                )
-            )
-        found.append(number or 0.0)
-    return found
+        logit = number_of(row.values[name])
+        if logit is None:
+            place = f"{row.where}, {name}"
+            written = value_text(row.values[name])
+            faults.append(Fault(str(file), place, written, "a finite number"))
+        logits.append(logit or 0.0)
+    return logits
 
 
 def number_of(value: Any) -> float | None:
-    """Returns a finite number, None where there is none."""
+    """Converts a value to a finite number, None if it is none."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -92,9 +90,10 @@ def items_of_folder(folder: Path) -> Mapping[str, Item]:
     Raises:
         InputError: a file cannot be read or has faults, or there is none.
     """
-    faults = list[Fault]()
-    paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]
-    items = {item.name: item for path in paths for item in bbq.items_of(path, faults)}
+    faults: list[Fault] = []
+    items = {}
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]:
+        items |= {item.name: item for item in bbq.items_of(path, faults)}
     if not items and not faults:
         faults.append(Fault(str(folder), "", "no items", "files of BBQ's items, .jsonl"))
     if faults:
