@@ -1,12 +1,10 @@
-"""Are the files of a run what they were when it ended: compared with the digests in its manifest;
-and did it fail.
-"""
+"""Compares the files of a run with the digests in its manifest, and says whether the run failed."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +15,8 @@ from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
 NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
-"""What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the
-run went.
+"""Names in the folder of results that are no outputs, as hidden files are none: they depend on how
+the run went.
 """
 RUN_AGAIN = "run snakemake with the config of these results to make it"
 
@@ -40,11 +38,11 @@ class Store(NamedTuple):
 
     Attributes:
         dataset, model: the cell.
-        held: how many answers there are.
-        used: how many of them the predictions come from; the others are of other questions, or
-            asked otherwise.
-        tokens_in: how many tokens all of them have read.
-        tokens_out: how many they have written.
+        held: number of answers.
+        used: number of answers that the predictions come from; the others are of other questions,
+            or were asked otherwise.
+        tokens_in: number of tokens that the model has read for all answers.
+        tokens_out: number of tokens that it has written.
     """
 
     dataset: str
@@ -56,14 +54,14 @@ class Store(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What was found.
+    """The comparison of a folder of results with its manifest.
 
     Attributes:
-        files: how many files were compared.
-        findings: those that are not as they were, or should have been made anew, damaged ones
+        files: number of files that were compared.
+        findings: files that are not as they were, or should have been made anew, damaged ones
             first.
-        failures: why the last run failed, empty where it did not.
-        command: what makes damaged, missing and unmade files.
+        failures: reasons why the last run failed, empty if it did not.
+        command: the command that makes damaged, missing and unmade files, empty if there are none.
         stores: the answers of servers, which are paid for once.
     """
 
@@ -75,65 +73,94 @@ class Audit(NamedTuple):
 
 
 def digests_of_results(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
-    """Returns the SHA-256 of the files in a folder of results, by their paths there; of logs and
-    the like none.
+    """Returns the SHA-256 of the files in a folder of results, except logs and the like.
 
     Args:
         results: the folder.
         made: the files and folders in it that a run makes; None for all.
+
+    Returns:
+        Digests by the paths of files relative to the folder.
     """
     return {str(path.relative_to(results)): digest_file(path) for path in outputs_in(results, made)}
 
 
 def audit_results(results: Path) -> Audit:
-    """Compares a folder of results with its manifest, or where there is none but that of a failed
-    run with that.
+    """Compares a folder of results with its manifest, or with that of a failed run without one.
 
     Raises:
         UserError: there is no manifest, or none that can be read.
     """
-    whole, failed = read_manifest(results / MANIFEST), read_manifest(results / FAILED_MANIFEST)
-    manifest = whole or failed
+    complete = read_manifest(results / MANIFEST)
+    failed = read_manifest(results / FAILED_MANIFEST)
+    manifest = complete or failed
     if manifest is None:
         raise UserError(f"there is no {results / MANIFEST}; {RUN_AGAIN}")
-    recorded, there = manifest["files"], digests_of_results(results)
-    states = {
-        "damaged": [file for file, digest in recorded.items() if there.get(file, digest) != digest],
-        "missing": [file for file in recorded if file not in there],
-        "foreign": [file for file in there if file not in recorded],
-    }
-    found = {file for files in states.values() for file in files}
-    states["unmade"] = [file for file in failed["missing"] if file not in found] if failed else []
-    findings = [AuditFinding(state, file) for state, files in states.items() for file in files]
-    lost = dict.fromkeys(
-        str(results / forced_for(file)) for file in states["damaged"] + states["missing"]
+    recorded = manifest["files"]
+    findings = changed_files(recorded, digests_of_results(results))
+    damaged = [finding.file for finding in findings if finding.state == "damaged"]
+    lost = [finding.file for finding in findings if finding.state in ("damaged", "missing")]
+    forced = distinct_paths(results / forced_for(file) for file in lost)
+    # A run refuses empty outputs, so they must be removed before.
+    empty = distinct_paths(
+        results / output_of(file) for file in damaged if is_empty(results / file)
     )
-    empty = dict.fromkeys(
-        str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file)
-    )
-    # A run that failed while there is a manifest was one of some targets alone, for which the grid
-    # may have no use.
-    targets = (
-        [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
-    )
-    line = command((failed or manifest)["config_file"], list(empty), targets, list(lost))
-    failures, line = failed["failures"] if failed else [], line if lost or failed else ""
-    return Audit(len(recorded), findings, failures, line, list(stores_of_results(results)))
+
+    failures: list[Failure] = []
+    repair = ""
+    if failed is not None:
+        failures = failed["failures"]
+        changed = {finding.file for finding in findings}
+        unmade = [file for file in failed["missing"] if file not in changed]
+        findings += [AuditFinding("unmade", file) for file in unmade]
+        # A run that failed while there is a manifest was one of some targets alone, for which the
+        # grid may have no use.
+        targets = []
+        if complete is not None and not lost:
+            targets = [str(results / file) for file in failed["missing"]]
+        repair = command(failed["config_file"], empty, targets, forced)
+    elif lost:
+        repair = command(manifest["config_file"], empty, forced=forced)
+    return Audit(len(recorded), findings, failures, repair, list(stores_of_results(results)))
+
+
+def changed_files(recorded: Mapping[str, str], present: Mapping[str, str]) -> list[AuditFinding]:
+    """Lists the files that are not as in a manifest: damaged, then missing, then foreign ones.
+
+    Args:
+        recorded: digests of files in the manifest, by their paths.
+        present: digests of the files that are there now.
+    """
+    damaged = [file for file, digest in recorded.items() if present.get(file, digest) != digest]
+    missing = [file for file in recorded if file not in present]
+    foreign = [file for file in present if file not in recorded]
+    return [
+        *(AuditFinding("damaged", file) for file in damaged),
+        *(AuditFinding("missing", file) for file in missing),
+        *(AuditFinding("foreign", file) for file in foreign),
+    ]
+
+
+def distinct_paths(paths: Iterable[Path]) -> list[str]:
+    """Returns paths as texts, each once, in their order."""
+    return list(dict.fromkeys(str(path) for path in paths))
 
 
 def stores_of_results(results: Path) -> Iterator[Store]:
     """Counts the answers of servers in a folder of results, cell by cell."""
     for folder in sorted(results.glob(".answers/*/*")):
         dataset, model = folder.parent.name, folder.name
-        holdings = holdings_of(
-            folder, sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet"))
-        )
+        predictions = sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet"))
+        holdings = holdings_of(folder, predictions)
         if holdings is not None:
             yield Store(dataset, model, *holdings)
 
 
 def command(
-    config: str, empty: Sequence[str] = (), targets: Sequence[str] = (), forced: Sequence[str] = ()
+    config: str,
+    empty: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    forced: Sequence[str] = (),
 ) -> str:
     """Returns the command that makes files.
 
@@ -141,34 +168,33 @@ def command(
         config: the config's files as a manifest names them; settings given beside them are the
             reader's to add.
         empty: outputs to remove before, because a run refuses them.
-        targets: what to make; of none all.
+        targets: files to make; all if it is empty.
         forced: outputs to make again, whatever Snakemake thinks of them.
     """
-    files, overruled, _ = config.partition(" and --config")
-    settings = " --config ..." if overruled else ""
-    run = (
-        shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")])
-        + settings
-        + " --cores all"
-    )
-    removal = f"rm -r {shlex.join(empty)} && " if empty else ""
-    return removal + run + (f" --forcerun {shlex.join(forced)}" if forced else "")
+    files, has_settings, _ = config.partition(" and --config")
+    run = shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")])
+    if has_settings:
+        run += " --config ..."
+    run += " --cores all"
+    if forced:
+        run += f" --forcerun {shlex.join(forced)}"
+    if empty:
+        run = f"rm -r {shlex.join(empty)} && {run}"
+    return run
 
 
 def refuse_empty(layout: Layout) -> None:
-    """Refuses results in which a file is empty, as a disk leaves it that was full or lost power: no
-    output is.
+    """Refuses results in which a file is empty, as a full disk or a loss of power leaves it.
 
     Raises:
-        UserError: naming each such file, and what to remove.
+        UserError: naming each such file, and the path to remove.
     """
     lines = []
     for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
             output = layout.results / output_of(str(path.relative_to(layout.results)))
-            lines.append(
-                f"{path}: is empty; remove {'it' if output == path else output} and run again"
-            )
+            removed = "it" if output == path else output
+            lines.append(f"{path}: is empty; remove {removed} and run again")
     if lines:
         raise UserError("\n".join(lines))
 
@@ -179,14 +205,15 @@ def is_empty(path: Path) -> bool:
 
 
 def outputs_in(results: Path, made: Collection[str] | None) -> Iterator[Path]:
-    """Yields the files in a folder of results, but no logs and the like.
+    """Yields the files in a folder of results, except logs and the like.
 
     Args:
         results: the folder.
         made: the files and folders in it that a run makes; None for all.
     """
     for top in sorted(results.glob("[!.]*")):
-        if top.name in NO_OUTPUTS or not (made is None or top.name in made):
+        is_made = made is None or top.name in made
+        if top.name in NO_OUTPUTS or not is_made:
             continue
         for path in [top, *sorted(top.rglob("*"))]:
             if path.is_file() and not path.name.startswith("."):
@@ -194,23 +221,23 @@ def outputs_in(results: Path, made: Collection[str] | None) -> Iterator[Path]:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Reads a manifest, None where there is none; its `failures` are as `Failure` has them.
+    """Reads a manifest, with its `failures` as `Failure`; None if there is no such file.
 
     Raises:
         UserError: it cannot be read.
     """
-    wanted = {"files": dict, "config_file": str}
+    types = {"files": dict, "config_file": str}
     if path.name == FAILED_MANIFEST:
-        wanted |= {"missing": list, "failures": list}
+        types |= {"missing": list, "failures": list}
     try:
         manifest: dict[str, Any] = json.loads(path.read_text())
-        usable = all(isinstance(manifest[key], kind) for key, kind in wanted.items())
+        is_usable = all(isinstance(manifest[key], type_) for key, type_ in types.items())
         manifest["failures"] = [Failure(**failure) for failure in manifest.get("failures", [])]
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
-        usable = False
-    if not usable:
+        is_usable = False
+    if not is_usable:
         raise UserError(f"{path}: is not a manifest; remove it and {RUN_AGAIN}")
     return manifest
 
@@ -218,13 +245,15 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 def output_of(file: str) -> Path:
     """Returns the output that a file belongs to: itself, or the folder that is made as a whole."""
     path = Path(file)
+    depths = {"plots": 2, "synthetic": 3}
     # A report too large for one file has others beside its first one, which alone Snakemake knows.
-    of_report = len(path.parts) if path == REPORT else 1
-    depth = {"plots": 2, "synthetic": 3, "report": of_report}.get(path.parts[0], len(path.parts))
+    if path != REPORT:
+        depths["report"] = 1
+    depth = depths.get(path.parts[0], len(path.parts))
     return Path(*path.parts[:depth])
 
 
 def forced_for(file: str) -> Path:
-    """Returns the output that Snakemake must make anew, for a file to be made."""
+    """Returns the output that Snakemake must make anew to restore a file."""
     output = output_of(file)
     return REPORT if output == REPORT.parent else output
