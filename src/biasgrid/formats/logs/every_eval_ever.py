@@ -83,35 +83,31 @@ def read_instance_files(path: Path) -> list[Log]:
             turns.
     """
     record = instance_record(path)
-    found: dict[tuple[str, str], dict[tuple[str, ...], LogSample]] = {}
+    by_log: dict[tuple[str, str], dict[tuple[str, ...], LogSample]] = {}
     for where, content in json_objects(path, EXPECTED):
         line = read_part(LoggedInstance, content, path, where, EXPECTED)
-        samples = found.setdefault((line.model_id, line.evaluation_name), {})
+        samples = by_log.setdefault((line.model_id, line.evaluation_name), {})
         samples.setdefault((line.sample_id, *line.output.raw), logged_sample(where, line))
-    if not found:
+    if not by_log:
         raise InputError([Fault(str(path), "", "holds no samples", EXPECTED)])
-    return [
-        Log(
-            path,
-            known_facts(
-                harness=record.eval_library.name,
-                version=record.eval_library.version,
-                model=model,
-                task=task,
-                date=(record.evaluation_timestamp or "")[:10],
-            ),
-            list(samples.values()),
+    logs = []
+    for (model, task), samples in by_log.items():
+        source = known_facts(
+            harness=record.eval_library.name,
+            version=record.eval_library.version,
+            model=model,
+            task=task,
+            date=(record.evaluation_timestamp or "")[:10],
         )
-        for (model, task), samples in found.items()
-    ]
+        logs.append(Log(path, source, list(samples.values())))
+    return logs
 
 
 def instance_record(path: Path) -> RunRecord:
-    """Returns the record of the run, which lies beside its instances where it is kept; one that
-    says nothing without.
+    """Reads the record of the run beside its instances; without a file, returns an empty record.
 
     Raises:
-        InputError: it is none.
+        InputError: the file is no record.
     """
     record = path.with_name(f"{path.stem.removesuffix('_samples')}.json")
     if not record.is_file():
@@ -120,15 +116,15 @@ def instance_record(path: Path) -> RunRecord:
 
 
 def logged_sample(where: str, line: LoggedInstance) -> LogSample:
-    """Returns a sample; its answer is what the harness has extracted, where that is one of the
-    options.
-    """
+    """Converts a sample; its answer is the option that the harness has extracted, if it is one."""
     options = line.input.choices or []
-    values = [one.extracted_value for one in line.answer_attribution]
-    chosen = [
-        option_of_letter(value, options) or (value if value in options else None)
-        for value in values
-    ]
-    response = next(filter(None, reversed(chosen)), "".join(line.output.raw[:1]))
+    response = "".join(line.output.raw[:1])
+    for attribution in line.answer_attribution:
+        value = attribution.extracted_value
+        option = option_of_letter(value, options)
+        if not option and value in options:
+            option = value
+        # Of several extractions, the last one counts.
+        response = option or response
     prompts = [text for text in (line.input.formatted, line.input.raw) if text]
     return LogSample(where, line.metadata or {"sample_id": line.sample_id}, prompts, response, {})

@@ -132,54 +132,55 @@ def read_inspect_log(path: Path) -> Log:
         InputError: it is none, or the run was not finished; as samples are taken, also that one of
             them is none, or ended with an error.
     """
+    header: InspectHeader
     samples: Iterable[tuple[str, InspectSample]]
     if path.suffix == ".eval":
-        header, samples = header_of_eval(path), samples_of_eval(path)
+        header = header_of_eval(path)
+        samples = samples_of_eval(path)
     else:
-        header = log = read_part(
-            InspectLog, read_bytes(path, EXPECTED, LARGEST_LOG), path, "", EXPECTED
-        )
+        content = read_bytes(path, EXPECTED, LARGEST_LOG)
+        log = read_part(InspectLog, content, path, "", EXPECTED)
+        header = log
         samples = ((f"samples[{place}]", sample) for place, sample in enumerate(log.samples or []))
     if header.status != FINISHED:
         expected = f"{FINISHED!r}: finish the run first (inspect eval-retry)"
         raise InputError([Fault(str(path), "status", f"the status {header.status!r}", expected)])
+    run = header.eval
     source = known_facts(
         harness="Inspect",
-        version=header.eval.packages.get("inspect_ai"),
-        model=header.eval.model,
-        task=header.eval.task,
-        date=header.eval.created[:10],
+        version=run.packages.get("inspect_ai"),
+        model=run.model,
+        task=run.task,
+        date=run.created[:10],
     )
     return Log(path, source, (logged_sample(path, where, sample) for where, sample in samples))
 
 
 def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
-    """Returns a sample; its answer is the option whose letter the harness has read, where it has
-    read one.
+    """Converts a sample; its answer is the option whose letter the harness has read, if any.
 
     Raises:
         InputError: it ended with an error.
     """
     if sample.error:
-        raise InputError(
-            [
-                Fault(
-                    str(path),
-                    where,
-                    "ended with an error",
-                    "a log in which all samples were answered",
-                )
-            ]
-        )
-    letters = (score.answer for score in (sample.scores or {}).values())
-    options = (option_of_letter(letter, sample.choices) for letter in letters)
-    response = next(filter(None, options), None) or sample.resolved(sample.output.text)
-    fields = {"id": sample.id, **(sample.metadata or {})}
-    return LogSample(where, fields, [sample.resolved(sample.input)], response, {}, sample.epoch - 1)
+        expected = "a log in which all samples were answered"
+        raise InputError([Fault(str(path), where, "ended with an error", expected)])
+    scores = sample.scores or {}
+    options = [option_of_letter(score.answer, sample.choices) for score in scores.values()]
+    option = next(filter(None, options), None)
+    return LogSample(
+        where,
+        fields={"id": sample.id, **(sample.metadata or {})},
+        prompts=[sample.resolved(sample.input)],
+        response=option or sample.resolved(sample.output.text),
+        scores={},
+        # Inspect counts epochs from 1.
+        epoch=sample.epoch - 1,
+    )
 
 
 def header_of_eval(path: Path) -> InspectHeader:
-    """Returns what a `.eval` file says of the run.
+    """Reads the header of a `.eval` file, which describes the run.
 
     Raises:
         InputError: it is no ZIP file, or has no header: the run was not finished.
@@ -191,7 +192,7 @@ def header_of_eval(path: Path) -> InspectHeader:
 
 
 def samples_of_eval(path: Path) -> Iterator[tuple[str, InspectSample]]:
-    """Yields the samples of a `.eval` file and their names; no more than one is in memory.
+    """Yields the names and samples of a `.eval` file; no more than one is in memory.
 
     Raises:
         InputError: one of them is none.
@@ -201,7 +202,11 @@ def samples_of_eval(path: Path) -> Iterator[tuple[str, InspectSample]]:
 
 
 def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """Yields the files of a `.eval` file whose names begin so, and their names.
+    """Yields names and contents of the JSON files of a `.eval` file, sorted by name.
+
+    Args:
+        path: the file.
+        beginnings: names of files that are read begin with one of these.
 
     Raises:
         InputError: it is no ZIP file, or damaged.
@@ -209,32 +214,37 @@ def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[s
     with explain_unreadable(path, EXPECTED):
         try:
             with ZipFile(path) as archive:
-                # Of files with one name, which whatever was added later has, the last one counts.
+                # A file that was changed is appended under the same name: the last one counts.
                 members = {member.filename: member for member in archive.infolist()}
                 for name in sorted(members):
                     if name.startswith(beginnings) and name.endswith(".json"):
                         yield name, member_bytes(path, archive, members[name])
         except DAMAGED as error:
-            raise InputError(
-                [Fault(str(path), "", f"not a ZIP file of JSON ({error})", EXPECTED)]
-            ) from None
+            problem = f"not a ZIP file of JSON ({error})"
+            raise InputError([Fault(str(path), "", problem, EXPECTED)]) from None
 
 
 def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
-    """Returns the content of a file in an archive, whatever its compression."""
+    """Returns the content of a file in an archive, whatever its compression.
+
+    Raises:
+        InputError: its compression is unknown.
+        BadZipFile: its content is damaged.
+    """
     if member.compress_type != ZSTANDARD:
         try:
             return archive.read(member)
         except NotImplementedError:
             known = one_of(("Zstandard", "deflate", "none"))
-            raise InputError(
-                [Fault(str(path), member.filename, "an unknown compression", known)]
-            ) from None
+            fault = Fault(str(path), member.filename, "an unknown compression", known)
+            raise InputError([fault]) from None
     import pyarrow as pa
 
     with path.open("rb") as file:
         file.seek(member.header_offset)
-        file.seek(sum(LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))), 1)
+        # Name and extra fields, of these lengths, stand between the local header and the content.
+        lengths = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+        file.seek(sum(lengths), 1)
         packed = file.read(member.compress_size)
     try:
         content: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()

@@ -40,14 +40,18 @@ class LoggedRequest(LogPart):
 
 
 def named_requests(requests: Any) -> Any:
-    """Returns requests in a list, with names of their arguments; older versions write lists of
-    them, newer objects.
+    """Names the arguments of requests, which older versions write as lists and newer as objects.
+
+    Returns:
+        A list of requests; nothing else is checked, because pydantic checks the list next.
     """
     if isinstance(requests, dict):
         return list(requests.values())
-    lists = requests if isinstance(requests, list) else []
+    if not isinstance(requests, list):
+        return []
     return [
-        dict(zip(ARGUMENTS, one, strict=False)) if isinstance(one, list) else one for one in lists
+        dict(zip(ARGUMENTS, request, strict=False)) if isinstance(request, list) else request
+        for request in requests
     ]
 
 
@@ -77,66 +81,71 @@ def read_logs(folder: Path) -> list[Log]:
 
 def log_of(path: Path) -> Log:
     """Returns the log of a task, whose samples are read as they are taken."""
-    named = SAMPLES_FILE.fullmatch(path.name)
-    results = path.with_name(f"results_{named['date']}.json") if named else path
+    name = SAMPLES_FILE.fullmatch(path.name)
     run = RunResults()
-    if named and results.is_file():
-        run = read_part(
-            RunResults, read_bytes(results, EXPECTED_RESULTS), results, "", EXPECTED_RESULTS
-        )
+    if name is None:
+        task, date = path.stem.removeprefix("samples_"), None
+    else:
+        task, date = name["task"], name["date"][:10]
+        results = path.with_name(f"results_{name['date']}.json")
+        if results.is_file():
+            content = read_bytes(results, EXPECTED_RESULTS)
+            run = read_part(RunResults, content, results, "", EXPECTED_RESULTS)
+    if run.date is not None:
+        date = run.date.date().isoformat()
     source = known_facts(
         harness="lm-evaluation-harness",
         version=run.lm_eval_version,
         model=run.model_name or path.parent.name,
-        task=named["task"] if named else path.stem.removeprefix("samples_"),
-        date=run.date.date().isoformat() if run.date else named and named["date"][:10],
+        task=task,
+        date=date,
     )
-    lines = json_objects(path, EXPECTED)
-    return Log(
-        path,
-        source,
-        (sample for where, content in lines for sample in samples_of(path, where, content)),
-    )
+    return Log(path, source, samples_of_file(path))
+
+
+def samples_of_file(path: Path) -> Iterator[LogSample]:
+    """Yields the samples of a file, line by line; raises as `samples_of` does."""
+    for where, content in json_objects(path, EXPECTED):
+        yield from samples_of(path, where, content)
 
 
 def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogSample]:
-    """Yields the samples of a line: several where an item was asked repeatedly.
+    """Yields the samples of a line: several if an item was asked repeatedly.
 
-    Of options, the requests behind the prompt of the first one count: a task with the metric
+    Of options, only the requests with the prompt of the first one count: a task with the metric
     `acc_mutual_info` asks for each option once more, behind nothing.
 
     Raises:
         InputError: the line is no sample.
     """
     line = read_part(SampleLine, content, path, where, EXPECTED)
-    prompt, first = line.arguments[0].prompt, line.resps[0][0]
-    if isinstance(first, str) and len(line.resps) == 1:
+    prompt = line.arguments[0].prompt
+    first_response = line.resps[0][0]
+    if isinstance(first_response, str) and len(line.resps) == 1:
         for epoch, text in enumerate(line.resps[0]):
             yield LogSample(where, line.doc, [prompt], str(text), {}, epoch)
         return
-    scores = dict[str, float]()
-    for asked, said in zip(line.arguments, line.resps, strict=False):
-        score = score_of(said[0])
+    scores: dict[str, float] = {}
+    for request, responses in zip(line.arguments, line.resps, strict=False):
+        score = score_of(responses[0])
         if score is None or len(line.arguments) != len(line.resps):
-            raise InputError(
-                [
-                    Fault(
-                        str(path), where, value_text(line.resps), "a log-likelihood for each option"
-                    )
-                ]
-            )
-        if asked.prompt == prompt:
-            scores[str(asked.option).removeprefix(" ")] = score
+            expected = "a log-likelihood for each option"
+            raise InputError([Fault(str(path), where, value_text(line.resps), expected)])
+        if request.prompt == prompt:
+            scores[str(request.option).removeprefix(" ")] = score
     yield LogSample(where, line.doc, [prompt], None, scores)
 
 
 def score_of(response: Any) -> float | None:
-    """Returns the log-likelihood of a response, which newer versions write as texts; None where it
-    has none.
+    """Returns the log-likelihood of a response, None if it has none.
+
+    Newer versions write it as a text. It is at most 0, up to errors of rounding.
     """
     value = response[0] if isinstance(response, list) and response else response
+    if not isinstance(value, str | int | float):
+        return None
     try:
-        score = min(float(value), 0.0) if isinstance(value, str | int | float) else None
+        score = min(float(value), 0.0)
     except ValueError:
         return None
-    return None if score is None or isnan(score) else score
+    return None if isnan(score) else score

@@ -1,6 +1,4 @@
-"""Finds what the samples of a log answer among the instances of datasets, and writes it as
-precomputed responses.
-"""
+"""Matches the samples of a log with instances, and writes them as precomputed responses."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import yaml
@@ -37,8 +35,8 @@ READER = "imported-log"
 WRITERS = "text-generation"
 """The task of models whose logs are read."""
 ITEM, *PROMPTS = PROMPT_COLUMNS
-TELLING = ("group", "repetition")
-"""Fields of a sample that say which of several instances with one prompt it answers."""
+DISTINGUISHING = ("group", "repetition")
+"""Columns that tell apart instances with one prompt; samples may have fields of these names."""
 
 
 class Instance(NamedTuple):
@@ -47,8 +45,8 @@ class Instance(NamedTuple):
     Attributes:
         dataset: its dataset.
         number: its number there.
-        group: the group that it is about, or the name of the dataset where its family has none.
-        repetition: which time it is asked.
+        group: the group that it is about, or the name of the dataset if its family has none.
+        repetition: the number of times that it was asked before.
     """
 
     dataset: str
@@ -56,13 +54,19 @@ class Instance(NamedTuple):
     group: str
     repetition: int
 
+    @property
+    def request(self) -> tuple[str, str, int]:
+        """Everything but the number: instances that share it differ in the order of options."""
+        return self.dataset, self.group, self.repetition
+
 
 @dataclass(frozen=True)
 class Requests:
-    """What the datasets of an import ask.
+    """The instances of the datasets of an import.
 
     Attributes:
-        tables: the instances of each dataset, with what is asked in one text.
+        config: a config in which one model stands for the log.
+        tables: the instances of each dataset, each with its whole prompt in one text.
         answers: the kind of the answers to each dataset.
         by_item: instances by their items.
         by_prompt: instances by each of the texts that a model may have read.
@@ -83,42 +87,43 @@ class Requests:
         """
         tables, answers = {}, {}
         for dataset in config.run.datasets:
-            question, family = config.question(READER, dataset), config.reference_of_family(dataset)
-            lists, faults = load(stage(family, "reading")).read(
-                config.files(dataset, question.variant)
-            )
+            question = config.question(READER, dataset)
+            family = config.reference_of_family(dataset)
+            files = config.files(dataset, question.variant)
+            lists, faults = load(stage(family, "reading")).read(files)
             if faults:
                 raise InputError(faults)
             parts = load(stage(family, "expand")).expand(lists).parts
-            tables[dataset], answers[dataset] = (
-                with_whole_prompts(pl.concat(parts)),
-                question.answer,
-            )
+            tables[dataset] = with_whole_prompts(pl.concat(parts))
+            answers[dataset] = question.answer
         requests = cls(config, tables, answers)
         for dataset, table in tables.items():
             requests.add(dataset, table)
         return requests
 
     def add(self, dataset: str, table: pl.DataFrame) -> None:
-        """Makes the instances of a dataset known by their items and prompts."""
-        texts = [name for name in PROMPTS if name in table.columns]
-        shown = [name for name in (ITEM, *texts, *TELLING) if name in table.columns]
-        for row in table.select("instance", pl.col(shown).cast(pl.String)).iter_rows(named=True):
-            instance = Instance(
-                dataset,
-                row["instance"],
-                row.get("group") or dataset,
-                int(row.get("repetition") or 0),
-            )
+        """Indexes the instances of a dataset by their items and prompts."""
+        prompts = [name for name in PROMPTS if name in table.columns]
+        names = [name for name in (ITEM, *prompts, *DISTINGUISHING) if name in table.columns]
+        rows = table.select("instance", pl.col(names).cast(pl.String))
+        for row in rows.iter_rows(named=True):
+            group = row.get("group") or dataset
+            repetition = int(row.get("repetition") or 0)
+            instance = Instance(dataset, row["instance"], group, repetition)
             if row.get(ITEM) is not None:
                 self.by_item[row[ITEM]].append(instance)
-            for text in dict.fromkeys(row[name] for name in texts if row[name] is not None):
+            # Two columns may have the same text, which is one prompt.
+            texts = {row[name]: None for name in prompts if row[name] is not None}
+            for text in texts:
                 self.by_prompt[text].append(instance)
 
-    def found(self, sample: LogSample) -> tuple[str, list[Instance]]:
-        """Returns the name by which a sample is found, and the instances that it answers, if
-        any.
+    def match(self, sample: LogSample) -> tuple[str, list[Instance]]:
+        """Finds the instances that a sample answers, by their item or else by a prompt.
+
+        Returns:
+            The item or prompt, and the instances; an empty string and none if nothing matches.
         """
+        # One reference stands for all datasets of a family.
         families = {
             self.config.reference_of_family(name): self.config.family(name) for name in self.tables
         }
@@ -126,19 +131,23 @@ class Requests:
             item = family.item_of_sample(sample.fields)
             if item in self.by_item:
                 return str(item), self.by_item[str(item)]
-        texts = (
-            text for text in (sample.fields.get("prompt"), *sample.prompts) if isinstance(text, str)
-        )
-        prompt = next((text for text in texts if text in self.by_prompt), None)
-        if prompt is None:
-            return "", []
+        for text in (sample.fields.get("prompt"), *sample.prompts):
+            if isinstance(text, str) and text in self.by_prompt:
+                return text, self.instances_of_prompt(text, sample)
+        return "", []
+
+    def instances_of_prompt(self, prompt: str, sample: LogSample) -> list[Instance]:
+        """Returns the instances with a prompt that have the sample's repetition and group.
+
+        The sample's epoch is its repetition, and any group fits, unless its fields say otherwise.
+        """
         fields = {"repetition": sample.epoch, **sample.fields}
-        same = [
-            one
-            for one in self.by_prompt[prompt]
-            if one.repetition == fields["repetition"] and fields.get("group") in (None, one.group)
+        return [
+            instance
+            for instance in self.by_prompt[prompt]
+            if instance.repetition == fields["repetition"]
+            and fields.get("group") in (None, instance.group)
         ]
-        return prompt, same
 
 
 def import_logs(
@@ -148,82 +157,106 @@ def import_logs(
 
     Args:
         logs: the logs of one model.
-        tasks: those of their tasks that are imported; all without any.
+        tasks: the names of their tasks that are imported; empty for all.
         config: the config that has the datasets.
-        datasets: their names; those that the config selects without any.
+        datasets: their names; empty for those that the config selects.
         out: the file to write.
 
     Returns:
         Lines for the terminal.
 
     Raises:
-        InputError: the logs are of several models or of other tasks, samples ask what the datasets
-            do not, or these ask what no sample has answered.
+        InputError: the logs are of several models or of other tasks, samples ask something else
+            than the datasets, or no sample has answered an instance of these.
     """
     place = str(logs[0].path.parent if len(logs) > 1 else logs[0].path)
+    chosen = chosen_logs(logs, tasks, place)
+    requests = Requests.of(config_of_import(config, datasets))
+    rows = unique_responses((row for log in chosen for row in rows_of_log(log, requests)), place)
+    for dataset, table in requests.tables.items():
+        needs = AnswerNeeds(WRITERS, requests.answers[dataset])
+        _, faults = match_responses(Path(place), rows, table, needs)
+        if faults:
+            raise InputError(
+                replace(fault, problem=f"{dataset}: {fault.problem}") for fault in faults
+            )
+    write_precomputed(out, rows)
+    return lines_of_import(out, requests, chosen[0].source)
+
+
+def chosen_logs(logs: Sequence[Log], tasks: Sequence[str], place: str) -> list[Log]:
+    """Returns the logs of some tasks, or of all if none is named.
+
+    Args:
+        logs: the logs.
+        tasks: names of tasks.
+        place: the file or folder of the logs, for messages.
+
+    Raises:
+        InputError: there is no log of a task, or the logs are of several models or runs.
+    """
     names = list(dict.fromkeys(log.task for log in logs))
     faults = list(unknown_names(place, "--task", tasks, names))
     chosen = [log for log in logs if not tasks or log.task in tasks]
     faults = faults or one_of_each(chosen)
     if faults:
         raise InputError(faults)
-    requests = Requests.of(config_of_import(config, datasets))
-    rows = unique_responses((row for log in chosen for row in rows_of_log(log, requests)), place)
-    for dataset, table in requests.tables.items():
-        missing = match_responses(
-            Path(place), rows, table, AnswerNeeds(WRITERS, requests.answers[dataset])
-        )[1]
-        if missing:
-            raise InputError(replace(one, problem=f"{dataset}: {one.problem}") for one in missing)
-    write_precomputed(out, rows)
-    answered = ", ".join(
-        f"{len(table):,} instances of {name}" for name, table in requests.tables.items()
-    )
-    source = ", ".join(
-        f"{name} {value}" for name, value in chosen[0].source.items() if name != "task"
-    )
-    label = chosen[0].source.get("model", out.stem)
+    return chosen
+
+
+def lines_of_import(out: Path, requests: Requests, source: Mapping[str, str]) -> list[str]:
+    """Returns the lines for the terminal: what was imported, and a section for the config.
+
+    Args:
+        out: the file that was written.
+        requests: the instances that were answered.
+        source: the source of a log, as in `Log`.
+    """
+    counts = [f"{len(table):,} instances of {name}" for name, table in requests.tables.items()]
+    facts = [f"{name} {value}" for name, value in source.items() if name != "task"]
+    label = source.get("model", out.stem)
     section = {"task": WRITERS, "answers": str(out), "kind": "imported", "label": label}
     model = yaml.safe_dump(
         section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf
     ).strip()
     return [
-        f"{out}: answers to {answered} ({source})",
+        f"{out}: answers to {', '.join(counts)} ({', '.join(facts)})",
         f"In the config, under models:  NAME: {model}",
     ]
 
 
 def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
-    """Reads a config in which one model stands for the log; other models with answers from files
-    are left out.
+    """Reads a config in which one model stands for the log.
+
+    Other models with answers from files are left out.
+
+    Args:
+        path: the config.
+        datasets: the datasets to select; empty for those that it selects, or else for all.
 
     Raises:
         InputError: the config has faults, no such dataset, or one that is not for models that
             write.
     """
     document = read_document(path)
-    content, folders = document.content, ConfigFolders.of([path], {})
-    known, models, run = (
-        section if isinstance(section := content.get(key), dict) else {}
-        for key in ("datasets", "models", "run")
-    )
+    known = section_of(document.content, "datasets")
     faults = list(unknown_names(str(path), "--dataset", datasets, known))
     if faults:
         raise InputError(faults)
     models = {
-        name: section
-        for name, section in models.items()
-        if not isinstance(section, dict) or "answers" not in section
+        name: model
+        for name, model in section_of(document.content, "models").items()
+        if not isinstance(model, dict) or "answers" not in model
     }
     reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
+    run = section_of(document.content, "run")
     selected = [*datasets] or run.get("datasets") or [*known]
-    changed = content | {
+    content = document.content | {
         "models": models | {READER: reader},
         "run": {"models": [READER], "datasets": selected},
     }
-    config = parse_config(
-        changed, str(path), document.lines_but({"run": {}, "models": {}}), folders
-    )
+    lines = document.lines_but({"run": {}, "models": {}})
+    config = parse_config(content, str(path), lines, ConfigFolders.of([path], {}))
     unfit = [name for name in selected if not config.fits(READER, name)]
     if unfit:
         expected = f"a dataset for models that write (task {WRITERS})"
@@ -234,50 +267,90 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
     return config
 
 
+def section_of(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Returns a section of an unchecked config, empty if it is missing or no mapping."""
+    section = content.get(key)
+    return section if isinstance(section, dict) else {}
+
+
 def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
-    """Yields the precomputed responses that a log has.
+    """Yields precomputed responses for the samples of a log.
 
     Raises:
-        InputError: some of its samples are of no instance, or of several.
+        InputError: some of its samples are of no instance, or of several; raised behind the last
+            sample.
     """
-    first, count, fitting, faults = None, 0, 0, list[Fault]()
-    datasets = first_few(list(requests.tables))
-    for count, sample in enumerate(log.samples, start=1):  # noqa: B007
-        name, instances = requests.found(sample)
+    unmatched: LogSample | None = None
+    count = matched = 0
+    faults: list[Fault] = []
+    for sample in log.samples:
+        count += 1
+        name, instances = requests.match(sample)
         if not instances:
-            first = first or sample
+            unmatched = unmatched or sample
             continue
-        fitting += 1
-        same = [
-            one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]
-        ]
-        if name in requests.by_item and len(same) > 1:
+        matched += 1
+        first = instances[0]
+        orders = sum(instance.request == first.request for instance in instances)
+        if name in requests.by_item and orders > 1:
             problem = (
-                f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once "
+                f"the item {name} is asked in {orders} orders of {first.dataset}, and once "
                 "in the log"
             )
-            faults.append(
-                Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset")
-            )
-        for group, repetition in dict.fromkeys(one[2:] for one in instances):
-            said, where = sample.response or "", f"{log.path.name}, {sample.where}"
-            yield PrecomputedResponse(
-                name, group, repetition, said, where, sample.scores or None, log.source
-            )
-    if not count:
-        faults.append(
-            Fault(str(log.path), "", "contains no samples", "a log that contains its samples")
-        )
-    if first:
-        problem = (
-            f"{f'{fitting:,}' if fitting else 'none'} of the {count:,} samples of the task "
-            f"{log.task} ask the "
-        )
-        problem += (
-            f"questions of {datasets}; the first one that "
-            f"does not: {shorten_prompt(first.prompts[0])}"
-        )
-        expected = f"a log of {datasets}; use --task or --dataset to choose others"
-        faults.append(Fault(str(log.path), first.where, problem, expected))
+            expected = "`orders: file` in the dataset"
+            faults.append(Fault(str(log.path), sample.where, problem, expected))
+        yield from responses_of_sample(log, sample, name, instances)
+    if count == 0:
+        expected = "a log that contains its samples"
+        faults.append(Fault(str(log.path), "", "contains no samples", expected))
+    if unmatched is not None:
+        faults.append(unmatched_fault(log, unmatched, matched, count, list(requests.tables)))
     if faults:
         raise InputError(first_faults(faults, log.path))
+
+
+def responses_of_sample(
+    log: Log, sample: LogSample, name: str, instances: Sequence[Instance]
+) -> Iterator[PrecomputedResponse]:
+    """Yields a sample as responses to instances, one for each group and repetition.
+
+    Args:
+        log: the log of the sample.
+        sample: the sample.
+        name: the item or prompt of the instances.
+        instances: the instances that it answers.
+    """
+    where = f"{log.path.name}, {sample.where}"
+    keys = {(instance.group, instance.repetition): None for instance in instances}
+    for group, repetition in keys:
+        yield PrecomputedResponse(
+            prompt=name,
+            group=group,
+            repetition=repetition,
+            response=sample.response or "",
+            where=where,
+            scores=sample.scores or None,
+            source=log.source,
+        )
+
+
+def unmatched_fault(
+    log: Log, sample: LogSample, matched: int, count: int, names: Sequence[str]
+) -> Fault:
+    """Returns the fault of a log with samples of no instance.
+
+    Args:
+        log: the log.
+        sample: its first sample that matches no instance.
+        matched: the number of its samples that match instances.
+        count: the number of its samples.
+        names: the datasets.
+    """
+    datasets = first_few(names)
+    share = f"{matched:,}" if matched else "none"
+    problem = (
+        f"{share} of the {count:,} samples of the task {log.task} ask the questions of "
+        f"{datasets}; the first one that does not: {shorten_prompt(sample.prompts[0])}"
+    )
+    expected = f"a log of {datasets}; use --task or --dataset to choose others"
+    return Fault(str(log.path), sample.where, problem, expected)

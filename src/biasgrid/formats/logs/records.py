@@ -31,9 +31,10 @@ class RecordScore(NamedTuple):
     """A number in the direction that the schema wants.
 
     Attributes:
-        value, low, high: the number and its interval; None where there is none.
+        value: the number.
+        low, high: its interval; None if there is none.
         lower_is_better: whether less is fairer.
-        least, most: between what such numbers are.
+        least, most: the range of such numbers.
         is_distance: whether it is the distance from the value of equal treatment, so that the sign
             is lost.
     """
@@ -48,27 +49,50 @@ class RecordScore(NamedTuple):
 
 
 def score_details(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> RecordScore:
-    """Puts a number into the direction of the schema, which knows smaller or larger to be better,
-    and no middle.
+    """Turns a number into a score of the schema, of which less is always better or always worse.
+
+    A number whose fair value lies within its range becomes the distance from that value.
 
     Args:
-        row: `measure`, `value`, `low` and `high`.
+        row: `measure`, `value`, `low` and `high`; None without an interval.
         fair: the value of equal treatment.
-        ends: between what numbers of the measure are.
+        ends: the range of the measure.
     """
     value, low, high = row["value"], row["low"], row["high"]
-    least, most = (0.0, ends[1]) if is_size(row["measure"]) else ends
+    least, most = ends
     if is_size(row["measure"]):
-        # Below 0, a size without noise says the same as 0.
-        value, low, high = (None if one is None else max(one, 0.0) for one in (value, low, high))
+        # A size corrected for noise may be below 0, where it means the same as 0.
+        value = max(value, 0.0)
+        low = None if low is None else max(low, 0.0)
+        high = None if high is None else max(high, 0.0)
+        least = 0.0
     if fair in (least, most):
         return RecordScore(value, low, high, fair == least, least, most, is_distance=False)
-    inside = low is not None and high is not None and low <= fair <= high
-    off = [abs(one - fair) for one in (low, high) if one is not None]
-    near, far = (0.0 if inside else min(off), max(off)) if off else (None, None)
+    nearest, farthest = distances(low, high, fair)
     return RecordScore(
-        abs(value - fair), near, far, True, 0.0, max(most - fair, fair - least), is_distance=True
+        value=abs(value - fair),
+        low=nearest,
+        high=farthest,
+        lower_is_better=True,
+        least=0.0,
+        most=max(most - fair, fair - least),
+        is_distance=True,
     )
+
+
+def distances(
+    low: float | None, high: float | None, fair: float
+) -> tuple[float | None, float | None]:
+    """Returns the smallest and the largest distance of an interval from a value.
+
+    One end of the interval may be None; both distances are None without an interval.
+    """
+    ends = [abs(end - fair) for end in (low, high) if end is not None]
+    if not ends:
+        return None, None
+    contains_fair = low is not None and high is not None and low <= fair <= high
+    nearest = 0.0 if contains_fair else min(ends)
+    return nearest, max(ends)
 
 
 def export_records(
@@ -80,8 +104,8 @@ def export_records(
         results: the folder of results.
         model: the model's name in the config.
         out: the folder to write, `DATASET/MODEL.json` in it.
-        organization: who has measured.
-        relationship: whether that is who has made the model, one of `RELATIONSHIPS`.
+        organization: the organization that has measured.
+        relationship: its relationship to the maker of the model, one of `RELATIONSHIPS`.
 
     Returns:
         Lines for the terminal.
@@ -91,59 +115,52 @@ def export_records(
         UserError: the results hold no number of the model.
     """
     made = Results(results)
-    summary, manifest, provenance = (
-        made.summary(),
-        made.manifest(),
-        made.provenance("summary.parquet"),
-    )
-    faults = list(
-        unknown_names(
-            "--model", "", [model], summary["model"].unique(maintain_order=True).to_list()
-        )
-    )
+    summary = made.summary()
+    manifest = made.manifest()
+    provenance = made.provenance("summary.parquet")
+    models = summary["model"].unique(maintain_order=True).to_list()
+    faults = list(unknown_names("--model", "", [model], models))
     faults += unknown_names("--relationship", "", [relationship], RELATIONSHIPS)
     if faults:
         raise InputError(faults)
-    facts = GridFacts.of_summary(provenance)
-    level = provenance.get("statistics", {}).get("level", 0.95)
-    rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
-    if lacking := [
-        name
-        for name in rows["dataset"].unique(maintain_order=True)
-        if name not in manifest["datasets"]
-    ]:
+
+    rows = summary.filter(pl.col("headline"), model=model)
+    datasets = rows["dataset"].unique(maintain_order=True)
+    missing = [name for name in datasets if name not in manifest["datasets"]]
+    if missing:
         raise UserError(
-            f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish "
+            f"{results}: its manifest.json says nothing of {first_few(missing)}: finish "
             "the run first"
         )
+    facts = GridFacts.of_summary(provenance)
+    level = provenance.get("statistics", {}).get("level", 0.95)
     source = {
         "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),
         "source_type": "evaluation_run",
         "source_organization_name": organization,
         "evaluator_relationship": relationship,
     }
+    lines: list[str] = []
     for (dataset,), part in rows.group_by("dataset", maintain_order=True):
-        name, now = str(dataset), str(int(time.time()))
-        about = manifest["datasets"][name]
-        cells = [
-            cell for cell in manifest["cells"] if (cell["dataset"], cell["model"]) == (name, model)
-        ]
-        logs = [log for cell in cells for log in cell.get("logs", [])]
+        scores = [*results_of(part, manifest["datasets"][dataset], facts, level, manifest)]
+        if not scores:
+            continue
+        logs = logs_of_cell(manifest, str(dataset), model)
+        now = str(int(time.time()))
         record: EvaluationRecord = {
             "schema_version": SCHEMA_VERSION,
-            "evaluation_id": f"{name}/{model}/{now}",
+            "evaluation_id": f"{dataset}/{model}/{now}",
             "retrieved_timestamp": now,
             "source_metadata": source | source_of_logs(logs),
             "eval_library": {"name": EVALUATION_LIBRARY, "version": manifest["biasgrid"]},
             "model_info": model_info(
                 model, manifest["models"].get(model) or {}, part["label"][0], logs
             ),
-            "evaluation_results": [*results_of(part, about, facts, level, manifest)],
+            "evaluation_results": scores,
         }
-        if record["evaluation_results"]:
-            path = out / name / f"{model}.json"
-            write_text(path, f"{json.dumps(record, indent=2, ensure_ascii=False)}\n")
-            lines.append(f"{path}: {len(record['evaluation_results'])} of {len(part)} numbers")
+        path = out / str(dataset) / f"{model}.json"
+        write_text(path, f"{json.dumps(record, indent=2, ensure_ascii=False)}\n")
+        lines.append(f"{path}: {len(scores)} of {len(part)} numbers")
     if not lines:
         raise UserError(
             f"{results}: no number of {model} can be exported: none has a value and a direction"
@@ -154,59 +171,90 @@ def export_records(
     return lines
 
 
+def logs_of_cell(manifest: Mapping[str, Any], dataset: str, model: str) -> list[dict[str, str]]:
+    """Returns the sources of the logs from which a cell's answers are, empty if biasgrid asked."""
+    logs = []
+    for cell in manifest["cells"]:
+        if (cell["dataset"], cell["model"]) == (dataset, model):
+            logs += cell.get("logs", [])
+    return logs
+
+
 def results_of(
     rows: pl.DataFrame,
-    about: Mapping[str, Any],
+    description: Mapping[str, Any],
     facts: GridFacts,
     level: float,
     manifest: Mapping[str, Any],
 ) -> Iterator[EvaluationRecord]:
-    """Yields the results of a dataset: headline numbers that have a value, and a value of equal
-    treatment beside it.
+    """Yields results for the numbers of a dataset; none for a number without direction or value.
+
+    Args:
+        rows: headline numbers of the dataset, of the schema of summaries.
+        description: the dataset in the manifest.
+        facts: units, ranges and values of equal treatment of the grid's measures.
+        level: the level of the intervals.
+        manifest: the manifest of the run.
     """
     counts = line_counts(rows)
     for row in rows.drop_nulls("value").iter_rows(named=True):
-        dataset, measure = row["dataset"], row["measure"]
+        dataset, measure, bias_type = row["dataset"], row["measure"], row["bias_type"]
         meaning, fair = facts.headlines.get(dataset, {}).get(measure, ("", None))
         if fair is None:
             continue
         score = score_details(row, fair, facts.range_of(row))
-        parts = [dataset, *filter(None, (row["bias_type"], measure, row["options"]))]
-        digests = {
-            name: one
-            for name, one in manifest["word_lists"].items()
-            if name.partition("/")[0] == dataset
-        }
+        count = counts[dataset, bias_type]
         yield {
-            "evaluation_result_id": "/".join(parts),
-            "evaluation_name": " / ".join(filter(None, (about["title"], row["bias_type"]))),
+            "evaluation_result_id": joined("/", dataset, bias_type, measure, row["options"]),
+            "evaluation_name": joined(" / ", description["title"], bias_type),
             "source_data": {
-                "dataset_name": about["title"],
+                "dataset_name": description["title"],
                 "source_type": "other",
-                "additional_details": {"dataset": dataset, **digests},
+                "additional_details": {
+                    "dataset": dataset,
+                    **word_list_digests(manifest, dataset),
+                },
             },
             "metric_config": metric_config(measure, row["options"], meaning, fair, score),
             "score_details": {
                 "score": score.value,
-                "details": details_of(
-                    row, fair, counts[dataset, row["bias_type"]], facts.units.get(dataset)
-                ),
+                "details": details_of(row, fair, count, facts.units.get(dataset)),
                 **uncertainty_of(row, score, level),
             },
         }
 
 
+def joined(separator: str, *parts: str | None) -> str:
+    """Joins the parts of a name, except those that are None or empty."""
+    return separator.join(part for part in parts if part)
+
+
+def word_list_digests(manifest: Mapping[str, Any], dataset: str) -> dict[str, Any]:
+    """Returns the digests of the word lists of a dataset's variants."""
+    return {
+        name: digests
+        for name, digests in manifest["word_lists"].items()
+        if name.partition("/")[0] == dataset
+    }
+
+
 def metric_config(
     measure: str, options: str, meaning: str, fair: float, score: RecordScore
 ) -> EvaluationRecord:
-    """Returns what is said of a measure."""
-    distance = (
-        f" Here its distance from {fair:g}, the value of equal treatment."
-        if score.is_distance
-        else ""
-    )
+    """Describes a measure.
+
+    Args:
+        measure: its name.
+        options: the options that it was computed with.
+        meaning: its meaning, in words.
+        fair: the value of equal treatment.
+        score: a number of the measure.
+    """
+    description = f"{meaning[:1].upper()}{meaning[1:]}."
+    if score.is_distance:
+        description += f" Here its distance from {fair:g}, the value of equal treatment."
     return {
-        "evaluation_description": f"{meaning[:1].upper()}{meaning[1:]}.{distance}",
+        "evaluation_description": description,
         "metric_id": f"{EVALUATION_LIBRARY}.{measure}",
         "metric_name": measure.replace("_", " "),
         "metric_parameters": {"options": options, "equal_treatment": fair},
@@ -218,15 +266,22 @@ def metric_config(
 
 
 def end_of_range(end: float) -> float | str:
-    """Returns an end of a range as the schema writes it."""
-    return end if isfinite(end) else "Infinity" if end == inf else "-Infinity"
+    """Formats an end of a range as the schema wants it."""
+    if isfinite(end):
+        return end
+    return "Infinity" if end == inf else "-Infinity"
 
 
 def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None) -> dict[str, str]:
-    """Returns what the schema has no place for, as texts: the number with its sign, what n is, and
-    what flags say.
+    """Returns facts for which the schema has no place, as texts; unknown ones are left out.
+
+    Args:
+        row: the number, of the schema of summaries.
+        fair: the value of equal treatment.
+        count: the number of things that the measure counts.
+        unit: the name of these things, if it is known.
     """
-    named = {
+    facts = {
         "signed_value": row["value"],
         "signed_low": row["low"],
         "signed_high": row["high"],
@@ -242,13 +297,11 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
         "flag": row["flag"],
         "verdict": row["verdict"],
     }
-    return {name: str(value) for name, value in named.items() if value is not None}
+    return {name: str(value) for name, value in facts.items() if value is not None}
 
 
 def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> EvaluationRecord:
-    """Returns the interval of a number, over what it is, and of how many clusters it was made;
-    nothing without one.
-    """
+    """Returns interval, method and number of clusters of a number; empty without an interval."""
     if score.low is None or score.high is None:
         return {}
     interval = {
@@ -262,25 +315,35 @@ def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> 
 
 
 def source_of_logs(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
-    """Says which harness has asked the model, where answers are from a log; nothing where biasgrid
-    has.
-    """
-    texts = [", ".join(f"{name} {value}" for name, value in log.items()) for log in logs]
-    return {"additional_details": {"answers_from": "; ".join(texts)}} if texts else {}
+    """Returns the harness that asked the model, if answers are from logs; otherwise nothing."""
+    if not logs:
+        return {}
+    texts = []
+    for log in logs:
+        facts = [f"{name} {value}" for name, value in log.items()]
+        texts.append(", ".join(facts))
+    return {"additional_details": {"answers_from": "; ".join(texts)}}
 
 
 def model_info(
     model: str, record: Mapping[str, Any], label: str, logs: Sequence[Mapping[str, str]]
 ) -> EvaluationRecord:
-    """Returns what is known of a model; where it lies on a disk is not told."""
+    """Describes a model, but does not tell where it lies on a disk.
+
+    Args:
+        model: its name in the config.
+        record: the record of its checkpoint, empty if it has none.
+        label: its label.
+        logs: the sources of logs of its answers, which may have its name in a harness.
+    """
     checkpoint = record.get("checkpoint")
-    named = next((log["model"] for log in logs if "model" in log), model)
+    name_in_log = next((log["model"] for log in logs if "model" in log), model)
     details = {
         "deployment_type": "self_deployed" if record.get("weights") else "unknown",
         "model_availability": "open_weights" if checkpoint else "unknown",
         "name_in_config": model,
     }
-    known = {
-        name: str(record[name]) for name in ("revision", "weights", "tokenizer") if record.get(name)
-    }
-    return {"name": label, "id": checkpoint or named, "additional_details": details | known}
+    for name in ("revision", "weights", "tokenizer"):
+        if record.get(name):
+            details[name] = str(record[name])
+    return {"name": label, "id": checkpoint or name_in_log, "additional_details": details}

@@ -70,33 +70,28 @@ class Log(NamedTuple):
 
 
 def known_facts(*, task: str, **facts: Any) -> dict[str, str]:
-    """Returns what is known of where a log is from, as texts."""
-    return {
-        name: str(value)
-        for name, value in (facts | {"task": task}).items()
-        if value not in (None, "")
-    }
+    """Returns the facts on the source of a log as texts, except those that are None or empty."""
+    every_fact = facts | {"task": task}
+    return {name: str(value) for name, value in every_fact.items() if value not in (None, "")}
 
 
 def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: str) -> Part:
     """Checks a part of a log.
 
     Args:
-        kind: what it should be.
-        content: what stands there, parsed, or its JSON in bytes.
+        kind: the type that it should have.
+        content: the part as it was parsed, or its JSON in bytes.
         path: the log, for messages.
         where: the place of the part in it.
-        expected: what the log or the part should be.
+        expected: a description of the log or the part, for messages.
 
     Raises:
         InputError: with the first fault and its place.
     """
     try:
-        return (
-            kind.model_validate_json(content)
-            if isinstance(content, bytes)
-            else kind.model_validate(content)
-        )
+        if isinstance(content, bytes):
+            return kind.model_validate_json(content)
+        return kind.model_validate(content)
     except ValidationError as error:
         fault = as_fault(error.errors()[0], str(path))
         place = ", ".join(filter(None, (where, fault.where)))
@@ -104,34 +99,25 @@ def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: 
 
 
 def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
-    """Returns the text of the option that a harness calls by a letter, None where it is no letter
-    of one.
-    """
-    if (
-        options
-        and isinstance(letter, str)
-        and len(letter) == 1
-        and letter in LETTERS[: len(options)]
-    ):
-        return options[LETTERS.index(letter)]
-    return None
+    """Returns the text of the option that a harness calls by a letter, None if it calls none."""
+    if not options or not isinstance(letter, str) or len(letter) != 1:
+        return None
+    letters = LETTERS[: len(options)]
+    return options[letters.index(letter)] if letter in letters else None
 
 
 def one_of_each(logs: Sequence[Log]) -> list[Fault]:
-    """Returns faults of logs that cannot be of one model: they are of two, or of two runs of a
-    task.
-    """
-    faults, models = [], list(dict.fromkeys(log.source.get("model", "") for log in logs))
+    """Returns faults if logs are of two models, or of two runs of a task."""
+    models = list(dict.fromkeys(log.source.get("model", "") for log in logs))
     if len(models) > 1:
+        folder = str(logs[0].path.parent)
         problem = f"logs of {len(models)} models: {' and '.join(models)}"
-        faults.append(
-            Fault(
-                str(logs[0].path.parent), "", problem, "logs of one model: give its folder or file"
-            )
-        )
-    for place, log in enumerate(logs):
-        same = [other for other in logs[:place] if other.task == log.task and not faults]
-        if same:
-            problem = f"two runs of the task {log.task}: {same[0].path.name} and {log.path.name}"
-            faults.append(Fault(str(log.path.parent), "", problem, "one run: give its file"))
-    return faults
+        return [Fault(folder, "", problem, "logs of one model: give its folder or file")]
+    first_of_task: dict[str, Log] = {}
+    for log in logs:
+        first = first_of_task.setdefault(log.task, log)
+        if first is not log:
+            problem = f"two runs of the task {log.task}: {first.path.name} and {log.path.name}"
+            # Two runs are enough to tell; further ones add nothing.
+            return [Fault(str(log.path.parent), "", problem, "one run: give its file")]
+    return []
