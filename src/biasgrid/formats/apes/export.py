@@ -26,8 +26,9 @@ ANSWER_COLUMNS = ("prediction", "confidence")
 
 def examples_columns(parameters: Sequence[str]) -> list[str]:
     """Returns the columns of an `examples.csv`, by the numbers of its parameters."""
-    named = [f"param_{number}_{what}" for what in ("name", "class") for number in parameters]
-    return ["template_id", *named, "prompt", "label"]
+    names = [f"param_{number}_name" for number in parameters]
+    classes = [f"param_{number}_class" for number in parameters]
+    return ["template_id", *names, *classes, "prompt", "label"]
 
 
 def write_examples(config: Path, dataset: str, out: Path) -> None:
@@ -71,37 +72,40 @@ def examples(
     before, behind = facts["prompt"].split(STATEMENT)
     parameters = facts["parameters"]
     texts = instances["text"].cast(pl.String)
-    statements = texts.str.slice(len(before), texts.str.len_chars() - len(before) - len(behind))
-    named = [
-        instances[lists].list.get(place)
-        for lists in ("names", "classes")
-        for place in range(len(parameters))
+    length = texts.str.len_chars() - len(before) - len(behind)
+    statements = texts.str.slice(len(before), length)
+    places = range(len(parameters))
+    names = [instances["names"].list.get(place) for place in places]
+    classes = [instances["classes"].list.get(place) for place in places]
+    values = [
+        instances["template_id"],
+        *names,
+        *classes,
+        statements + QUESTION,
+        instances["label"],
     ]
-    values = [instances["template_id"], *named, statements + QUESTION, instances["label"]]
     columns = dict(zip(examples_columns(parameters), values, strict=True))
-    # Of answers to repeated questions APES has the first.
-    rows = (
-        pl.DataFrame(columns)
-        .cast(pl.String)
-        .with_columns(instances.select("instance", "negated", "repetition"))
-    )
+    rows = pl.DataFrame(columns).cast(pl.String)
+    rows = rows.with_columns(instances.select("instance", "negated", "repetition"))
     if answered is not None:
         rows = rows.join(answered, on="instance", maintain_order="left")
+    # Of answers to repeated questions APES has the first.
     rows = rows.filter(pl.col("repetition") == 0).sort("negated", "instance")
     return rows.drop("instance", "negated", "repetition")
 
 
 def answers(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Returns `instance`, `prediction` and `confidence`, which is not known of answers in texts."""
-    found = predictions.select("instance").hstack(read_answers(predictions))
-    scored = "probabilities" in predictions.columns
-    answer = pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO))
-    confidence = (
-        pl.when("says_yes").then("yes").when(~pl.col("says_yes")).then("no")
-        if scored
-        else pl.lit(None)
-    )
-    return found.select("instance", prediction=answer, confidence=confidence.cast(pl.Float64))
+    """Returns `instance`, `prediction` and `confidence`, null for an answer that is none.
+
+    The confidence of answers in texts is null: it is not known.
+    """
+    rows = predictions.select("instance").hstack(read_answers(predictions))
+    says_yes = pl.col("says_yes")
+    prediction = pl.when(says_yes).then(pl.lit(YES)).when(~says_yes).then(pl.lit(NO))
+    confidence: pl.Expr = pl.lit(None)
+    if "probabilities" in predictions.columns:
+        confidence = pl.when(says_yes).then("yes").when(~says_yes).then("no")
+    return rows.select("instance", prediction=prediction, confidence=confidence.cast(pl.Float64))
 
 
 def write(rows: pl.DataFrame, out: Path) -> None:

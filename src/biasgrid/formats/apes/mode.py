@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -43,8 +43,7 @@ class ApesMode(StatementMode):
     checks: ClassVar[bool] = False
 
     def parse_table(self, file: str, text: str, faults: list[Fault]) -> TemplateTable:
-        """Reads the text of a file of templates by pandas, as APES does, and reports what APES
-        fails at.
+        """Reads a file of templates by pandas, as APES does; faults are those at which APES fails.
 
         So blank lines are skipped, numbers come out as pandas writes them, and `NA` or `None` in a
         cell is nothing.
@@ -57,29 +56,18 @@ class ApesMode(StatementMode):
             faults.append(Fault(file, "", f"cannot be read by pandas ({error})", TEMPLATE_FILE))
             return TemplateTable(file, (), [])
         header = [str(name) for name in frame.columns]
-        if wrong := missing_columns(file, header):
-            faults += wrong
+        column_faults = missing_columns(file, header)
+        if column_faults:
+            faults += column_faults
             return TemplateTable(file, (), [])
-        # Cells that pandas takes for numbers are not text to APES: as parameters and constraints
-        # they are ignored.
-        optional = {name for name in header if name.startswith("param_")} | {"constraints"}
         rows = []
-        for place, cells in enumerate(frame.itertuples(index=False, name=None)):
-            named = dict(zip(header, cells, strict=True))
-            if not isinstance(named["template_text"], str):
+        for place, values in enumerate(frame.itertuples(index=False, name=None)):
+            cells = dict(zip(header, values, strict=True))
+            if not isinstance(cells["template_text"], str):
                 problem = f"template_text of row {place + 1} is not text"
                 faults.append(Fault(file, "", problem, "text in every template"))
-            texts = {
-                name: cell if isinstance(cell, str) else ""
-                for name, cell in named.items()
-                if name in optional
-            }
-            others = {
-                name: "" if pd.isna(cell) else str(cell)
-                for name, cell in named.items()
-                if name not in optional
-            }
-            rows.append(TemplateRow(place + 2, texts | others))
+            texts = {name: cell_text(name, cell) for name, cell in cells.items()}
+            rows.append(TemplateRow(place + 2, texts))
         return TemplateTable(file, parameter_numbers(header), rows)
 
     def constraint(
@@ -95,63 +83,69 @@ class ApesMode(StatementMode):
         tests = []
         for part in text.split("|"):
             function, _, rest = part.strip().partition("(")
-            if function == "neq":
-                # The last character should be the parenthesis; it is left out whatever it is.
-                found = [
-                    original_reference(argument.strip(), parameters)
-                    for argument in rest[:-1].split(",")
-                ]
-                if len(found) != 2:
-                    raise ConstraintError(
-                        f"{part.strip()!r} has {len(found)} arguments", TWO_ARGUMENTS
-                    )
-                tests.append((Test(found[0], found[1], equal=False),))
+            if function != "neq":
+                continue
+            # The last character should be the parenthesis; it is left out whatever it is.
+            arguments = rest[:-1].split(",")
+            references = [original_reference(each.strip(), parameters) for each in arguments]
+            if len(references) != 2:
+                problem = f"{part.strip()!r} has {len(references)} arguments"
+                raise ConstraintError(problem, TWO_ARGUMENTS)
+            first, second = references
+            tests.append((Test(first, second, equal=False),))
         return tuple(tests)
 
     def negations(
         self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
     ) -> Mapping[int, int]:
-        """Returns the templates of the second half that ask of the same values as their partners in
-        the first.
-        """
+        """Maps templates of the first half to those of the second that ask of the same values."""
         half = len(templates) // 2
         if len(templates) % 2:
             return {}
-        pairs = zip(templates[:half], templates[half:], strict=True)
-        same = [
-            one.domains == other.domains and one.constraint == other.constraint
-            for one, other in pairs
-        ]
-        return {place: place + half for place in range(half) if same[place]}
+        negations = {}
+        for place in range(half):
+            statement, negation = templates[place], templates[place + half]
+            is_same_domain = statement.domains == negation.domains
+            if is_same_domain and statement.constraint == negation.constraint:
+                negations[place] = place + half
+        return negations
 
     def is_negation(self, pack: StatementPack, place: int) -> bool:
-        """Says whether a template is of the second half."""
+        """Whether a template is of the second half."""
         return 2 * place >= len(pack.templates)
 
     def blocks(self, pack: StatementPack) -> Iterable[tuple[int, tuple[int, ...]]]:
-        """Returns the templates in the order of their file."""
-        alone = (
-            (number, (place,)) for number, places in enumerate(pack.statements) for place in places
-        )
-        return sorted(alone, key=lambda one: one[1])
+        """Returns the numbers of statements and their templates, in the order of their file."""
+        number_of = {
+            place: number for number, places in enumerate(pack.statements) for place in places
+        }
+        return [(number_of[place], (place,)) for place in sorted(number_of)]
 
     def fill_text(
         self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
     ) -> pl.Series:
-        """Replaces one parameter after another: `#1` is found in `#10`, and `#2` in the value of
-        parameter 1.
+        """Replaces parameters in turn: `#1` is found in `#10`, too, and `#2` in a value of `#1`.
+
+        Args:
+            text: the text of a template.
+            parameters: the numbers of its parameters.
+            names: the value of each parameter, each of shape (statements,).
         """
         parts: list[TextPart] = [text]
         for place, number in enumerate(parameters):
-            parts = [each for part in parts for each in split_part(part, f"#{number}", place)]
+            divided: list[TextPart] = []
+            for part in parts:
+                divided += split_part(part, f"#{number}", place)
+            parts = divided
+        # Joining is faster, but finds no parameter that a value has made.
         if makes_no_slot(parts, names):
             return join_parts(parts, names)
-        texts = pl.DataFrame({str(place): name for place, name in enumerate(names)}).with_columns(
-            text=pl.lit(text)
-        )
+        texts = pl.DataFrame({str(place): name for place, name in enumerate(names)})
+        texts = texts.with_columns(text=pl.lit(text))
         for place, number in enumerate(parameters):
+            value = pl.col(str(place))
             texts = texts.with_columns(
-                pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True)
+                pl.col("text").str.replace_all(f"#{number}", value, literal=True)
             )
         return texts["text"]
 
@@ -160,46 +154,70 @@ class ApesMode(StatementMode):
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
 
 
+def cell_text(name: str, cell: Any) -> str:
+    """Returns a cell as APES reads it.
+
+    Cells that pandas takes for numbers are no text to APES: as parameters and constraints they are
+    ignored.
+
+    Args:
+        name: the column.
+        cell: the value in pandas; NaN or None for nothing.
+    """
+    if isinstance(cell, str):
+        return cell
+    import pandas as pd
+
+    is_optional = name.startswith("param_") or name == "constraints"
+    return "" if is_optional or pd.isna(cell) else str(cell)
+
+
 def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
-    """Reads an argument of a constraint."""
+    """Reads an argument of a constraint.
+
+    Raises:
+        ConstraintError: the file has no such parameter.
+    """
     identifier = argument.split("_")[0][1:]
     if identifier not in parameters:
         raise ConstraintError(f"{argument!r} is not a parameter of the file", TWO_ARGUMENTS)
-    return Reference(
-        parameters.index(identifier), "group" if argument.endswith("_class") else "name"
-    )
+    kind = "group" if argument.endswith("_class") else "name"
+    return Reference(parameters.index(identifier), kind)
 
 
 def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
-    """Splits a part of a text at a parameter."""
+    """Splits a literal part of a text at a parameter, which becomes its place in between."""
     if isinstance(part, int):
         return [part]
-    literals: list[TextPart] = list(part.split(slot))
-    return [each for literal in literals for each in (place, literal)][1:]
+    first, *others = part.split(slot)
+    parts: list[TextPart] = [first]
+    for literal in others:
+        parts += [place, literal]
+    return parts
 
 
 def makes_no_slot(parts: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
-    """Says whether no value can make a parameter, alone or with what stands before it."""
-    before = [
-        one for one, other in pairwise(parts) if isinstance(one, str) and isinstance(other, int)
-    ]
-    with_mark = any(name.unique().str.contains("#", literal=True).any() for name in names)
-    return not with_mark and not any(HALF_SLOT.search(literal) for literal in before)
+    """Whether no value can make a parameter, alone or with the literal before it."""
+    if any(name.unique().str.contains("#", literal=True).any() for name in names):
+        return False
+    for part, following in pairwise(parts):
+        if isinstance(part, str) and isinstance(following, int) and HALF_SLOT.search(part):
+            return False
+    return True
 
 
 def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
-    """Returns what APES publishes.
+    """Returns the error rates that APES publishes, in columns of measures.
 
     Args:
         wrong: shape (statements,), whether the answer is wrong, or there is none; positive
             statements are the first half of all.
     """
     measures = (apes_positive, apes_negated, apes_overall)
-    rows = [(each.__name__, *each(wrong)) for each in measures]
+    rows = [(measure.__name__, *measure(wrong)) for measure in measures]
     schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
-    )
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
 
 
 def apes_positive(wrong: pl.Series) -> tuple[float | None, int]:
@@ -222,7 +240,12 @@ def apes_overall(wrong: pl.Series) -> tuple[float | None, int]:
 
 
 def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
-    """Returns a share in whole thousandths, the last of them rounded up, None of nothing; and of
-    how many it is.
+    """Returns a share in whole thousandths, the last rounded up, and the number of statements.
+
+    The share of no statements is None.
     """
-    return -(-1000 * int(wrong.sum()) // len(wrong)) / 1000 if len(wrong) else None, len(wrong)
+    count = len(wrong)
+    if count == 0:
+        return None, 0
+    thousandths = -(-1000 * int(wrong.sum()) // count)
+    return thousandths / 1000, count

@@ -44,11 +44,10 @@ TABLE = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall":
 
 
 def import_predictions(path: Path, folder: Path) -> list[str]:
-    """Reads a `predictions.csv` and writes its tables: what was asked and answered, measures, and
-    the table of APES.
+    """Reads a `predictions.csv` and writes its instances, answers, measures and APES's table.
 
     Returns:
-        Lines that tell what was found, and the files that were written.
+        Lines for the terminal: the numbers, and the files that were written.
 
     Raises:
         InputError: it cannot be read, or lacks a column.
@@ -57,35 +56,26 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     instances = instances_of(rows, parameters)
     predictions = predictions_of_rows(rows, instances)
     observations = observe(instances, predictions, OPTIONS_OF_MEASURES)
-    measures = measured_values(measure, observations, OPTIONS_OF_MEASURES)
+    own = measured_values(measure, observations, OPTIONS_OF_MEASURES)
     # By the text alone, as APES compares them.
-    as_published = apes_error_rates(rows["prediction"] != rows["label"]).with_columns(
-        options=pl.lit("")
-    )
-    facts = table_provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
+    is_wrong = rows["prediction"] != rows["label"]
+    as_published = apes_error_rates(is_wrong).with_columns(options=pl.lit(""))
+    measures = pl.concat([own, as_published], how="diagonal_relaxed")
     tables = {
         "instances": (instances, schema_of_instances(KEYS, instances.schema)),
         "predictions": (predictions, answer_schema("choice")),
-        "measures": (
-            table_of_cell(
-                pl.concat([measures, as_published], how="diagonal_relaxed"),
-                MEASURES,
-                path.stem,
-                "apes",
-            ),
-            MEASURES,
-        ),
+        "measures": (table_of_cell(measures, MEASURES, path.stem, "apes"), MEASURES),
     }
+    facts = table_provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, facts)
+    values = as_published.select("measure", "value").iter_rows()
+    columns = {TABLE[name]: [value] for name, value in values}
     with whole_file(folder / "apes.csv") as partial:
-        values = as_published.select("measure", "value").iter_rows()
-        pl.DataFrame({TABLE[name]: [value] for name, value in values}).write_csv(partial)
-    return [
-        *report_lines(as_published, measures),
-        *(f"{folder / name}.parquet written." for name in tables),
-    ]
+        pl.DataFrame(columns).write_csv(partial)
+    written = [f"{folder / name}.parquet written." for name in tables]
+    return [*report_lines(as_published, own), *written]
 
 
 def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
@@ -97,33 +87,40 @@ def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
     try:
         frame = pd.read_csv(StringIO(read_text(path, APES_FILE)), dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise InputError(
-            [Fault(str(path), "", f"cannot be read by pandas ({error})", APES_FILE)]
-        ) from None
-    parameters = [
-        found[1] for name in frame.columns if (found := NAME_OF_PARAMETER.fullmatch(name))
-    ]
-    needed = [*examples_columns(parameters), *ANSWER_COLUMNS]
+        problem = f"cannot be read by pandas ({error})"
+        raise InputError([Fault(str(path), "", problem, APES_FILE)]) from None
+    matches = [NAME_OF_PARAMETER.fullmatch(name) for name in frame.columns]
+    parameters = [match[1] for match in matches if match]
+    columns = [*examples_columns(parameters), *ANSWER_COLUMNS]
     faults = [
         Fault(str(path), "line 1", f"there is no column {name}", APES_FILE)
-        for name in needed
+        for name in columns
         if name not in frame
     ]
-    if faults or frame.empty:
-        raise InputError(faults or [Fault(str(path), "", "contains no predictions", APES_FILE)])
-    wrong = [place for place, text in enumerate(frame["confidence"]) if text and not is_share(text)]
-    if wrong:
-        problem = f"confidence is {frame['confidence'][wrong[0]]!r}"
-        raise InputError(
-            [Fault(str(path), f"line {wrong[0] + 2}", problem, "a number from 0 to 1, or nothing")]
-        )
-    return pl.DataFrame(
-        {name: frame[name].to_list() for name in needed}, schema=dict.fromkeys(needed, pl.String)
-    ), (parameters)
+    if not faults and frame.empty:
+        faults = [Fault(str(path), "", "contains no predictions", APES_FILE)]
+    if faults:
+        raise InputError(faults)
+    check_confidence(path, frame["confidence"].to_list())
+    rows = pl.DataFrame(
+        {name: frame[name].to_list() for name in columns},
+        schema=dict.fromkeys(columns, pl.String),
+    )
+    return rows, parameters
+
+
+def check_confidence(path: Path, confidence: Sequence[str]) -> None:
+    """Refuses the first confidence that is neither a number from 0 to 1 nor empty."""
+    for place, text in enumerate(confidence):
+        if text and not is_share(text):
+            # Behind the header, and counted from 1.
+            line = f"line {place + 2}"
+            problem = f"confidence is {text!r}"
+            raise InputError([Fault(str(path), line, problem, "a number from 0 to 1, or nothing")])
 
 
 def is_share(text: str) -> bool:
-    """Says whether a text is a number in 0..1."""
+    """Whether a text is a number in 0..1."""
     try:
         return 0 <= float(text) <= 1
     except ValueError:
@@ -131,86 +128,89 @@ def is_share(text: str) -> bool:
 
 
 def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
-    """Makes instances of rows: the second half negates the first, where both are of the same
-    values.
+    """Converts rows to instances.
+
+    The second half negates the first, if both are of the same values; else there are no pairs.
+
+    Args:
+        rows: the file, as `read_predictions` returns it.
+        parameters: the numbers of its parameters.
     """
     half = len(rows) // 2
     names = [f"param_{number}_name" for number in parameters]
-    paired = len(rows) % 2 == 0 and rows[:half].select(names).equals(rows[half:].select(names))
+    first, second = rows[:half].select(names), rows[half:].select(names)
+    is_paired = len(rows) % 2 == 0 and first.equals(second)
     number = pl.int_range(pl.len())
+    pair = number % half if is_paired else pl.lit(None)
     before, behind = PROMPT.split(STATEMENT)
-    lists = {
-        "names": [pl.col(name) for name in names],
-        "classes": [pl.col(f"param_{number}_class") for number in parameters],
-        "domains": [
-            pl.when(pl.col(f"param_{number}_name") != "")
-            .then(pl.lit(f"param_{number}"))
-            .otherwise(pl.lit(""))
-            for number in parameters
-        ],
+    text = pl.lit(before) + pl.col("prompt").str.strip_suffix(QUESTION) + pl.lit(behind)
+    candidates = {
+        f"candidate{place}": pl.lit(option, pl.Categorical)
+        for place, option in enumerate(ANSWER_OPTIONS, start=1)
     }
     table = rows.with_columns(
         instance=number.cast(pl.UInt32),
         system=pl.lit(None, pl.Categorical),
-        text=pl.lit(before) + pl.col("prompt").str.strip_suffix(QUESTION) + pl.lit(behind),
+        text=text,
         text_pair=pl.lit(None, pl.Categorical),
-        **{
-            f"candidate{place}": pl.lit(option, pl.Categorical)
-            for place, option in enumerate(ANSWER_OPTIONS, start=1)
-        },
-        template=(pl.col("template_id").rle_id()).cast(pl.UInt16),
-        pair=(number % half if paired else pl.lit(None)).cast(pl.UInt32),
+        **candidates,
+        template=pl.col("template_id").rle_id().cast(pl.UInt16),
+        pair=pair.cast(pl.UInt32),
         negated=number >= half,
         repetition=pl.lit(0, pl.UInt16),
-        **{
-            name: pl.concat_list(each) if each else pl.lit([], pl.List(pl.String))
-            for name, each in lists.items()
-        },
+        names=list_column([pl.col(name) for name in names]),
+        classes=list_column([pl.col(f"param_{parameter}_class") for parameter in parameters]),
+        domains=list_column([domain_of_parameter(parameter) for parameter in parameters]),
     )
-    schema = schema_of_instances(KEYS, table.schema)
-    types = {
-        name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE
-    }
-    typed = table.select(list(types)).cast(
-        {name: types[name] for name in (*LIST_COLUMNS, "template_id", "label")}
-    )
-    return typed.with_columns(Repetitions().asked_before(digest_rows(typed))).select(
-        list(schema.columns)
-    )
+    columns = schema_of_instances(KEYS, table.schema).columns
+    types = {name: column.dtype.type for name, column in columns.items() if name != ASKED_BEFORE}
+    cast_columns = (*LIST_COLUMNS, "template_id", "label")
+    typed = table.select(list(types)).cast({name: types[name] for name in cast_columns})
+    asked_before = Repetitions().asked_before(digest_rows(typed))
+    return typed.with_columns(asked_before).select(list(columns))
+
+
+def list_column(columns: Sequence[pl.Expr]) -> pl.Expr:
+    """Returns lists of the values of columns of texts; of no columns, empty lists."""
+    # `concat_list` refuses to make lists of nothing.
+    return pl.concat_list(columns) if columns else pl.lit([], pl.List(pl.String))
+
+
+def domain_of_parameter(number: str) -> pl.Expr:
+    """Returns the domain of a parameter, which is its own; empty for a row without a value."""
+    has_value = pl.col(f"param_{number}_name") != ""
+    return pl.when(has_value).then(pl.lit(f"param_{number}")).otherwise(pl.lit(""))
 
 
 def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    """Makes predictions of rows: the probability of the answer alone is known."""
-    schema = answer_schema("choice")
+    """Converts rows to predictions, in which only the probability of the answer is known."""
+    prediction = pl.col("prediction")
     confidence = pl.col("confidence").replace("", None).cast(pl.Float32)
-    chosen = [pl.when(pl.col("prediction") == option).then(confidence) for option in (YES, NO)]
+    probabilities = [pl.when(prediction == option).then(confidence) for option in (YES, NO)]
+    status = pl.when(prediction == "").then(pl.lit("empty")).otherwise(pl.lit("ok"))
     table = rows.with_columns(
         instances["instance"],
-        probabilities=pl.concat_list(chosen),
-        response=pl.col("prediction"),
-        status=pl.when(pl.col("prediction") == "").then(pl.lit("empty")).otherwise(pl.lit("ok")),
+        probabilities=pl.concat_list(probabilities),
+        response=prediction,
+        status=status,
     )
-    nothing = [pl.lit(None).alias(name) for name in schema.columns if name not in table.columns]
-    types = {name: column.dtype.type for name, column in schema.columns.items()}
-    return table.with_columns(nothing).select(list(types)).cast(types)
+    types = {name: column.dtype.type for name, column in answer_schema("choice").columns.items()}
+    missing = [pl.lit(None).alias(name) for name in types if name not in table.columns]
+    return table.with_columns(missing).select(list(types)).cast(types)
 
 
 def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str]:
-    """Returns a line for each number of APES, and for our own headlines."""
+    """Returns a line for each number of APES, and for our own headlines; `-` without a value."""
     whole_cell = measures.filter(
-        pl.col("options") == "", *(pl.col(key).is_null() for key in ("template", "bias_type"))
+        pl.col("options") == "", pl.col("template").is_null(), pl.col("bias_type").is_null()
     )
-    found = dict(
-        pl.concat([as_published, whole_cell], how="diagonal_relaxed")
-        .select("measure", "value")
-        .iter_rows()
-    )
-    defined = read_definitions("families/statement")
-    published, own = defined.of("apes"), defined.of("measures")
-    titles = published | {
-        name: measure for name, measure in own.items() if measure.headline is not None
-    }
-    return [
-        f"{measure.title}: {'-' if found[name] is None else format(found[name], '.3f')}"
-        for name, measure in titles.items()
-    ]
+    rows = pl.concat([as_published, whole_cell], how="diagonal_relaxed")
+    values = dict(rows.select("measure", "value").iter_rows())
+    definitions = read_definitions("families/statement")
+    own = definitions.of("measures")
+    headlines = {name: measure for name, measure in own.items() if measure.headline is not None}
+    lines = []
+    for name, definition in (definitions.of("apes") | headlines).items():
+        value = values[name]
+        lines.append(f"{definition.title}: {'-' if value is None else format(value, '.3f')}")
+    return lines
