@@ -58,47 +58,55 @@ def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -
     Returns:
         Shape (cycles, columns).
     """
-    return np.concatenate(
-        [part @ columns for part in bootstrap_weights(len(columns), cycles, seed)]
-    )
+    weights = bootstrap_weights(len(columns), cycles, seed)
+    return np.concatenate([part @ columns for part in weights])
 
 
 def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
-    """Returns the interval of the values of all cycles: normal, about their mean, not about what
-    was measured.
+    """Returns a normal interval of the values of all cycles.
+
+    Its centre is their mean, not the number that was measured.
 
     Args:
         values: shape (cycles,); NaN does not count.
+
+    Returns:
+        Low and high end; NaN if all values are NaN.
     """
     known = values[~np.isnan(values)]
     if not len(known):
         return np.nan, np.nan
     if len(known) == len(values) and (known == known[0]).all():
         return float(known[0]), float(known[0])
-    reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * known.std()
-    return float(known.mean() - reach), float(known.mean() + reach)
+    mean = known.mean()
+    half_width = NormalDist().inv_cdf((1 + COVERAGE) / 2) * known.std()
+    return float(mean - half_width), float(mean + half_width)
 
 
 def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
-    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws
-    for all.
+    """Yields numbers; the number of a whole cell gets the ends of its interval.
+
+    All are computed of the same draws, so the columns of all parts are drawn at once.
     """
     sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
     splits = np.cumsum([each.shape[1] for each in sums])[:-1]
     drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
     for part in parts:
-        if is_of_cell(part):
-            ends = [
-                None if np.isnan(end) else end
-                for end in bootstrap_interval(part.finish(next(drawn)))
-            ]
-            groups = [None] * (len(part.keys) - 1)
-            low, high = (pl.Series([end, *groups], dtype=pl.Float64) for end in ends)
-            yield replace(part, keys=part.keys.with_columns(low=low, high=high))
-        else:
+        if not is_of_cell(part):
             yield part
+            continue
+        low, high = bootstrap_interval(part.finish(next(drawn)))
+        keys = part.keys.with_columns(low=first_of(low, len(part.keys)))
+        keys = keys.with_columns(high=first_of(high, len(part.keys)))
+        yield replace(part, keys=keys)
+
+
+def first_of(end: float, length: int) -> pl.Series:
+    """Returns a column with an end of an interval in its first row, null if it is NaN."""
+    first = None if np.isnan(end) else end
+    return pl.Series([first, *[None] * (length - 1)], dtype=pl.Float64)
 
 
 def is_of_cell(part: Sums) -> bool:
-    """Says whether the first of some numbers is of all answers."""
+    """Whether the first of some numbers is of all answers."""
     return part.keys["group"][0] is None

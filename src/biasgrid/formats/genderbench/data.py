@@ -65,7 +65,7 @@ class DataTable(NamedTuple):
 
 
 Data = Mapping[str, DataTable]
-"""By the keys of `LogSection`."""
+"""Tables by the keys of `LogSection`."""
 
 
 def read_data(folder: Path, section: LogSection) -> Data:
@@ -97,24 +97,40 @@ def read_pairs(
     Args:
         path: the file.
         columns: the columns of keys and values.
-        checked: returns a value as it is used, or raises a `Problem`.
+        checked: converts the text of a value, or raises a `Problem`.
 
     Raises:
         InputError: it cannot be read or lacks a column, or rows lack a value, have one that is
             none, or contradict.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def take(row: FileRow) -> None:
-        key, value = cell_text(row, columns[0]), checked(cell_text(row, columns[1]))
-        if found.setdefault(key, value) != value:
-            raise Problem(
-                f"{value_text(key)} has the {columns[1]} {found[key]!r} above, here {value!r}",
-                "one row for each",
-            )
+        key_column, value_column = columns
+        key = cell_text(row, key_column)
+        value = checked(cell_text(row, value_column))
+        first = values.setdefault(key, value)
+        if first != value:
+            problem = f"{value_text(key)} has the {value_column} {first!r} above, here {value!r}"
+            raise Problem(problem, "one row for each")
 
     read_each(path, columns, take)
-    return found
+    return values
+
+
+def read_names(path: Path) -> dict[str, str]:
+    """Reads the gender of each name; raises as `read_pairs` does."""
+    return read_pairs(path, ("name", "gender"), gender)
+
+
+def read_races(path: Path) -> dict[str, str]:
+    """Reads the race of each name; raises as `read_pairs` does."""
+    return read_pairs(path, ("name", "race"), str)
+
+
+def read_jobs(path: Path) -> dict[str, float]:
+    """Reads the score of each job; raises as `read_pairs` does."""
+    return read_pairs(path, ("job", "score"), score_of_job)
 
 
 def read_inventories(path: Path) -> dict[str, list[str]]:
@@ -123,55 +139,59 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
     Raises:
         InputError: see `read_pairs`; or an inventory has words of one gender alone.
     """
-    lists: dict[str, dict[str, list[str]]] = {}
+    lists: dict[tuple[str, str], list[str]] = {}
 
     def take(row: FileRow) -> None:
-        inventory, word, of = (cell_text(row, name) for name in ("inventory", "word", "gender"))
-        lists.setdefault(inventory, {one: [] for one in GENDERS})[gender(of)].append(word)
+        inventory = cell_text(row, "inventory")
+        word = cell_text(row, "word")
+        gender_of_word = cell_text(row, "gender")
+        for name in GENDERS:
+            lists.setdefault((inventory, name), [])
+        lists[inventory, gender(gender_of_word)].append(word)
 
     read_each(path, ("inventory", "word", "gender"), take)
-    lacking = [
-        (name, of) for name, each in lists.items() for of, words in each.items() if not words
-    ]
-    if lacking:
+    empty = [key for key, words in lists.items() if not words]
+    if empty:
         raise InputError(
             Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words for both")
-            for name, of in lacking
+            for name, of in empty
         )
-    return {f"{name} {of}": words for name, each in lists.items() for of, words in each.items()}
+    return {f"{name} {of}": words for (name, of), words in lists.items()}
 
 
 READERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
-    NAMES: lambda path: read_pairs(path, ("name", "gender"), gender),
-    RACES: lambda path: read_pairs(path, ("name", "race"), str),
-    JOBS: lambda path: read_pairs(path, ("job", "score"), score_of_job),
+    NAMES: read_names,
+    RACES: read_races,
+    JOBS: read_jobs,
     INVENTORIES: read_inventories,
 }
-"""By the keys of `LogSection`."""
+"""Readers of tables, by the keys of `LogSection`."""
 
 
 def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], None]) -> None:
-    """Hands on each row of a file.
+    """Passes each row of a file to a function.
 
     Raises:
         InputError: it cannot be read, lacks a column or has no rows, or `take` raised a `Problem`
-            of some.
+            for some row.
     """
     expected = f"rows with the columns {', '.join(columns)}"
-    faults, count = [], 0
-    for count, row in enumerate(read_rows(path, columns, expected), start=1):  # noqa: B007
+    faults = []
+    is_empty = True
+    for row in read_rows(path, columns, expected):
+        is_empty = False
         try:
             take(row)
         except Problem as error:
             faults.append(Fault(str(path), row.where, error.problem, error.expected))
-    if not count:
+    if is_empty:
         faults.append(Fault(str(path), "", "contains no rows", expected))
     if faults:
         raise InputError(faults)
 
 
 def cell_text(row: FileRow, column: str) -> str:
-    """Returns what a row has in a column, as text."""
+    """Returns the value of a column as text; raises a `Problem` if there is none."""
     value = "" if row.values[column] is None else str(row.values[column]).strip()
     if not value:
         raise Problem(f"no {column}", f"a {column} in each row")
@@ -179,14 +199,14 @@ def cell_text(row: FileRow, column: str) -> str:
 
 
 def gender(value: str) -> str:
-    """Returns a gender as evaluators name it."""
+    """Returns a gender as evaluators name it; raises a `Problem` if it is none."""
     if value.lower() not in GENDERS:
         raise Problem(f"the gender {value_text(value)}", one_of(GENDERS))
     return value.lower()
 
 
 def score_of_job(value: str) -> float:
-    """Returns a score as a number."""
+    """Converts a score to a number; raises a `Problem` if it is not finite."""
     try:
         number = float(value)
     except ValueError:

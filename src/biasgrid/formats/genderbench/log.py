@@ -80,15 +80,12 @@ class ProbeState(LogPart):
     @property
     def attempts(self) -> list[tuple[int, int, LoggedItem, Attempt]]:
         """The answers with the numbers of their items, and of their prompts within these."""
-        numbers = [
-            {prompt.uuid: number for number, prompt in enumerate(item.prompts)}
-            for item in self.probe_items
-        ]
-        return [
-            (place, numbers[place].get(attempt.prompt.uuid, 0), item, attempt)
-            for place, item in enumerate(self.probe_items)
-            for attempt in item.attempts
-        ]
+        attempts = []
+        for place, item in enumerate(self.probe_items):
+            numbers = {prompt.uuid: number for number, prompt in enumerate(item.prompts)}
+            for attempt in item.attempts:
+                attempts.append((place, numbers.get(attempt.prompt.uuid, 0), item, attempt))
+        return attempts
 
 
 def read_log(path: Path, answered: bool = True) -> ProbeState:
@@ -96,56 +93,57 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
 
     Args:
         path: the log.
-        answered: whether its prompts must be answered.
+        answered: whether its prompts must be answered; otherwise answers are ignored.
 
     Raises:
-        InputError: it cannot be read, is no such log, or its prompts are not answered where they
-            must be.
+        InputError: it cannot be read, is no such log, or its prompts are not answered, although
+            they must be.
     """
-    text = read_text(path, PROBE_LOG, LARGEST_LOG)
-    lines = [
-        (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
-    ]
-    if not lines:
-        raise InputError([Fault(str(path), "", "contains no lines", PROBE_LOG)])
-    number, line = lines[-1]
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            [Fault(str(path), f"line {number}", f"not JSON ({error})", PROBE_LOG)]
-        ) from None
-    if not isinstance(content, Mapping) or STATE_KEY not in content:
-        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE_KEY}", PROBE_LOG)])
-    status = content[STATE_KEY].get("status") if isinstance(content[STATE_KEY], Mapping) else None
-    if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
-        raise InputError(
-            [
-                Fault(
-                    str(path),
-                    f"line {number}",
-                    f"a probe that is {status!r}",
-                    "a probe with answers",
-                )
-            ]
-        )
-    state = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
+    where, state = last_state(path)
+    if answered:
+        status = state.get("status") if isinstance(state, Mapping) else None
+        # A status that is no text is refused below, as all other fields of the wrong type.
+        if isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
+            problem = f"a probe that is {status!r}"
+            raise InputError([Fault(str(path), where, problem, "a probe with answers")])
+    else:
+        state = state_without_answers(state)
     try:
         return ProbeState.model_validate(state)
     except ValidationError as error:
         raise InputError(
-            as_fault(detail, f"{path}, line {number}") for detail in error.errors()
+            as_fault(detail, f"{path}, {where}") for detail in error.errors()
         ) from None
 
 
+def last_state(path: Path) -> tuple[str, Any]:
+    """Returns the place of the last line that is not blank, and the state in it, unchecked.
+
+    Raises:
+        InputError: there is no such line, or it holds no state.
+    """
+    lines = read_text(path, PROBE_LOG, LARGEST_LOG).split("\n")
+    numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    if not numbers:
+        raise InputError([Fault(str(path), "", "contains no lines", PROBE_LOG)])
+    where = f"line {numbers[-1]}"
+    try:
+        content = json.loads(lines[numbers[-1] - 1])
+    except (ValueError, RecursionError) as error:
+        raise InputError([Fault(str(path), where, f"not JSON ({error})", PROBE_LOG)]) from None
+    if not isinstance(content, Mapping) or STATE_KEY not in content:
+        raise InputError([Fault(str(path), where, f"has no key {STATE_KEY}", PROBE_LOG)])
+    return where, content[STATE_KEY]
+
+
 def state_without_answers(state: Any) -> Any:
-    """Returns a state without its answers: before they are there, their place holds whatever it
-    likes.
+    """Returns a state without answers, metrics and marks.
+
+    Before they are there, GenderBench writes unfinished values in their place.
     """
     if not isinstance(state, Mapping) or not isinstance(state.get("probe_items"), list):
         return state
-    items = [
-        {**item, "attempts": []} if isinstance(item, Mapping) else item
-        for item in state["probe_items"]
-    ]
+    items = []
+    for item in state["probe_items"]:
+        items.append({**item, "attempts": []} if isinstance(item, Mapping) else item)
     return {**state, "probe_items": items, "metrics": {}, "marks": {}}

