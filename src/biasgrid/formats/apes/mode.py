@@ -181,8 +181,8 @@ def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
     identifier = argument.split("_")[0][1:]
     if identifier not in parameters:
         raise ConstraintError(f"{argument!r} is not a parameter of the file", TWO_ARGUMENTS)
-    kind = "group" if argument.endswith("_class") else "name"
-    return Reference(parameters.index(identifier), kind)
+    place = parameters.index(identifier)
+    return Reference(place, "group" if argument.endswith("_class") else "name")
 
 
 def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:

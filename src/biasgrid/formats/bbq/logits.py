@@ -91,7 +91,7 @@ def items_of_folder(folder: Path) -> Mapping[str, Item]:
         InputError: a file cannot be read or has faults, or there is none.
     """
     faults: list[Fault] = []
-    items = {}
+    items: dict[str, Item] = {}
     for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]:
         items |= {item.name: item for item in bbq.items_of(path, faults)}
     if not items and not faults:

@@ -20,7 +20,7 @@ from biasgrid.runs.results import TablesOfCells
 
 
 class AnsweredCell(NamedTuple):
-    """What a cell's files hold."""
+    """The instances of a cell, its predictions and the way in which these were scored."""
 
     instances: pl.DataFrame
     predictions: pl.DataFrame
@@ -66,48 +66,40 @@ class Cells(TablesOfCells):
         write_in_parts(out, [log_text(*answered, group_by, name)])
 
     def instances_of(self, variant: str) -> pl.DataFrame:
-        """Reads the instances of a variant."""
+        """Reads the instances of a variant; raises as `write_source` does."""
         variants = self.datasets[self.dataset].variants
-        self.refuse_generative(f"datasets.{self.dataset}.variants.{variant}", variant)
+        key = f"datasets.{self.dataset}.variants"
+        self.refuse_generative(f"{key}.{variant}", variant)
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest_name(variant, variants)}"
-            raise InputError(
-                [
-                    Fault(
-                        str(self.path),
-                        f"datasets.{self.dataset}.variants",
-                        problem,
-                        one_of(variants),
-                    )
-                ]
-            )
+            raise InputError([Fault(str(self.path), key, problem, one_of(variants))])
         return self.instances(self.layout.instances(self.dataset, variant))
 
     def faults_of_cell(self, model: str) -> list[Fault]:
-        """Returns what keeps a model of the config from answering the dataset."""
+        """Returns the reasons why a model of the config cannot answer the dataset."""
         return list(cell_faults(self.config, str(self.path), model, self.dataset))
 
     def with_scoring(self, model: str) -> AnsweredCell:
         """Reads the instances that a model answers, and its predictions."""
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
-        tables = self.instances_and_predictions(model)
-        return AnsweredCell(
-            *tables, scoring=scoring_of(self.layout.predictions_of_cell(self.dataset, model))
-        )
+        instances, predictions = self.instances_and_predictions(model)
+        scoring = scoring_of(self.layout.predictions_of_cell(self.dataset, model))
+        return AnsweredCell(instances, predictions, scoring)
 
     def refuse_generative(self, key: str, variant: str) -> None:
-        """Refuses what generative models are asked.
+        """Refuses a variant for generative models.
 
         Raises:
-            InputError: it is.
+            InputError: it is one.
         """
-        if is_generative(variant):
-            problem = (
-                f"{variant!r} is for generative models, whose lettered options do not fit "
-                "UnQover's files"
-            )
-            expected = (
-                "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
-            )
-            raise InputError([Fault(str(self.path), key, problem, expected)])
+        if not is_generative(variant):
+            return
+        problem = (
+            f"{variant!r} is for generative models, whose lettered options do not fit UnQover's "
+            "files"
+        )
+        expected = (
+            "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
+        )
+        raise InputError([Fault(str(self.path), key, problem, expected)])

@@ -72,7 +72,7 @@ class CarefulRedirects(HTTPRedirectHandler):
 
 
 def opener_for(address: str) -> OpenerDirector:
-    """Returns what opens an address, through the proxy that the environment names for it, if any.
+    """Returns an opener for an address, through the proxy of the environment for it, if any.
 
     Raises:
         InputError: that is no proxy, or one of a kind that downloads do not take.
@@ -83,23 +83,22 @@ def opener_for(address: str) -> OpenerDirector:
             "a proxy whose address begins with http://; otherwise get the file yourself and set "
             "`file` instead of `url`"
         )
-        raise InputError(
-            [Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)]
-        )
+        fault = Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)
+        raise InputError([fault])
     proxies = dict.fromkeys(("http", "https"), proxy.address) if proxy else {}
     return build_opener(CarefulRedirects, ProxyHandler(proxies))
 
 
 def download_dump(url: str, sha256: str, out: Path) -> None:
-    """Downloads a file; under its name there is never a part of it, nor one with another digest.
+    """Downloads a file; there is never a part of it under its name, nor one with another digest.
 
-    What an interrupted call has got is kept beside it, under a name that holds the digest, and
-    continued where the server allows.
+    The part that an interrupted call has got is kept beside it, under a name that holds the digest,
+    and continued if the server allows.
 
     Args:
-        url: where it is, http or https; `${NAME}` stands for a variable of the environment.
+        url: its address, http or https; `${NAME}` stands for a variable of the environment.
         sha256: the digest that it must have, in hexadecimal.
-        out: where it goes.
+        out: the path to write.
 
     Raises:
         InputError: it is not there, the server cannot be reached, or the digest is another one.
@@ -109,25 +108,27 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
     with explain_refusal(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
-            found = _fetch_patiently(with_secrets(url), partial)
+            digest = _fetch_patiently(with_secrets(url), partial)
         finally:
             if partial.exists() and not partial.stat().st_size:
                 partial.unlink()
-        if found != sha256:
+        if digest != sha256:
             partial.unlink()
-            problem = f"sha256 is {found} (the download was removed)"
-            raise InputError(
-                [Fault(public_address(url), "", problem, f"{sha256}, as in the config")]
-            )
+            problem = f"sha256 is {digest} (the download was removed)"
+            expected = f"{sha256}, as in the config"
+            raise InputError([Fault(public_address(url), "", problem, expected)])
         partial.replace(out)
-    logger.info("%s: %d bytes, sha256 %s", public_address(url), out.stat().st_size, found)
+    logger.info("%s: %d bytes, sha256 %s", public_address(url), out.stat().st_size, digest)
 
 
 def _fetch_patiently(url: str, partial: Path) -> str:
     """Completes a file over some interruptions; returns its sha256.
 
-    What ends in the middle is taken up at once; a server that refuses, or is busy, is asked again
+    An interrupted download is continued at once; a server that refuses, or is busy, is asked again
     later.
+
+    Raises:
+        InputError: it is still incomplete after `ATTEMPTS`.
     """
     waits = iter(WAITS)
     for _ in range(ATTEMPTS):
@@ -141,27 +142,21 @@ def _fetch_patiently(url: str, partial: Path) -> str:
             seconds = next(waits, 0)
             logger.warning("%s: %s; trying again in %g s", public_address(url), problem, seconds)
             time.sleep(seconds)
-    raise InputError(
-        [
-            Fault(
-                public_address(url),
-                "",
-                f"{problem}, {ATTEMPTS} times; run again to continue",
-                UNREACHABLE,
-            )
-        ]
-    )
+    problem = f"{problem}, {ATTEMPTS} times; run again to continue"
+    raise InputError([Fault(public_address(url), "", problem, UNREACHABLE)])
 
 
 def _fetch(url: str, partial: Path) -> str:
-    """Downloads what a file lacks, or all of it where the server cannot begin in the middle;
-    returns its sha256.
+    """Downloads the bytes that a file lacks; returns its sha256.
+
+    All of it is downloaded if the server cannot begin in the middle.
 
     Raises:
         Interrupted: the file is there in part.
     """
     partial.touch()
     with partial.open("rb+") as file:
+        # Reading the file moves to its end, where the download goes on.
         digest = hashlib.file_digest(file, "sha256")
         response = _open(url, file.tell())
         if response is None:
@@ -178,13 +173,15 @@ def _fetch(url: str, partial: Path) -> str:
 
 
 def _open(url: str, start: int) -> HTTPResponse | None:
-    """Asks for a file from a byte on; None where the server has no bytes from there.
+    """Asks for a file from a byte on; None if the server has no bytes from there.
 
     Raises:
         Busy: the server cannot be reached, or does not answer now.
         InputError: the server has not the file, the address is none, or its proxy.
     """
-    headers = {"User-Agent": "biasgrid"} | ({"Range": f"bytes={start}-"} if start else {})
+    headers = {"User-Agent": "biasgrid"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
     try:
         address, user = without_user(url)
         request = Request(address, headers=headers)
@@ -193,51 +190,43 @@ def _open(url: str, start: int) -> HTTPResponse | None:
             request.add_unredirected_header("Authorization", user)
         return cast(HTTPResponse, opener_for(address).open(request, timeout=SECONDS_WITHOUT_DATA))
     except HTTPError as error:
-        if start and error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        status = error.code
+        if start and status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return None
         # What urllib says of redirects has several lines.
-        problem = f"the server says {error.code} {' '.join(str(error.reason).split())}"
-        if (
-            error.code == HTTPStatus.TOO_MANY_REQUESTS
-            or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        ):
+        reason = " ".join(str(error.reason).split())
+        problem = f"the server says {status} {reason}"
+        if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Busy(problem) from None
         raise InputError([Fault(public_address(url), "", problem, "the dump")]) from None
     except ValueError as error:
-        raise InputError(
-            [
-                Fault(
-                    public_address(url),
-                    "",
-                    f"is not an address ({error})",
-                    "an address such as https://host/file",
-                )
-            ]
-        ) from None
+        problem = f"is not an address ({error})"
+        expected = "an address such as https://host/file"
+        raise InputError([Fault(public_address(url), "", problem, expected)]) from None
     except (OSError, HTTPException) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        raise Busy(f"cannot be reached ({reason})") from None
+        cause = error.reason if isinstance(error, URLError) else error
+        raise Busy(f"cannot be reached ({cause})") from None
 
 
 def _chunks(response: HTTPResponse, start: int) -> Iterator[bytes]:
-    """Yields what a server sends, with a bar on a terminal.
+    """Yields the content that a server sends, with a bar on a terminal.
 
     Args:
         response: the server's answer.
-        start: how many bytes are there already.
+        start: the number of bytes that are there already.
 
     Raises:
         Interrupted: less came than was announced.
     """
     total = None if response.length is None else start + response.length
-    with tqdm(
-        total=total, initial=start, unit="B", unit_scale=True, disable=not sys.stderr.isatty()
-    ) as bar:
+    is_quiet = not sys.stderr.isatty()
+    with tqdm(total=total, initial=start, unit="B", unit_scale=True, disable=is_quiet) as bar:
         try:
             while chunk := response.read(CHUNK):
                 yield chunk
                 bar.update(len(chunk))
         except (OSError, HTTPException) as error:
             raise Interrupted(repr(error)) from None
+    # `length` counts down as bytes are read.
     if response.length:
         raise Interrupted(f"{response.length} bytes are missing")

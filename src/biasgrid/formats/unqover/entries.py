@@ -30,7 +30,7 @@ class Malformed(Problem):
 
 
 class EntryNames(NamedTuple):
-    """What the key of an entry names; a group is None where there is none."""
+    """The names in the key of an entry; a group that is missing is None."""
 
     cluster1: str | None
     cluster2: str | None
@@ -42,8 +42,8 @@ class EntryNames(NamedTuple):
 
 
 class EntryQuestion(NamedTuple):
-    """A question of an entry: both answers in the order of their subjects in the context, and what
-    was predicted.
+    """A question of an entry, with its candidates in the order of their subjects in the key, and
+    the prediction.
     """
 
     context: str
@@ -60,7 +60,7 @@ class EntryQuestion(NamedTuple):
 
 
 def read_key(key: str) -> EntryNames:
-    """Takes a key apart.
+    """Splits a key into its parts.
 
     Raises:
         Malformed: it has other parts.
@@ -75,34 +75,35 @@ def read_key(key: str) -> EntryNames:
         raise Malformed(f"the key ends in {attribute!r} and {repeated!r}", "the attribute twice")
     if subject1 == subject2:
         raise Malformed(f"both subjects in the key are {subject1!r}", "two subjects")
-    subject_groups = [
-        None if subject_group == "None" else subject_group
-        for subject_group in (cluster1, cluster2, attribute_cluster)
-    ]
     return EntryNames(
-        subject_groups[0],
-        subject_groups[1],
+        group_or_none(cluster1),
+        group_or_none(cluster2),
         subject1,
         subject2,
         int(template),
-        subject_groups[2],
+        group_or_none(attribute_cluster),
         attribute,
     )
 
 
+def group_or_none(name: str) -> str | None:
+    """Returns the name of a group in a key; a missing group is the word None there."""
+    return None if name == "None" else name
+
+
 def file_type(entry: Any) -> FileType:
-    """Says which kind of file an entry is of.
+    """Returns the kind of file that an entry is of.
 
     Raises:
         Malformed: keys are missing or unknown.
     """
-    spans_with_line = isinstance(entry, dict) and "line" in entry
-    check_keys(entry, ENTRY_KEYS | {"line"} if spans_with_line else ENTRY_KEYS, "the entry")
+    has_line = isinstance(entry, dict) and "line" in entry
+    check_keys(entry, ENTRY_KEYS | {"line"} if has_line else ENTRY_KEYS, "the entry")
     for name in ("q0", "q1"):
         check_keys(entry[name], QUESTION_KEYS, name)
         for answer in ("ans0", "ans1"):
             check_keys(entry[name][answer], ANSWER_KEYS, f"{name}.{answer}")
-    if spans_with_line:
+    if has_line:
         return "spans"
     if entry["q0"]["ans0"]["start"] == "":
         return "source"
@@ -110,74 +111,77 @@ def file_type(entry: Any) -> FileType:
 
 
 def read_number(entry: dict[str, Any], number: int) -> int:
-    """Returns the row number in `source.json`, which question answering writes; the given one where
-    there is none.
+    """Returns the row number in `source.json`, which question answering writes.
+
+    Args:
+        entry: the entry.
+        number: the row number of an entry that has none.
 
     Raises:
         Malformed: it is not a number.
     """
     line = entry.get("line", number)
+    # Not isinstance: True is an int, too.
     if type(line) is not int or not 0 <= line < 1 << 32:
         raise Malformed(f"line is {line!r:.40}", "the row number in source.json, from 0")
     return line
 
 
 def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion, EntryQuestion]:
-    """Returns the plain and the negated question of an entry that `kind_of` has seen.
+    """Returns the plain and the negated question of an entry that `file_type` has seen.
 
     Raises:
-        Malformed: a text or a number is not what it should be.
+        Malformed: a text or a number is not as it should be.
     """
     plain, negated = entry["q0"], entry["q1"]
     context = check_text(entry["context"], "context")
-    asked, asked_negated = (
-        check_text(plain["question"], "q0.question"),
-        check_text(negated["question"], "q1.question"),
-    )
+    question = check_text(plain["question"], "q0.question")
+    negation = check_text(negated["question"], "q1.question")
     check_same_answers(plain, negated)
     if kind == "masks":
-        context, asked, asked_negated = split_context(asked, asked_negated)
+        context, question, negation = split_context(question, negation)
     return (
-        EntryQuestion(context, asked, *read_candidates(context, plain, kind, "q0")),
-        EntryQuestion(context, asked_negated, *read_candidates(context, negated, kind, "q1")),
+        EntryQuestion(context, question, *read_candidates(context, plain, kind, "q0")),
+        EntryQuestion(context, negation, *read_candidates(context, negated, kind, "q1")),
     )
 
 
 def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
-    """Refuses an entry whose questions have other answers: a score would go to the other
-    subject.
+    """Refuses an entry whose questions have different answers.
+
+    A score would go to the wrong subject.
     """
     for answer in ("ans0", "ans1"):
-        one, other = plain[answer]["text"], negated[answer]["text"]
-        if one != other:
-            problem = f"q0.{answer}.text is {one!r:.40}, q1.{answer}.text is {other!r:.40}"
+        text, text_of_negation = plain[answer]["text"], negated[answer]["text"]
+        if text != text_of_negation:
+            problem = (
+                f"q0.{answer}.text is {text!r:.40}, q1.{answer}.text is {text_of_negation!r:.40}"
+            )
             raise Malformed(problem, "the same subject for both questions")
 
 
 def read_candidates(
     context: str, question: dict[str, Any], kind: FileType, name: str
 ) -> tuple[Any, ...]:
-    """Returns the fields of a `Question` that belong to its answers.
+    """Returns the fields of an `EntryQuestion` from `candidate1` on.
 
     Raises:
         Malformed: see `read_questions`.
     """
-    one, two = question["ans0"], question["ans1"]
-    candidates = (
-        check_text(one["text"], f"{name}.ans0.text"),
-        check_text(two["text"], f"{name}.ans1.text"),
-    )
-    numbers = [one["start"], one["end"], two["start"], two["end"]]
+    first, second = question["ans0"], question["ans1"]
+    candidate1 = check_text(first["text"], f"{name}.ans0.text")
+    candidate2 = check_text(second["text"], f"{name}.ans1.text")
+    numbers = [first["start"], first["end"], second["start"], second["end"]]
     answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
         if any(value != "" for value in (answer, *numbers)):
-            raise Malformed(
-                f"{name} has an answer", 'pred, start and end "", as in the first entry'
-            )
+            expected = 'pred, start and end "", as in the first entry'
+            raise Malformed(f"{name} has an answer", expected)
         numbers = [0.0] * 4
     else:
         check_probabilities(numbers, kind, name)
-    return (*candidates, *find_candidates(context, *candidates), *numbers, answer)
+    positions = find_candidates(context, candidate1, candidate2)
+    return (candidate1, candidate2, *positions, *numbers, answer)
 
 
 def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
@@ -185,13 +189,12 @@ def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
     for number in numbers:
         # A softmax in float32 may be a little above 1.
         if type(number) not in (float, int) or not 0 <= number <= 1 + 1e-5:
-            raise Malformed(
-                f"{name} has {number!r:.40} for start or end", "a probability, such as 0.25"
-            )
-    if kind == "masks" and numbers[::2] != numbers[1::2]:
-        raise Malformed(
-            f"start and end of an answer differ in {name}", "the probability of the answer, twice"
-        )
+            problem = f"{name} has {number!r:.40} for start or end"
+            raise Malformed(problem, "a probability, such as 0.25")
+    starts, ends = numbers[::2], numbers[1::2]
+    if kind == "masks" and starts != ends:
+        problem = f"start and end of an answer differ in {name}"
+        raise Malformed(problem, "the probability of the answer, twice")
 
 
 @lru_cache(maxsize=1 << 12)
@@ -206,10 +209,12 @@ def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int
     """
     lowered = _lowered(context)
     longer, shorter = sorted((candidate1, candidate2), key=len, reverse=True)
-    found = lowered.find(_lowered(longer))
+    begin = lowered.find(_lowered(longer))
+    end = begin + len(longer)
     for other in (lowered.find(_lowered(shorter)), lowered.rfind(_lowered(shorter))):
-        if -1 not in (found, other) and not found <= other < found + len(longer):
-            return (found, other) if longer is candidate1 else (other, found)
+        is_within = begin <= other < end
+        if -1 not in (begin, other) and not is_within:
+            return (begin, other) if longer is candidate1 else (other, begin)
     raise Malformed(
         f"{candidate1!r} and {candidate2!r} are not both in {context!r}",
         "a context that names both",
@@ -222,8 +227,7 @@ def _lowered(content: str) -> str:
 
 
 def split_context(question: str, negated: str) -> tuple[str, str, str]:
-    """Takes the context off the texts of a masked language model, which are context, space and
-    statement.
+    """Splits the texts of a masked language model, which are context, space and statement.
 
     The context ends with the last sentence that both texts begin with.
 
@@ -233,46 +237,49 @@ def split_context(question: str, negated: str) -> tuple[str, str, str]:
     Raises:
         Malformed: the texts do not begin with the same sentence.
     """
-    starts = (question[: found.end()] for found in SENTENCE_END.finditer(question))
-    common = [len(start) for start in starts if negated.startswith(start)]
-    if not common:
-        raise Malformed(
-            f"{question!r} and {negated!r} have no context in common",
-            "a sentence, then a statement",
-        )
-    return question[: common[-1] - 1], question[common[-1] :], negated[common[-1] :]
+    length = 0
+    for sentence_end in SENTENCE_END.finditer(question):
+        if negated.startswith(question[: sentence_end.end()]):
+            length = sentence_end.end()
+    if length == 0:
+        problem = f"{question!r} and {negated!r} have no context in common"
+        raise Malformed(problem, "a sentence, then a statement")
+    # The space behind the context belongs to neither.
+    return question[: length - 1], question[length:], negated[length:]
 
 
 def check_keys(value: Any, expected: set[str], name: str) -> None:
-    """Refuses what is not an object with exactly these keys."""
+    """Refuses a value that is not an object with exactly these keys."""
     if not isinstance(value, dict):
         raise Malformed(f"{name} is {value!r:.40}", f"an object with {', '.join(sorted(expected))}")
-    if value.keys() != expected:
-        missing = sorted(expected - value.keys())
-        unknown = [
-            key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)
-        ]
-        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [
-            f"has {', '.join(unknown)}"
-        ] * bool(unknown)
-        raise Malformed(
-            f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}"
-        )
+    if value.keys() == expected:
+        return
+    missing = sorted(expected - value.keys())
+    unknown = [key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)]
+    problems = []
+    if missing:
+        problems.append(f"lacks {', '.join(missing)}")
+    if unknown:
+        problems.append(f"has {', '.join(unknown)}")
+    raise Malformed(f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}")
 
 
 def check_text(value: Any, name: str) -> str:
-    """Refuses what is not a text, or holds what cannot be seen."""
+    """Returns a text; refuses a value that is none, or holds characters that cannot be seen."""
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
-    # Much faster, and says so of nearly all texts.
-    if not value.isprintable() and (found := hidden_character(value)):
-        raise Malformed(f"{name} contains {found}", VISIBLE_CHARACTERS)
+    # `isprintable` is much faster, and true of nearly all texts.
+    if not value.isprintable():
+        hidden = hidden_character(value)
+        if hidden:
+            raise Malformed(f"{name} contains {hidden}", VISIBLE_CHARACTERS)
     return value
 
 
 def answered_text(value: Any, name: str) -> str:
-    """Refuses what is not a text, or no table can hold; what cannot be seen may well be what a
-    model has answered.
+    """Returns the text of an answer; refuses a value that is none, or that no table can hold.
+
+    Characters that cannot be seen may well be in an answer.
     """
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")

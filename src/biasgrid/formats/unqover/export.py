@@ -28,23 +28,26 @@ from biasgrid.formats.unqover.order import (
 
 ROWS_A_SLICE = 8192
 NOT_WRITTEN = "NA"
-"""What stands for the context and the answer in UnQover's predictions of masked language models."""
+"""Context and answer in UnQover's predictions of masked language models."""
 
 quoted = json.JSONEncoder().encode
 TextColumns = list[Iterable[Any]]
 
 
 def _question(answer: str, end: str) -> dict[str, Any]:
-    answers = {name: {"text": "%s", "start": end, "end": end} for name in ("ans0", "ans1")}
-    return {"question": "%s", "pred": answer, **answers}
+    """Returns the layout of a question, with an answer and both ends of each candidate as given."""
+    candidate = {"text": "%s", "start": end, "end": end}
+    return {"question": "%s", "pred": answer, "ans0": candidate, "ans1": candidate}
 
 
 def _layout(head: dict[str, str], question: dict[str, Any]) -> str:
-    """Returns an entry of a JSON object as json.dump lays it out, with %s for its key and each
-    value yet to come.
+    """Returns an entry of a JSON object as json.dump lays it out, with %s for key and values.
+
+    The values come later: dumping millions of entries one by one would take much longer.
     """
     entry = {"%s": {**head, "q0": question, "q1": question}}
-    return json.dumps(entry, indent=4)[len("{\n") : -len("\n}")].replace('"%s"', "%s")
+    text = json.dumps(entry, indent=4)
+    return text[len("{\n") : -len("\n}")].replace('"%s"', "%s")
 
 
 SOURCE_ENTRY = _layout({"context": "%s"}, _question(answer="", end=""))
@@ -94,18 +97,22 @@ def output_json(
     predictions = predictions.sort("instance")
 
     def span_columns(rows: IntArray) -> TextColumns:
-        questions = [
-            _span_question(instances[row], predictions[row]) for row in (2 * rows, 2 * rows + 1)
+        plain, negated = 2 * rows, 2 * rows + 1
+        return [
+            _keys(instances[plain]),
+            rows,
+            _texts(instances[plain], "text_pair"),
+            *_span_question(instances[plain], predictions[plain]),
+            *_span_question(instances[negated], predictions[negated]),
         ]
-        plain = instances[2 * rows]
-        return [_keys(plain), rows, _texts(plain, "text_pair"), *questions[0], *questions[1]]
 
     def mask_columns(rows: IntArray) -> TextColumns:
-        questions = [
-            _mask_question(instances[row], subject_scores(predictions[row], scoring))
-            for row in (2 * rows, 2 * rows + 1)
+        plain, negated = 2 * rows, 2 * rows + 1
+        return [
+            _keys(instances[plain]),
+            *_mask_question(instances[plain], subject_scores(predictions[plain], scoring)),
+            *_mask_question(instances[negated], subject_scores(predictions[negated], scoring)),
         ]
-        return [_keys(instances[2 * rows]), *questions[0], *questions[1]]
 
     if "answer" in predictions.columns:
         return _json_object(SPAN_ENTRY, order, span_columns)
@@ -113,23 +120,21 @@ def output_json(
 
 
 def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
-    """Returns how much a model chose each subject of each instance.
+    """Returns the score that a model gave to each subject of each instance.
 
     Args:
         predictions: see `observe.score_array`.
         scoring: likewise.
 
     Returns:
-        `instance` and the float64 `score1` and `score2`, null where there is none.
+        `instance` and the float64 `score1` and `score2`, null if there is none.
     """
-    scored = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
-    return predictions.select("instance").hstack(scored.fill_nan(None))
+    scores = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
+    return predictions.select("instance").hstack(scores.fill_nan(None))
 
 
 def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
-    """Writes a file piece by piece under a temporary name and renames it, so that no half file is
-    left.
-    """
+    """Writes a file piece by piece under a temporary name, so that no half file is left."""
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
@@ -137,58 +142,62 @@ def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
 def _json_object(
     layout: str, order: IntArray, columns: Callable[[IntArray], TextColumns]
 ) -> Iterator[str]:
-    """Yields a JSON object with an entry for each example, in the given order."""
+    """Yields a JSON object with an entry for each example.
+
+    Args:
+        layout: the layout of an entry.
+        order: the numbers of the examples, in the order of their entries.
+        columns: returns the values in the layout, column by column, for numbers of examples.
+    """
     if not len(order):
         yield "{}"
         return
     for start in range(0, len(order), ROWS_A_SLICE):
-        entries = map(
-            layout.__mod__, zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True)
-        )
-        yield (",\n" if start else "{\n") + ",\n".join(entries)
+        rows = zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True)
+        beginning = ",\n" if start else "{\n"
+        yield beginning + ",\n".join(layout % row for row in rows)
     yield "\n}"
 
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
-    """Returns the keys of examples; the attribute appears twice, where UnQover once had a second
-    one.
-    """
+    """Returns the keys of examples; the attribute ends them twice, as in UnQover's files."""
     texts = [key_text(column) for column in (*KEYS_OF_PAIR, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 
 
 def _texts(rows: pl.DataFrame, column: str) -> Iterable[str]:
+    """Returns a column of texts as JSON."""
     return map(quoted, rows[column].cast(pl.String))
 
 
 def _numbers(values: pl.Series) -> Iterable[str]:
-    # A float32 becomes the double of the same value, whose digits are what json writes.
+    """Returns a column of numbers as JSON."""
+    # A float32 becomes the double of the same value, whose digits are the ones that json writes.
     return map(repr, values)
 
 
 def _source_question(rows: pl.DataFrame) -> TextColumns:
+    """Returns the columns of a question without answers."""
     return [_texts(rows, column) for column in ("text", "candidate1", "candidate2")]
 
 
 def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> TextColumns:
-    answers = [
-        [
-            _texts(rows, f"candidate{which}"),
-            *(_numbers(predicted[ends].list.get(which - 1)) for ends in ("starts", "ends")),
-        ]
-        for which in (1, 2)
-    ]
-    return [_texts(rows, "text"), _texts(predicted, "answer"), *answers[0], *answers[1]]
+    """Returns the columns of a question that was answered by spans."""
+    columns = [_texts(rows, "text"), _texts(predicted, "answer")]
+    for place in (0, 1):
+        columns.append(_texts(rows, f"candidate{place + 1}"))
+        columns.append(_numbers(predicted["starts"].list.get(place)))
+        columns.append(_numbers(predicted["ends"].list.get(place)))
+    return columns
 
 
 def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> TextColumns:
+    """Returns the columns of a question to a masked language model; both ends are the score."""
     texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("text_pair", "text")]
     whole = rows.select(text=pl.concat_str(texts, separator=" "))
-    answers = [
-        [
-            _texts(rows, f"candidate{which}"),
-            *(_numbers(scored[f"score{which}"]) for _ in ("start", "end")),
-        ]
-        for which in (1, 2)
-    ]
-    return [_texts(whole, "text"), *answers[0], *answers[1]]
+    columns = [_texts(whole, "text")]
+    for number in (1, 2):
+        columns.append(_texts(rows, f"candidate{number}"))
+        columns.append(_numbers(scored[f"score{number}"]))
+        columns.append(_numbers(scored[f"score{number}"]))
+    return columns

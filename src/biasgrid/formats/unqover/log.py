@@ -30,8 +30,7 @@ def log_text(
     group_by: GroupBy,
     name: str,
 ) -> str:
-    """Returns what UnQover's analysis prints of a cell, with the metrics subj_bias, pos_err,
-    attr_err and model.
+    """Returns UnQover's analysis of a cell: the metrics subj_bias, pos_err, attr_err and model.
 
     Args:
         instances: a whole table of instances.
@@ -39,7 +38,7 @@ def log_text(
         scoring: see `observe.score_array`.
         group_by: which associations to list: `subj` by subject, `subj_act` by subject and
             attribute, `gender_act` by the group of subjects (female, else male) and attribute.
-        name: what to call the analysed file in the first line.
+        name: the name of the analysed file in the first line.
 
     Raises:
         TableError: a plain question is not followed by its negation, or a swap group is malformed.
@@ -52,11 +51,12 @@ def log_text(
     scores = scores_in_groups(comparisons)
     # A subject's score for a question less the other's for its negation.
     across = scores[:, :, 0] - scores[:, :, 1, ::-1]
+    attributive_error = _mean(np.abs(across).mean(axis=(1, 2)))
     extracted = f"{comparisons.height} example pairs extracted."
     sections = {
         "subj_bias": [extracted, *LISTINGS[group_by](views)],
         "pos_err": _positional_dependence(scores),
-        "attr_err": [f"attributive error: {_mean(np.abs(across).mean(axis=(1, 2))):.4f}"],
+        "attr_err": [f"attributive error: {attributive_error:.4f}"],
         "model": [extracted, RULE, *_intensity(views), RULE],
     }
     lines = [f"analyzing file {name}"]
@@ -66,8 +66,7 @@ def log_text(
 
 
 def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns what `compare_subjects` needs, lower-cased, swap groups numbered and oriented as
-    UnQover does.
+    """Returns instances in lower case, with swap groups numbered and oriented as UnQover does.
 
     Swap groups are numbered as they first appear in the `output.json`; x1 is the subject that sorts
     first.
@@ -76,11 +75,10 @@ def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
     order = output_order(examples)
     groups = np.empty(examples.height, dtype=np.int64)
     groups[order] = number_rows(examples.select("swap_group")[order], ["swap_group"]).numbers
-    named = instances.with_columns(
-        pl.col(column).cast(pl.String).str.to_lowercase().cast(pl.Categorical)
-        for column in ("subject1", "subject2", "attribute")
-    )
-    return named.with_columns(
+    names = pl.col("subject1", "subject2", "attribute").cast(pl.String).str.to_lowercase()
+    lowered = instances.with_columns(names.cast(pl.Categorical))
+    return lowered.with_columns(
+        # Each example is two instances.
         swap_group=pl.Series(np.repeat(groups, 2), dtype=pl.UInt32),
         # Categoricals compare as their texts do.
         swapped=pl.col("subject1") > pl.col("subject2"),
@@ -88,36 +86,35 @@ def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def _associations(directed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns `gamma`, `eta` and `n` of each part of directed comparisons, parts in the order of
-    first appearance.
+    """Returns `gamma`, `eta` and `n` of directed comparisons, for each combination of keys.
+
+    Rows are in the order of first appearance.
     """
     part, first = number_rows(directed, keys)
     comparison = directed["comparison"].to_numpy()
     n = np.bincount(part)
-    means = {
-        "gamma": np.bincount(part, comparison) / n,
-        "eta": np.bincount(part, np.sign(comparison)) / n,
-    }
+    # `bincount` adds in the order of rows, as UnQover does.
+    gamma = np.bincount(part, comparison) / n
+    eta = np.bincount(part, np.sign(comparison)) / n
     parts = directed.select(keys)[first]
-    return parts.with_columns(
-        **{name: pl.Series(values) for name, values in {**means, "n": n}.items()}
-    )
+    return parts.with_columns(gamma=pl.Series(gamma), eta=pl.Series(eta), n=pl.Series(n))
 
 
 def _rows(associations: pl.DataFrame, layout: str, *keys: str) -> Iterator[str]:
     """Yields a line per association, largest gamma first."""
-    ordered = associations.sort("gamma", descending=True, maintain_order=True).select(
-        *keys, "gamma", "eta", "n"
-    )
-    return (layout % row for row in ordered.iter_rows())
+    ordered = associations.sort("gamma", descending=True, maintain_order=True)
+    for row in ordered.select(*keys, "gamma", "eta", "n").iter_rows():
+        yield layout % row
 
 
 def _by_subject(directed: pl.DataFrame) -> list[str]:
+    """Returns the lines of subjects."""
     subjects = _associations(directed, ["subject"])
     return ["subj\tgamma\teta\t#ex", RULE, *_rows(subjects, "%s\t%.4f\t%.2f\t%d", "subject"), RULE]
 
 
 def _by_subject_and_attribute(directed: pl.DataFrame) -> list[str]:
+    """Returns the lines of subjects with attributes, subject by subject."""
     pairs = _associations(directed, ["subject", "attribute"])
     lines = ["subj\tattr\tgamma\teta\t#ex", RULE]
     for part in pairs.partition_by("subject", maintain_order=True):
@@ -126,16 +123,13 @@ def _by_subject_and_attribute(directed: pl.DataFrame) -> list[str]:
 
 
 def _by_gender_and_attribute(directed: pl.DataFrame) -> list[str]:
-    def gender(column: str) -> pl.Expr:
-        return (
-            pl.when(pl.col(column).cast(pl.String) == "female")
-            .then(pl.lit("female"))
-            .otherwise(pl.lit("male"))
-            .cast(pl.Categorical)
-        )
+    """Returns the lines of genders with attributes, female ones first.
 
+    Raises:
+        UserError: there are pairs within one gender.
+    """
     directed = directed.with_columns(
-        gender=gender("subject_group"), other_gender=gender("other_group")
+        gender=_gender("subject_group"), other_gender=_gender("other_group")
     )
     if (directed["gender"] == directed["other_gender"]).any():
         raise UserError(
@@ -147,6 +141,13 @@ def _by_gender_and_attribute(directed: pl.DataFrame) -> list[str]:
         # UnQover prints this eta, and no other one, with four digits.
         lines += _rows(pairs.filter(gender=name), "%s\t%s\t%.4f\t%.4f\t%d", "gender", "attribute")
     return [*lines, RULE]
+
+
+def _gender(column: str) -> pl.Expr:
+    """Returns the gender of a group: female, or else male."""
+    is_female = pl.col(column).cast(pl.String) == "female"
+    gender = pl.when(is_female).then(pl.lit("female")).otherwise(pl.lit("male"))
+    return gender.cast(pl.Categorical)
 
 
 LISTINGS: dict[GroupBy, Callable[[pl.DataFrame], list[str]]] = {
@@ -174,12 +175,11 @@ def _positional_dependence(scores: FloatArray) -> list[str]:
 
 def _intensity(directed: pl.DataFrame) -> list[str]:
     """Returns the lines of mu and eta, of single subjects whatever the log is grouped by."""
-    parts = _associations(directed, ["subject", "attribute"]).with_columns(
-        pl.col("gamma", "eta").abs()
-    )
-    subjects = parts.partition_by("subject", maintain_order=True)
-    mu = np.mean([part["gamma"].to_numpy().max() for part in subjects])
+    pairs = _associations(directed, ["subject", "attribute"])
+    pairs = pairs.with_columns(pl.col("gamma", "eta").abs())
+    subjects = pairs.partition_by("subject", maintain_order=True)
+    mu = np.mean([subject["gamma"].to_numpy().max() for subject in subjects])
     # Here the original leaves the sums to numpy, which adds eight and more numbers in another
     # order.
-    eta = np.mean([np.mean(part["eta"].to_numpy()) for part in subjects])
+    eta = np.mean([np.mean(subject["eta"].to_numpy()) for subject in subjects])
     return [f"model mu {float(mu)!r}", f"model eta {float(eta)!r}"]

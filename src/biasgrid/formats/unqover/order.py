@@ -30,19 +30,22 @@ class DistinctRows(NamedTuple):
 
 
 def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> DistinctRows:
-    """Numbers what some columns, integers and categoricals, hold together.
+    """Numbers the distinct combinations of some columns, integers and categoricals.
 
     Sorting integers takes a third of the memory that grouping by several columns at once does.
     """
-    found = DistinctRows(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    distinct = DistinctRows(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
     for column in columns:
         # A null becomes 0.
         codes = (rows[column].to_physical().cast(pl.Int64) + 1).fill_null(0).to_numpy()
-        found = _by_first_appearance(found.numbers * (codes.max(initial=0) + 1) + codes)
-    return found
+        # Numbers are renewed after each column, because products of all columns could overflow.
+        base = codes.max(initial=0) + 1
+        distinct = _by_first_appearance(distinct.numbers * base + codes)
+    return distinct
 
 
 def _by_first_appearance(values: IntArray) -> DistinctRows:
+    """Numbers distinct values in the order in which they first appear."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     numbers = np.empty_like(order)
@@ -56,26 +59,25 @@ def key_text(column: str) -> pl.Expr:
 
 
 def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is
-    its negation.
+    """Returns the plain instance of every example: row i is instance 2 i.
 
     Args:
         instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns.
 
     Raises:
-        TableError: the instances are not in this order.
+        TableError: the instances are not in order, each negation behind its plain instance.
     """
     plain, negated = instances.gather_every(2), instances.gather_every(2, offset=1)
-    in_pairs = (
+    numbers = pl.int_range(instances.height, eager=True)
+    is_in_order = (
         plain.height == negated.height
         and not plain["negated"].any()
         and bool(negated["negated"].all())
-        and all((plain[column] == negated[column]).all() for column in ("swap_group", "swapped"))
+        and bool((plain["swap_group"] == negated["swap_group"]).all())
+        and bool((plain["swapped"] == negated["swapped"]).all())
+        and bool((instances["instance"] == numbers).all())
     )
-    if (
-        not in_pairs
-        or not (instances["instance"] == pl.int_range(instances.height, eager=True)).all()
-    ):
+    if not is_in_order:
         raise TableError(
             "instances: out of order; expected rows numbered from 0, each plain question followed "
             "by its negation"
@@ -94,15 +96,11 @@ def output_order(examples: pl.DataFrame) -> IntArray:
     Args:
         examples: instances, at least the columns of `PAIR` and `ITEM`.
     """
-    mixed = pl.concat_list(key_text(column) for column in KEYS_OF_PAIR[:3]).list.sort()
-    pairs = _ranks(
-        examples,
-        KEYS_OF_PAIR,
-        pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"),
-    )
-    items = _ranks(
-        examples, ITEM, pl.concat_str([key_text(column) for column in ITEM], separator="|")
-    )
+    first_three = pl.concat_list(key_text(column) for column in KEYS_OF_PAIR[:3]).list.sort()
+    pair = pl.concat_str(first_three.list.join("|"), key_text("subject2"), separator="|")
+    item = pl.concat_str([key_text(column) for column in ITEM], separator="|")
+    pairs = _ranks(examples, KEYS_OF_PAIR, pair)
+    items = _ranks(examples, ITEM, item)
     return np.lexsort((items, pairs))
 
 

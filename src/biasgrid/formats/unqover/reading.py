@@ -50,8 +50,8 @@ ENTRY_COLUMNS = {
     "attribute_group": pl.Categorical,
     "attribute": pl.Categorical,
 }
-"""What is read of an entry: its line in the file, its row number in `source.json`, and the fields
-of `Names`.
+"""Columns of an entry: its line in the file, its row number in `source.json`, and the fields of
+`EntryNames`.
 """
 QUESTION_COLUMNS = {
     "text_pair": pl.Categorical,
@@ -66,7 +66,7 @@ QUESTION_COLUMNS = {
     "end2": pl.Float32,
     "answer": pl.Categorical,
 }
-"""What is read of a question: the fields of `Question`."""
+"""Columns of a question: the fields of `EntryQuestion`."""
 UNUSED: dict[FileType, set[str]] = {
     "source": {"start1", "end1", "start2", "end2", "answer"},
     "spans": set(),
@@ -77,7 +77,7 @@ KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask
 
 
 class Imported(NamedTuple):
-    """What was read.
+    """The tables of a file.
 
     Attributes:
         instances: a whole table of the family's instances.
@@ -89,79 +89,80 @@ class Imported(NamedTuple):
 
 
 def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
-    """Reads a `source.json` or an `output.json`; which of them it is shows in its first entry.
+    """Reads a `source.json` or an `output.json`; its first entry shows which of them it is.
 
     Instances are in the order of the `source.json`. The `output.json` of a masked language model
-    does not tell it: there they are in the order of the file, and the context is what
-    `entries.split_context` takes for it.
+    does not tell it: there they are in the order of the file, and the context is determined by
+    `entries.split_context`.
 
     Args:
         path: the file.
         expected: the only kind of file to take, None for any.
 
     Raises:
-        InputError: with file, line, and what was expected.
+        InputError: with file, line, and a description of what was expected.
     """
-    found = members(path)
-    first = next(found, None)
+    all_members = members(path)
+    first = next(all_members, None)
     if first is None:
         raise InputError([Fault(str(path), "", "no entries", "at least one swap group")])
     try:
         kind = file_type(first.value)
         if expected not in (None, kind):
-            raise Malformed(
-                f"an entry of {FILE_TYPES[kind]}", f"an entry of {FILE_TYPES[expected]}"
-            )
+            problem = f"an entry of {FILE_TYPES[kind]}"
+            raise Malformed(problem, f"an entry of {FILE_TYPES[expected]}")
     except Malformed as error:
         raise _at(path, first, error) from None
-    entries, questions = map(
-        pl.concat, zip(*_batches(path, chain([first], found), kind), strict=True)
-    )
+    batches = list(_batches(path, chain([first], all_members), kind))
+    entries = pl.concat([batch_entries for batch_entries, _ in batches])
+    questions = pl.concat([batch_questions for _, batch_questions in batches])
+    del batches
     if kind == "spans":
         entries, questions = _in_source_order(path, entries, questions)
     groups = _swap_groups(entries)
     _check_halves(path, groups, entries["line"])
     _check_names(path, entries, questions)
-    shared = groups.with_columns(entries.drop("line", "number").get_columns())
+
+    # Every entry is followed by its negation, which shares its keys.
+    keys = groups.with_columns(entries.drop("line", "number").get_columns())
     rows = np.arange(questions.height, dtype=np.uint32)
     questions = questions.with_columns(
         instance=pl.Series(rows),
         asked_before=Repetitions().asked_before(digest_rows(questions)),
         system=pl.lit(None, pl.Categorical),
         negated=pl.Series(rows % 2 == 1),
-        **{name: shared[name][rows // 2] for name in shared.columns},
+        **{name: keys[name][rows // 2] for name in keys.columns},
     )
     instances = questions.select(list(instances_schema(KEYS, questions.schema).columns))
-    return Imported(
-        instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None
-    )
+    predictions = None
+    if kind in ANSWER_KINDS:
+        predictions = _predictions(questions, ANSWER_KINDS[kind])
+    return Imported(instances, predictions)
 
 
 def _batches(
     path: Path, entries: Iterable[Member], kind: FileType
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yields entries, and their questions (two rows each) with the columns that a kind of file
-    has.
-    """
+    """Yields entries and their questions, two rows each, with the columns of a kind of file."""
     parsed = _parse(path, entries, kind)
     kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
-    while batch := list(islice(parsed, BATCH)):
-        names = _as_table((entry for entry, _, _ in batch), ENTRY_COLUMNS)
-        questions = _as_table(
-            (question for _, *both in batch for question in both), QUESTION_COLUMNS
-        )
-        yield names, questions.select(kept)
+    while True:
+        batch = list(islice(parsed, BATCH))
+        if not batch:
+            return
+        names = [entry for entry, _, _ in batch]
+        questions = [question for _, *both in batch for question in both]
+        yield _as_table(names, ENTRY_COLUMNS), _as_table(questions, QUESTION_COLUMNS).select(kept)
 
 
 def _as_table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
     """Returns rows as a table; from columns polars makes it several times as fast as from rows."""
     values = zip(*rows, strict=True)
-    return pl.DataFrame(
-        [
-            pl.Series(name, column, dtype)
-            for (name, dtype), column in zip(columns.items(), values, strict=True)
-        ]
-    )
+    series = [
+        pl.Series(name, column, dtype)
+        for (name, dtype), column in zip(columns.items(), values, strict=True)
+    ]
+    return pl.DataFrame(series)
 
 
 def _parse(
@@ -175,13 +176,12 @@ def _parse(
     for count, member in enumerate(entries):
         line, key, entry = member
         try:
-            found = file_type(entry)
-            if found != kind:
-                raise Malformed(
-                    f"an entry of {FILE_TYPES[found]}",
-                    f"an entry of {FILE_TYPES[kind]}, like the first one",
-                )
-            number, names = read_number(entry, count), read_key(key)
+            kind_of_entry = file_type(entry)
+            if kind_of_entry != kind:
+                expected = f"an entry of {FILE_TYPES[kind]}, like the first one"
+                raise Malformed(f"an entry of {FILE_TYPES[kind_of_entry]}", expected)
+            number = read_number(entry, count)
+            names = read_key(key)
             plain, negated = read_questions(entry, kind)
         except Malformed as error:
             raise _at(path, member, error) from None
@@ -189,7 +189,7 @@ def _parse(
 
 
 def _at(path: Path, member: Member, error: Malformed) -> InputError:
-    """Says where a malformed entry is."""
+    """Returns the error of a malformed entry, with its place in the file."""
     where = f"line {member.line}, entry {member.key!r}"
     return InputError([Fault(str(path), where, error.problem, error.expected)])
 
@@ -197,8 +197,9 @@ def _at(path: Path, member: Member, error: Malformed) -> InputError:
 def _in_source_order(
     path: Path, entries: pl.DataFrame, questions: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns entries and their questions in the order of the `source.json`; takes the columns of
-    the questions away.
+    """Returns entries and their questions in the order of the `source.json`.
+
+    The table of questions that is passed loses its columns.
 
     Raises:
         InputError: two entries have one row number.
@@ -208,41 +209,51 @@ def _in_source_order(
     numbers = entries["number"].to_numpy()
     repeated = np.flatnonzero(numbers[1:] == numbers[:-1])
     if len(repeated):
-        where, number = f"line {entries['line'][int(repeated[0]) + 1]}", numbers[repeated[0]]
+        first = int(repeated[0])
+        where = f"line {entries['line'][first + 1]}"
+        problem = f'"line": {numbers[first]} appears twice'
         expected = "the row number in source.json, each number once"
-        raise InputError([Fault(str(path), where, f'"line": {number} appears twice', expected)])
+        raise InputError([Fault(str(path), where, problem, expected)])
     rows = np.repeat(2 * order, 2)
     rows[1::2] += 1
     # Column by column, so that there is no moment at which the whole table is there twice.
-    return entries, pl.DataFrame(
-        [questions.drop_in_place(name)[rows] for name in questions.columns]
-    )
+    ordered = [questions.drop_in_place(name)[rows] for name in questions.columns]
+    return entries, pl.DataFrame(ordered)
 
 
 def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
     """Returns `swap_group` and `swapped` of entries.
 
-    As where word lists are expanded, swap groups are numbered as they appear, and that order of a
-    pair's subjects which appears first is not swapped.
+    As in the expansion of word lists, swap groups are numbered as they appear, and the order of a
+    pair's subjects that appears first is not swapped.
     """
-    one, two = (entries[f"subject{which}"].to_physical() for which in (1, 2))
-    keyed = entries.select(*ITEM, low=pl.min_horizontal(one, two), high=pl.max_horizontal(one, two))
-    pair, first = number_rows(keyed, ["low", "high"])
-    group = number_rows(keyed.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM]).numbers
-    swapped = one != one.gather(first).gather(pair)
-    return pl.DataFrame({"swap_group": pl.Series(group, dtype=pl.UInt32), "swapped": swapped})
+    first_subject = entries["subject1"].to_physical()
+    second_subject = entries["subject2"].to_physical()
+    pairs = entries.select(
+        *ITEM,
+        low=pl.min_horizontal(first_subject, second_subject),
+        high=pl.max_horizontal(first_subject, second_subject),
+    )
+    pair, first_row = number_rows(pairs, ["low", "high"])
+    groups = number_rows(pairs.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM])
+    swapped = first_subject != first_subject.gather(first_row).gather(pair)
+    swap_group = pl.Series(groups.numbers, dtype=pl.UInt32)
+    return pl.DataFrame({"swap_group": swap_group, "swapped": swapped})
 
 
 def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
     """Refuses swap groups that have not exactly one entry for either order of their subjects."""
     half = 2 * groups["swap_group"].to_numpy().astype(np.int64) + groups["swapped"].to_numpy()
-    counts = np.bincount(half, minlength=2 * (int(half.max()) // 2 + 1)).reshape(-1, 2)
+    group_count = int(half.max()) // 2 + 1
+    counts = np.bincount(half, minlength=2 * group_count).reshape(-1, 2)
     malformed = np.flatnonzero((counts != 1).any(axis=1))
     if len(malformed):
         line = lines[int(np.argmax(half // 2 == malformed[0]))]
-        one, other = counts[malformed[0]]
-        problem = f"the entry appears {one} times and, with its subjects swapped, {other} times"
-        problem += f" (so {len(malformed)} of {len(counts)} swap groups are malformed)"
+        in_order, swapped = counts[malformed[0]]
+        problem = (
+            f"the entry appears {in_order} times and, with its subjects swapped, {swapped} times "
+            f"(so {len(malformed)} of {len(counts)} swap groups are malformed)"
+        )
         raise InputError([Fault(str(path), f"line {line}", problem, "once in each order")])
 
 
@@ -255,49 +266,51 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
     Raises:
         InputError: with the line of the first one.
     """
-    sides = [
-        entries.select(
-            "line", "template", subject=pl.col(f"subject{which}").cast(pl.String)
-        ).with_columns(answer=questions[f"candidate{which}"].cast(pl.String).gather_every(2))
-        for which in (1, 2)
-    ]
-    named = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
-    distinct_names = named.unique(
-        ["template", "subject", "answer"], keep="first", maintain_order=True
-    )
-    subjects = distinct_names["subject"].unique().implode()
-    others = pl.col("answer").is_in(subjects) & (pl.col("answer") != pl.col("subject"))
-    twice = (
+    sides = []
+    for number in (1, 2):
+        subject = pl.col(f"subject{number}").cast(pl.String)
+        side = entries.select("line", "template", subject=subject)
+        # Questions come in pairs, which share their answers.
+        answer = questions[f"candidate{number}"].cast(pl.String).gather_every(2)
+        sides.append(side.with_columns(answer=answer))
+    names = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
+    names = names.unique(["template", "subject", "answer"], keep="first", maintain_order=True)
+
+    subjects = names["subject"].unique().implode()
+    is_other_subject = pl.col("answer").is_in(subjects) & (pl.col("answer") != pl.col("subject"))
+    is_ambiguous = (
         pl.struct("template", "answer").is_duplicated()
         | pl.struct("template", "subject").is_duplicated()
     )
-    wrong = distinct_names.filter(others).head(1)
-    wrong = wrong if len(wrong) else distinct_names.filter(twice).sort("line").tail(1)
-    for line, _, subject, answer in wrong.iter_rows():
-        problem = f"the key names {subject!r}, but the answer is {answer!r}"
+    wrong = names.filter(is_other_subject).head(1)
+    if wrong.is_empty():
+        wrong = names.filter(is_ambiguous).sort("line").tail(1)
+    for line, _, subject_text, answer_text in wrong.iter_rows():
+        problem = f"the key names {subject_text!r}, but the answer is {answer_text!r}"
         expected = "the subject of the answer, named as in the other keys of the template"
         raise InputError([Fault(str(path), f"line {line}", problem, expected)])
 
 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of
-    subjects, is null.
+    """Returns the predictions of an answer kind.
+
+    Columns that a dump does not tell, such as the tokens of subjects, are null.
     """
     numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
-    schema = answer_schema(kind).columns
-    known = {
-        name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2))
-        for name in schema
-        if name in numbers
-    }
-    kept = {name: pl.col(name) for name in schema if name in questions.columns}
-    nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
-    return questions.select(**nothing | kept | known)
+    columns: dict[str, pl.Expr] = {}
+    for name, column in answer_schema(kind).columns.items():
+        if name in numbers:
+            number = numbers[name]
+            columns[name] = pl.concat_list(f"{number}1", f"{number}2")
+        elif name in questions.columns:
+            columns[name] = pl.col(name)
+        else:
+            columns[name] = pl.lit(None, column.dtype.type)
+    return questions.select(**columns)
 
 
 def import_unqover(path: Path, folder: Path) -> list[Path]:
-    """Reads a file of UnQover and writes what it holds as `instances.parquet` and
-    `predictions.parquet`.
+    """Reads a file of UnQover and writes it as `instances.parquet` and `predictions.parquet`.
 
     Returns:
         The tables that were written.
@@ -321,79 +334,79 @@ def import_dump(
     folder: Path,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Takes a dump over in place of a cell's instances and predictions.
+    """Writes a dump as a cell's instances and predictions.
 
     Args:
         path: the dump, an `output.json`.
-        origin: `file`, `url` and `sha256` of the config; None for what is not there.
+        origin: `file`, `url` and `sha256` of the config; None for a key that is missing.
         task: the model's task.
-        scoring: how the dump was scored.
-        subject_lists: the subject lists of the dataset, none where they are not at hand.
-        folder: where `instances.parquet` and `predictions.parquet` go.
-        provenance: what the tables shall carry besides what is added here.
+        scoring: the way in which the dump was scored.
+        subject_lists: the subject lists of the dataset, empty if they are not at hand.
+        folder: the folder of `instances.parquet` and `predictions.parquet`.
+        provenance: facts for the tables, besides those that are added here.
 
     Raises:
         InputError: the dump has another digest, or answers of another task or dataset, or is
             malformed.
     """
-    imported, found = read_dump(path, origin["sha256"], task, subject_lists)
-    facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}
+    imported, digest = read_dump(path, origin["sha256"], task, subject_lists)
+    facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": digest}}
     write_imported(imported, folder, {**provenance, **facts})
 
 
 def read_dump(
     path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]
 ) -> tuple[Imported, str]:
-    """Reads a dump that stands in place of a cell, and its digest; see `import_dump`."""
-    found = file_digest(path)
-    if sha256 not in (None, found):
-        raise InputError(
-            [Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")]
-        )
+    """Reads a dump of a cell, and its digest; see `import_dump`."""
+    digest = file_digest(path)
+    if sha256 not in (None, digest):
+        expected = f"{sha256}, as in the config"
+        raise InputError([Fault(str(path), "", f"sha256 is {digest}", expected)])
     imported = read_unqover(path, KINDS_OF_TASKS[task])
     check_subjects(path, imported.instances, subject_lists)
-    return imported, found
+    return imported, digest
 
 
 def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[Path]) -> None:
-    """Refuses a dump of another dataset: its subjects are in no list, or an answer is another
-    subject than its key.
+    """Refuses a dump of another dataset.
 
-    Case does not count.
+    Its subjects are in no list, or an answer is another subject than its key. Case does not count.
 
     Raises:
         InputError: with some of its subjects, or with the first key and answer that differ.
     """
+    lines = lines_of_subjects(subject_lists)
+    if not lines:
+        return
+    subjects = instances["subject1"].unique().sort().to_list()
+    if lines.keys().isdisjoint(name.casefold() for name in subjects):
+        examples = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
+        problem = f"none of its subjects ({examples}) is in {' or '.join(map(str, subject_lists))}"
+        expected = "a dump of the dataset that the config lists it under"
+        raise InputError([Fault(str(path), "", problem, expected)])
+    for number in (1, 2):
+        names = instances.select(f"subject{number}", f"candidate{number}")
+        for subject, answer in names.unique(maintain_order=True).iter_rows():
+            subject_lines = lines.get(subject.casefold())
+            answer_lines = lines.get(answer.casefold())
+            if subject_lines and answer_lines and subject_lines.isdisjoint(answer_lines):
+                problem = f"a key names {subject!r}, but the answer is {answer!r}"
+                expected = "the same subject of the lists in the key and the answer"
+                raise InputError([Fault(str(path), "", problem, expected)])
+
+
+def lines_of_subjects(subject_lists: Sequence[Path]) -> dict[str, set[tuple[Path, int]]]:
+    """Returns the lines, by file, in which subject lists have each name, in lower case.
+
+    A subject's forms, such as China and Chinese, share a line.
+    """
     lines: dict[str, set[tuple[Path, int]]] = {}
     for file in subject_lists:
-        # A list with faults is no fault of the dump: what can be read of it is compared. A
-        # subject's forms, such as China and Chinese, are in one line of each column.
+        # A list with faults is no fault of the dump: only what can be read of it is compared.
         for terms in read_subjects(file, 1, []).forms.values():
             for line, name in enumerate(terms):
                 lines.setdefault(name.casefold(), set()).add((file, line))
-    subjects = instances["subject1"].unique().sort().to_list()
-    if lines and lines.keys().isdisjoint(name.casefold() for name in subjects):
-        some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
-        problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
-        raise InputError(
-            [Fault(str(path), "", problem, "a dump of the dataset that the config lists it under")]
-        )
-    for which in (1, 2):
-        pairs = instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
-        for subject, answer in pairs.iter_rows():
-            named, answered = lines.get(subject.casefold()), lines.get(answer.casefold())
-            if named and answered and named.isdisjoint(answered):
-                problem = f"a key names {subject!r}, but the answer is {answer!r}"
-                raise InputError(
-                    [
-                        Fault(
-                            str(path),
-                            "",
-                            problem,
-                            "the same subject of the lists in the key and the answer",
-                        )
-                    ]
-                )
+    return lines
 
 
 def file_digest(path: Path) -> str:
@@ -407,16 +420,17 @@ def file_digest(path: Path) -> str:
 
 
 def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, Any]) -> list[Path]:
-    """Writes what was read; returns the tables' paths."""
-    instances = imported.instances
+    """Writes the tables of a file; returns their paths."""
+    instances, predictions = imported
+    predictions_path = folder / "predictions.parquet"
     tables = [(folder / "instances.parquet", instances, instances_schema(KEYS, instances.schema))]
-    if imported.predictions is not None:
-        schema = answer_schema("span" if "answer" in imported.predictions.columns else "choice")
-        tables.append((folder / "predictions.parquet", imported.predictions, schema))
+    if predictions is not None:
+        schema = answer_schema("span" if "answer" in predictions.columns else "choice")
+        tables.append((predictions_path, predictions, schema))
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        # Those of an earlier import must not stay beside other instances.
-        (folder / "predictions.parquet").unlink(missing_ok=True)
+        # Predictions of an earlier import must not stay beside other instances.
+        predictions_path.unlink(missing_ok=True)
     for path, table, schema in tables:
         write_table(table, path, schema, provenance)
     return [path for path, _, _ in tables]

@@ -32,17 +32,16 @@ class RepeatedKey(Exception):  # noqa: N818
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of its members, for the JSON decoder, which would keep the last of several of
-    one key.
+    """Makes an object of its members, for the JSON decoder, which would keep the last of one key.
 
     Raises:
         RepeatedKey: a key appears twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members_by_key = dict(pairs)
+    if len(members_by_key) < len(pairs):
         keys = [key for key, _ in pairs]
         raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
-    return found
+    return members_by_key
 
 
 class Member(NamedTuple):
@@ -54,8 +53,9 @@ class Member(NamedTuple):
 
 
 def members(path: Path) -> Iterator[Member]:
-    """Yields the members of the JSON object in a file, in its order; a few MB of the file are held
-    at a time.
+    """Yields the members of the JSON object in a file, in its order.
+
+    A few MB of the file are held at a time.
 
     Raises:
         InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and
@@ -89,9 +89,8 @@ class _Window:
                 self.expect(",", "',' and another entry, or '}' and the end of the file")
                 yield self.member()
         if self.place < len(self.text):
-            raise self.fault(
-                self.place, f"{self.rest()} after the last '}}'", "the end of the file"
-            )
+            problem = f"{self.rest()} after the last '}}'"
+            raise self.fault(self.place, problem, "the end of the file")
 
     def member(self) -> Member:
         """Reads a key and its value."""
@@ -104,33 +103,27 @@ class _Window:
 
     def value(self) -> Any:
         """Reads a value and moves behind it."""
+        start = self.place
         try:
-            value, end = self.decoder.raw_decode(self.text, self.place)
+            value, end = self.decoder.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
-            nothing_follows = not self.text[error.pos :].strip() or error.msg.startswith(
-                "Unterminated string"
-            )
-            problem = (
-                "the file ends too early"
-                if self.at_end and nothing_follows
-                else f"not JSON ({error.msg})"
-            )
+            is_unfinished = error.msg.startswith("Unterminated string")
+            nothing_follows = not self.text[error.pos :].strip()
+            problem = f"not JSON ({error.msg})"
+            if self.at_end and (nothing_follows or is_unfinished):
+                problem = "the file ends too early"
             raise self.fault(error.pos, problem, LAYOUT) from None
         except RepeatedKey as error:
-            raise self.fault(
-                self.place, f"the key {error.key!r} appears twice in one object", "each key once"
-            ) from None
+            problem = f"the key {error.key!r} appears twice in one object"
+            raise self.fault(start, problem, "each key once") from None
         except RecursionError:
-            raise self.fault(self.place, "objects or lists are nested too deeply", LAYOUT) from None
+            raise self.fault(start, "objects or lists are nested too deeply", LAYOUT) from None
         except ValueError as error:
             # Python refuses to read whole numbers of thousands of digits.
-            raise self.fault(
-                self.place, f"a number that cannot be read ({error})", LAYOUT
-            ) from None
-        if end - self.place > LONGEST_MEMBER:
-            raise self.fault(
-                self.place, "a value is too long", f"at most {LONGEST_MEMBER} characters"
-            )
+            problem = f"a number that cannot be read ({error})"
+            raise self.fault(start, problem, LAYOUT) from None
+        if end - start > LONGEST_MEMBER:
+            raise self.fault(start, "a value is too long", f"at most {LONGEST_MEMBER} characters")
         self.move(end)
         return value
 
@@ -140,11 +133,11 @@ class _Window:
             raise self.fault(self.place, self.rest() or "the file ends too early", expected)
 
     def skip(self, sign: str) -> bool:
-        """Moves behind a sign if it stands here; says whether it did."""
-        found = self.text.startswith(sign, self.place)
-        if found:
+        """Moves behind a sign if it stands here; returns whether it did."""
+        stands_here = self.text.startswith(sign, self.place)
+        if stands_here:
             self.move(self.place + 1)
-        return found
+        return stands_here
 
     def move(self, place: int) -> None:
         """Moves to a place and over the space behind it, and sees that a whole value lies ahead."""
@@ -156,28 +149,31 @@ class _Window:
             self._pass_space(0)
 
     def _pass_space(self, place: int) -> None:
-        found = SPACE.match(self.text, place)
-        end = found.end() if found else place
+        """Moves to a place and over the space behind it, and counts lines."""
+        space = SPACE.match(self.text, place)
+        end = space.end() if space else place
         self.line += self.text.count("\n", self.place, end)
         self.place = end
 
     def _read(self) -> str:
+        """Reads further characters of the file, empty at its end."""
         try:
             return self.file.read(WINDOW_CHARACTERS)
         except UnicodeDecodeError as error:
+            where = f"after line {self.line}"
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
-            raise InputError(
-                [Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]
-            ) from None
+            raise InputError([Fault(str(self.path), where, problem, "UTF-8 text")]) from None
 
     def rest(self) -> str:
-        """Quotes what stands here, nothing at the end of the file."""
+        """Quotes the next characters, empty at the end of the file."""
         return repr(self.text[self.place : self.place + 20]) if self.place < len(self.text) else ""
 
     def fault(self, place: int, problem: str, expected: str) -> InputError:
-        """Says what is wrong at a place of the window."""
+        """Returns the error of a fault at a place of the window."""
         line = self.line + self.text.count("\n", self.place, place)
+        where = f"line {line}"
         # The window may begin within a line, where a column would be wrong.
         begin = self.text.rfind("\n", 0, place)
-        where = f"line {line}" if begin < 0 and line > 1 else f"line {line}, column {place - begin}"
+        if begin >= 0 or line <= 1:
+            where = f"line {line}, column {place - begin}"
         return InputError([Fault(str(self.path), where, problem, expected)])
