@@ -28,69 +28,68 @@ ENVIRONMENT_KEPT = (
     "TMPDIR",
     "VIRTUAL_ENV",
 )
-"""What a foreign package's process knows of the environment: no keys and no tokens."""
+"""Variables of the environment that a foreign package gets: no keys and no tokens."""
 
 
 @contextmanager
 def open_package_folder(package: Path, part: str, problem: str, expected: str) -> Iterator[Path]:
-    """Gives the folder where a package's own is, for the time: of a wheel that of a copy.
+    """Opens the folder that holds a package's own; a wheel is copied into a temporary one.
 
     Args:
         package: the wheel or the folder.
         part: a file or folder of the package.
-        problem: what is wrong where that is missing.
-        expected: what would be right.
+        problem: the problem if that is missing, for messages.
+        expected: a description of a package that would be right.
 
     Raises:
         InputError: it cannot be read, or has no such part.
     """
     with TemporaryDirectory() as copy:
-        folder = package if package.is_dir() else Path(copy)
-        if not package.is_dir():
+        if package.is_dir():
+            folder = package
+        else:
+            folder = Path(copy)
             try:
                 with ZipFile(package) as wheel:
                     wheel.extractall(folder)
             except (OSError, BadZipFile) as error:
-                raise InputError(
-                    [Fault(str(package), "", f"cannot be read ({error})", expected)]
-                ) from None
+                fault = Fault(str(package), "", f"cannot be read ({error})", expected)
+                raise InputError([fault]) from None
         if not (folder / part).exists():
             raise InputError([Fault(str(package), "", problem, expected)])
         yield folder.resolve()
 
 
 def version_of(folder: Path, name: str) -> str | None:
-    """Returns the version of a package: of an installed one that of its metadata, of a checkout its
-    pyproject.toml's.
+    """Returns the version of a package, from its metadata or the pyproject.toml of a checkout.
 
     Args:
-        folder: where the package's own folder is.
-        name: the package's.
+        folder: the folder that holds the package's own.
+        name: the package.
 
     Returns:
-        The version, None where nothing there tells it.
+        The version, None if nothing there tells it.
     """
-    for one in distributions(name=name, path=[str(folder)]):
-        return one.version
+    for distribution in distributions(name=name, path=[str(folder)]):
+        return distribution.version
     try:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     for head in (project.get("project"), project.get("tool", {}).get("poetry")):
-        if (
-            isinstance(head, dict)
-            and head.get("name") == name
-            and isinstance(head.get("version"), str)
-        ):
-            return str(head["version"])
+        if not isinstance(head, dict) or head.get("name") != name:
+            continue
+        version = head.get("version")
+        if isinstance(version, str):
+            return version
     return None
 
 
 def version_line(name: str, version: str | None) -> str:
     """Returns a sentence that says which version of a package was read."""
     if version is None:
-        told = f"neither {name}-*.dist-info nor pyproject.toml beside it gives one"
-        return f"{name} of an unknown version: {told}."
+        reason = f"neither {name}-*.dist-info nor pyproject.toml beside it gives one"
+        return f"{name} of an unknown version: {reason}."
     return f"{name} {version}."
 
 
@@ -98,11 +97,11 @@ def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
     """Runs code of others in a process of its own, which ends with all that it has started.
 
     Args:
-        command: what is run.
-        seconds: how long it may take.
+        command: the command.
+        seconds: the time that it may take.
 
     Returns:
-        Its exit code, and what it has written on its standard error.
+        Its exit code, and its standard error.
 
     Raises:
         subprocess.TimeoutExpired: it took longer, and was killed.
@@ -111,13 +110,13 @@ def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
     # The hub's library would read a token from the home folder.
     environment["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     # A pipe would be waited for as long as a process that it has started holds it.
-    with TemporaryFile() as said:
+    with TemporaryFile() as errors:
         process = Popen(
             command,
             env=environment,
             stdin=DEVNULL,
             stdout=DEVNULL,
-            stderr=said,
+            stderr=errors,
             start_new_session=True,
         )
         try:
@@ -126,5 +125,5 @@ def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        said.seek(0)
-        return code, said.read().decode("utf-8", errors="replace")
+        errors.seek(0)
+        return code, errors.read().decode("utf-8", errors="replace")

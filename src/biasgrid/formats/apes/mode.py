@@ -66,7 +66,7 @@ class ApesMode(StatementMode):
             if not isinstance(cells["template_text"], str):
                 problem = f"template_text of row {place + 1} is not text"
                 faults.append(Fault(file, "", problem, "text in every template"))
-            texts = {name: cell_text(name, cell) for name, cell in cells.items()}
+            texts = {name: pandas_text(name, cell) for name, cell in cells.items()}
             rows.append(TemplateRow(place + 2, texts))
         return TemplateTable(file, parameter_numbers(header), rows)
 
@@ -154,7 +154,7 @@ class ApesMode(StatementMode):
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
 
 
-def cell_text(name: str, cell: Any) -> str:
+def pandas_text(name: str, cell: Any) -> str:
     """Returns a cell as APES reads it.
 
     Cells that pandas takes for numbers are no text to APES: as parameters and constraints they are

@@ -66,7 +66,7 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
     category = category_name(record.text("category"), record.file)
     condition = record.one_of("context_condition", CONDITIONS)
     polarity = record.one_of("question_polarity", POLARITIES)
-    answers = read_answers(record)
+    answers = read_answer_info(record)
     is_unknown = [answer.group.casefold() == UNKNOWN for answer in answers]
     unknown = unknown_option(record, "answer_info", is_unknown)
     label = record.place("label")
@@ -127,7 +127,7 @@ class AnswerInfo(NamedTuple):
     group: str
 
 
-def read_answers(record: Record) -> list[AnswerInfo]:
+def read_answer_info(record: Record) -> list[AnswerInfo]:
     """Reads the texts and groups of all options, in their order."""
     answers = []
     for place in range(OPTIONS):

@@ -170,7 +170,7 @@ def keys_of_prompt(known: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemK
     return keys
 
 
-def unchanged(value: Any) -> Any:
+def same_value(value: Any) -> Any:
     """Returns a value of metadata as it is."""
     return value
 
@@ -228,7 +228,7 @@ def slug(value: str) -> str:
 
 
 KEY_MAKERS: Mapping[str, Callable[..., Any]] = {
-    "unchanged": unchanged,
+    "unchanged": same_value,
     "text": str,
     "member": member_name,
     "gender_of": gender_of,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, TextRewriter
@@ -30,15 +31,12 @@ class TokenRewriter(TextRewriter):
 
     @cached_property
     def rows(self) -> Mapping[str, tuple[str, ...]]:
-        """What is written in the place of each word that is looked for: of several rows the last
-        one.
-        """
-        return {
-            word: row.written
-            for row in self.groups.rows
-            for sought in row.sought
-            for word in sought
-        }
+        """The words that replace each word that is looked for, by group; the last row wins."""
+        rows = {}
+        for row in self.groups.rows:
+            for words in row.sought:
+                rows.update(dict.fromkeys(words, row.written))
+        return rows
 
     def words(self, text: str) -> list[str]:
         """Returns the words of groups in a text."""
@@ -49,21 +47,22 @@ class TokenRewriter(TextRewriter):
         return []
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text in lower case with the words of a group; with neutral words in its own
-        case.
+        """Returns a text in lower case with the words of a group.
+
+        With neutral words, the other tokens keep their case.
         """
-        tokens, lower = tokenize_words(text), tokenize_words(text.lower())
+        lower = tokenize_words(text.lower())
+        tokens = []
         if target < len(self.groups.names):
             rows = {word.lower(): row for word, row in self.rows.items()}
-            return join_tokens(
-                tuple(rows[word][target].lower() if word in rows else word for word in lower)
-            )
-        # Where both have not the same number of tokens, the original pairs those that do not belong
-        # together, too.
-        pairs = zip(tokens, lower, strict=False)
-        return join_tokens(
-            tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs)
-        )
+            for word in lower:
+                tokens.append(rows[word][target].lower() if word in rows else word)
+        else:
+            # If both have not the same number of tokens, the original pairs tokens that do not
+            # belong together, too.
+            for token, word in zip(tokenize_words(text), lower, strict=False):
+                tokens.append(self.rows[word][target] if word in self.rows else token)
+        return join_tokens(tuple(tokens))
 
 
 class PhraseRewriter(TextRewriter):
@@ -75,17 +74,17 @@ class PhraseRewriter(TextRewriter):
 
     @cached_property
     def phrases(self) -> list[tuple[str, tuple[str, ...]]]:
-        """What is looked for, and what is written in its place; the longest phrases first."""
-        found: list[tuple[str, tuple[str, ...]]] = []
+        """Phrases that are looked for, and their replacements by group; longest phrases first."""
+        phrases: list[tuple[str, tuple[str, ...]]] = []
         for row in self.groups.rows:
-            behind = (
-                [""] if row.condition is None else [f" {person}" for person in self.groups.people]
-            )
-            for word in (word.lower() for sought in row.sought for word in sought):
-                found += (
-                    (word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind
-                )
-        return sorted(found, key=lambda one: (-len(one[0]), one[0]))
+            ends = [""]
+            if row.condition is not None:
+                ends = [f" {person}" for person in self.groups.people]
+            for words in row.sought:
+                for word, end in product(words, ends):
+                    written = tuple(f"{replacement}{end}" for replacement in row.written)
+                    phrases.append((word.lower() + end, written))
+        return sorted(phrases, key=lambda phrase: (-len(phrase[0]), phrase[0]))
 
     def words(self, text: str) -> list[str]:
         """Returns the phrases in a text."""
@@ -98,16 +97,17 @@ class PhraseRewriter(TextRewriter):
 
     @cached_property
     def whole(self) -> re.Pattern[str]:
-        """Finds phrases that are whole words, the longest ones first."""
-        return re.compile(rf"\b(?:{'|'.join(re.escape(phrase) for phrase, _ in self.phrases)})\b")
+        """Matches phrases that are whole words, the longest ones first."""
+        alternatives = "|".join(re.escape(phrase) for phrase, _ in self.phrases)
+        return re.compile(rf"\b(?:{alternatives})\b")
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text in lower case with the words of a group, or with the neutral one."""
-        written_for = dict(self.phrases)
-        done = self.whole.sub(lambda found: written_for[found[0]][target], text.lower())
+        """Returns a text in lower case with the words of a group, or with the neutral word."""
+        replacements = dict(self.phrases)
+        text = self.whole.sub(lambda match: replacements[match[0]][target], text.lower())
         for phrase, written in self.phrases:
-            done = done.replace(phrase, written[target])
-        return done
+            text = text.replace(phrase, written[target])
+        return text
 
 
 @cache
@@ -124,24 +124,25 @@ def join_tokens(tokens: tuple[str, ...]) -> str:
 
 
 class LangFairMode(RewritingMode):
-    """Words as LangFair finds them; all is an answer but what a server refused."""
+    """Finds words as LangFair does; everything is an answer, except what a server refused."""
 
     finds_refusals = False
-    # Its numbers hang on NLTK's.
+    # Its numbers depend on NLTK's.
     stop_words = "nltk"
 
     def rewriter(self, groups: GroupWords) -> TextRewriter:
-        """Returns what rewrites texts as LangFair does."""
-        phrases = any(row.condition == "person" for row in groups.rows)
-        return PhraseRewriter(groups) if phrases else TokenRewriter(groups)
+        """Returns the rewriter that LangFair uses for words of groups."""
+        has_phrases = any(row.condition == "person" for row in groups.rows)
+        return PhraseRewriter(groups) if has_phrases else TokenRewriter(groups)
 
     def words(self, answer: str) -> list[str]:
         """Returns tokens: the original cleans the words of answers for co-occurrence alone."""
         return tokenize_words(answer.lower())
 
     def group_phrase(self, word: str) -> Phrase:
-        """Returns a word as it is spelled: among tokens no phrase is found, nor a word with
-        capitals.
+        """Returns a word as it is spelled.
+
+        Among tokens no phrase is found, nor a word with capitals.
         """
         return (word,)
 

@@ -35,7 +35,7 @@ SUMS = {
     ),
     "PERSON_WORDS": "list(set(PERSON_WORDS_LIST) - set(WORDS_TO_REMOVE))",
 }
-"""How LangFair makes its words for persons of these."""
+"""The expressions by which LangFair makes its words for persons of these lists."""
 RACES = ("white", "black", "hispanic", "asian")
 """Its groups, in the order of their prompts."""
 BEGINNINGS = {
@@ -43,25 +43,25 @@ BEGINNINGS = {
     "black": ("black", "african"),
     "hispanic": ("hispanic", "latin"),
 }
-"""How the words of a race begin; LangFair replaces all alike, and its other words stand with those
-of the last one.
+"""The beginnings of words of races; other words are listed with the last race. LangFair replaces
+the words of all races alike.
 """
 LangFairWords = Mapping[str, Sequence[str]]
 
 
 def import_package(package: Path, folder: Path) -> list[str]:
-    """Writes the words of LangFair into a folder, in place of files that are there.
+    """Writes the words of LangFair into a folder, over files that are there.
 
     Args:
         package: its wheel, or the folder where its own is.
-        folder: where the files go.
+        folder: the folder to write to.
 
     Returns:
-        Lines that tell which version was read and what was written.
+        Lines for the terminal: the version that was read and the files that were written.
 
     Raises:
-        InputError: it is no such package, or its lists are not made as those of the versions that
-            are known.
+        InputError: it is no such package, or its lists are not made as in the versions that are
+            known.
     """
     with open_package_folder(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
@@ -78,109 +78,122 @@ def read_lists(text: str, package: Path) -> LangFairWords:
 
     Args:
         text: the source.
-        package: what a message names.
+        package: the path of the package in messages.
 
     Raises:
         InputError: it is no Python, a list is missing or no list of texts, or words for persons are
             made otherwise.
     """
-    where, expected = str(SOURCE), "the same as in LangFair 0.8.0"
     try:
-        found = dict(assignments(ast.parse(text)))
+        values = dict(assignments(ast.parse(text)))
     except SyntaxError as error:
         problem = f"cannot be parsed ({error.msg}, line {error.lineno})"
-        raise InputError([Fault(str(package), where, problem, LANGFAIR_EXPECTED)]) from None
-    faults = [
-        Fault(str(package), where, f"{name} is not {written}", expected)
-        for name, written in SUMS.items()
-        if name not in found or ast.unparse(found[name]) != written
-    ]
-    lists = {name: literal_texts(found[name]) if name in found else None for name in WORD_LISTS}
-    wrong = [name for name, words in lists.items() if not words]
-    faults += [
-        Fault(str(package), where, f"{name} is missing, or is not a list of texts", expected)
-        for name in wrong
-    ]
-    if not wrong and len({len(lists[name] or ()) for name in GENDER_LISTS}) > 1:
-        faults.append(
-            Fault(str(package), where, f"{', '.join(GENDER_LISTS)} differ in length", expected)
+        raise InputError([Fault(str(package), str(SOURCE), problem, LANGFAIR_EXPECTED)]) from None
+    problems = []
+    for name, written in SUMS.items():
+        if name not in values or ast.unparse(values[name]) != written:
+            problems.append(f"{name} is not {written}")
+    lists = {}
+    has_all = True
+    for name in WORD_LISTS:
+        words = literal_texts(values.get(name))
+        if words:
+            lists[name] = words
+        else:
+            has_all = False
+            problems.append(f"{name} is missing, or is not a list of texts")
+    if has_all and len({len(lists[name]) for name in GENDER_LISTS}) > 1:
+        problems.append(f"{', '.join(GENDER_LISTS)} differ in length")
+    if problems:
+        expected = "the same as in LangFair 0.8.0"
+        raise InputError(
+            Fault(str(package), str(SOURCE), problem, expected) for problem in problems
         )
-    if faults:
-        raise InputError(faults)
-    return {name: words for name, words in lists.items() if words}
+    return lists
 
 
 def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yields the names at the top of a source, with what they are set to."""
+    """Yields the names that are set at the top of a source, and their values."""
     for node in tree.body:
-        targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, ast.AnnAssign)
-            else []
-        )
+        targets: list[ast.expr] = []
+        value: ast.expr | None = None
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign):
+            targets, value = [node.target], node.value
+        if value is None:
+            continue
         for target in targets:
-            if (
-                isinstance(target, ast.Name)
-                and isinstance(node, ast.Assign | ast.AnnAssign)
-                and node.value is not None
-            ):
-                yield target.id, node.value
+            if isinstance(target, ast.Name):
+                yield target.id, value
 
 
-def literal_texts(value: ast.expr) -> list[str] | None:
-    """Returns a literal list of texts, None of all else."""
+def literal_texts(value: ast.expr | None) -> list[str] | None:
+    """Returns a literal list of texts, None for anything else."""
+    if value is None:
+        return None
     try:
-        told = ast.literal_eval(value)
+        content = ast.literal_eval(value)
     except (ValueError, TypeError):
         return None
-    return told if isinstance(told, list) and all(isinstance(one, str) for one in told) else None
+    if isinstance(content, list) and all(isinstance(text, str) for text in content):
+        return content
+    return None
 
 
 def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
-    """Yields the names of the files and what stands in them."""
-    rows = [list(row) for row in zip(*(words[name] for name in GENDER_LISTS), strict=True)]
+    """Yields the names of the files and their contents."""
+    genders = [words[name] for name in GENDER_LISTS]
+    rows = [list(row) for row in zip(*genders, strict=True)]
     yield "langfair-gender.yaml", yaml_of("gender", ["female", "male"], {"words": rows})
-    alone, before = (words[f"RACE_WORDS_{kind}REQUIRING_CONTEXT"] for kind in ("NOT_", ""))
-    races = {"before_person": [race_row(before)], "words": [race_row(alone)]}
+    races = {
+        "before_person": [race_row(words["RACE_WORDS_REQUIRING_CONTEXT"])],
+        "words": [race_row(words["RACE_WORDS_NOT_REQUIRING_CONTEXT"])],
+    }
     yield "langfair-race.yaml", "people: langfair-people.txt\n" + yaml_of("race", RACES, races)
-    parts = (*GENDER_LISTS, "PROFESSION_LIST", "OTHER_PERSON_NOUNS")
-    people = {word for name in parts for word in words[name]} - {*words["WORDS_TO_REMOVE"]}
-    professions = words["PROFESSION_LIST"]
+    people: set[str] = set()
+    for name in (*GENDER_LISTS, "PROFESSION_LIST", "OTHER_PERSON_NOUNS"):
+        people.update(words[name])
+    people.difference_update(words["WORDS_TO_REMOVE"])
     yield "langfair-people.txt", word_lines(sorted(people))
     yield "langfair-adjectives.txt", word_lines(words["ADJECTIVE_LIST"])
+    professions = words["PROFESSION_LIST"]
     yield "langfair-professions.txt", word_lines(professions)
-    yield (
-        "langfair-professions-plural.txt",
-        word_lines([*professions, *(f"{word}s" for word in professions)]),
-    )
+    # LangFair makes plurals so, of all professions.
+    plurals = [f"{word}s" for word in professions]
+    yield "langfair-professions-plural.txt", word_lines([*professions, *plurals])
 
 
 def race_row(words: Sequence[str]) -> list[object]:
-    """Returns the row of words of races: of each race what is written, not looked for unless
-    listed, and its words.
+    """Returns a row of a file of groups with the words of races.
+
+    Each race has the word that is written for it, in parentheses unless it is one of the words that
+    are looked for, and the other words that are replaced by it. The last cell is the neutral word.
     """
-    race_of = {
-        word: next((race for race, some in BEGINNINGS.items() if word.startswith(some)), RACES[-1])
-        for word in words
-    }
-    cells = []
+    cells: list[object] = []
     for race in RACES:
-        of_race = [word for word in words if race_of[word] == race and word != race]
-        cells.append([race if race in words else f"({race})", *of_race])
+        others = [word for word in words if race_of(word) == race and word != race]
+        cells.append([race if race in words else f"({race})", *others])
     return [*cells, "[MASK]"]
 
 
+def race_of(word: str) -> str:
+    """Returns the race whose words begin like a word, or else the last one."""
+    for race, beginnings in BEGINNINGS.items():
+        if word.startswith(beginnings):
+            return race
+    return RACES[-1]
+
+
 def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequence[object]]) -> str:
-    """Writes a file of groups, a row of words a line."""
-    head = f"bias_type: {bias_type}\ngroups: {json.dumps(groups)}\n"
-    return head + "".join(
-        "".join([f"{name}:\n", *(f"  - {json.dumps(row)}\n" for row in rows)])
-        for name, rows in sections.items()
-    )
+    """Formats a file of groups, with a row of words a line."""
+    lines = [f"bias_type: {bias_type}", f"groups: {json.dumps(groups)}"]
+    for name, rows in sections.items():
+        lines.append(f"{name}:")
+        lines += [f"  - {json.dumps(row)}" for row in rows]
+    return word_lines(lines)
 
 
 def word_lines(words: Sequence[str]) -> str:
-    """Writes words, one a line."""
+    """Joins words or lines, one a line."""
     return "".join(f"{word}\n" for word in words)

@@ -239,17 +239,17 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
             write.
     """
     document = read_document(path)
-    known = section_of(document.content, "datasets")
+    known = mapping_at(document.content, "datasets")
     faults = list(unknown_names(str(path), "--dataset", datasets, known))
     if faults:
         raise InputError(faults)
     models = {
         name: model
-        for name, model in section_of(document.content, "models").items()
+        for name, model in mapping_at(document.content, "models").items()
         if not isinstance(model, dict) or "answers" not in model
     }
     reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
-    run = section_of(document.content, "run")
+    run = mapping_at(document.content, "run")
     selected = [*datasets] or run.get("datasets") or [*known]
     content = document.content | {
         "models": models | {READER: reader},
@@ -267,7 +267,7 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
     return config
 
 
-def section_of(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+def mapping_at(content: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Returns a section of an unchecked config, empty if it is missing or no mapping."""
     section = content.get(key)
     return section if isinstance(section, dict) else {}

@@ -205,8 +205,8 @@ def results_of(
         score = score_details(row, fair, facts.range_of(row))
         count = counts[dataset, bias_type]
         yield {
-            "evaluation_result_id": joined("/", dataset, bias_type, measure, row["options"]),
-            "evaluation_name": joined(" / ", description["title"], bias_type),
+            "evaluation_result_id": join_name("/", dataset, bias_type, measure, row["options"]),
+            "evaluation_name": join_name(" / ", description["title"], bias_type),
             "source_data": {
                 "dataset_name": description["title"],
                 "source_type": "other",
@@ -224,7 +224,7 @@ def results_of(
         }
 
 
-def joined(separator: str, *parts: str | None) -> str:
+def join_name(separator: str, *parts: str | None) -> str:
     """Joins the parts of a name, except those that are None or empty."""
     return separator.join(part for part in parts if part)
 
