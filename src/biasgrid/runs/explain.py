@@ -5,7 +5,7 @@ them again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,19 +27,19 @@ EXPLAINED_KEYS = {
 }
 """The keys of measures that name a number, and how the command line calls them."""
 AGREEMENT_TOLERANCE = 1e-9
-"""What the order of sums may change."""
+"""Differences that another order of sums may make."""
 
 
 class Explanation(NamedTuple):
-    """What is behind a number.
+    """The prompts and responses behind a number.
 
     Attributes:
-        measure: what is explained.
-        options: what it was computed with.
-        stated: its value in the table of measures, None where it has none.
-        flag: why it has none.
-        recomputed: its value from all that is concerned, None where nothing was measured.
-        n: how many things that the measure counts it is made of.
+        measure: the measure that is explained.
+        options: the options that it was computed with.
+        stated: its value in the table of measures, None if it has none.
+        flag: the reason why it has none.
+        recomputed: its value from all instances that are concerned, None if nothing was measured.
+        n: the number of things that the measure counts.
         units: all prompts and responses, a row per instance, unit by unit: columns of `EVIDENCE`.
     """
 
@@ -68,10 +68,10 @@ def explain_number(
         results: the folder of results.
         model: a model of the run.
         dataset: a dataset of the run.
-        about: what names the number: `subject` and `attribute`, `bias_type` and `group`, or
+        about: the names of the number: `subject` and `attribute`, `bias_type` and `group`, or
             `measure`, by the dataset's family; and `other`, the group or subject that it is
-            compared with, which names numbers of pairs of groups and narrows what is shown of
-            others.
+            compared with, which names numbers of pairs of groups and narrows the rows that are
+            shown of others.
 
     Raises:
         InputError: a name is unknown, or one is missing.
@@ -81,15 +81,14 @@ def explain_number(
     path = cell_measures(results, model, dataset)
     measures = read_table(path, MEASURES)
     facts = read_provenance(path)
-    location = facts.get("cell")
-    if location is None:
+    cell = facts.get("cell")
+    if cell is None:
         raise UserError(
             f"{path}: does not record what it was measured from, so biasgrid did not make it in a "
             "run; run again"
         )
-    family, options = location["family"], location["options"]
-    reference = stage(family, "evidence")
-    sentences = getattr(load(reference), "SENTENCES", None) if exists(reference) else None
+    family, options = cell["family"], cell["options"]
+    sentences = sentences_of_family(family)
     if sentences is None:
         raise UserError(
             f"the family of {dataset} cannot explain single numbers; see {results}/evidence for "
@@ -99,43 +98,60 @@ def explain_number(
     if "other" in sentences.explained:
         about = as_in_table(measures, about)
     check_explained(measures, about, sentences.explained, dataset)
-    measure, chosen = sentences.number(about, options)
-    instances, predictions = (
-        results / location["instances"],
-        [results / each for each in location["predictions"]],
-    )
+    measure, options_text = sentences.number(about, options)
+
+    instances = results / cell["instances"]
+    predictions = [results / table for table in cell["predictions"]]
     answered = cell_provenance(instances, predictions)
-    check_made_from(
-        path, "predictions", answered if "predictions" in facts else None, predictions[0]
-    )
-    tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
-    prompts = sentences.relevant_instances(tables[0], about).collect()
-    responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
-    scorers = {}
-    if location.get("texts"):
-        files = {
-            scorer: (kind, str(results / file))
-            for scorer, (kind, file) in location["scorers"].items()
-        }
-        scorers = read_scorers(files, results / location["texts"])
+    # Measures that record no predictions are not compared: both sides are None.
+    made_from = answered if "predictions" in facts else None
+    check_made_from(path, "predictions", made_from, predictions[0])
+    prompts = sentences.relevant_instances(pl.scan_parquet(instances, glob=False), about).collect()
+    is_relevant = pl.col("instance").is_in(prompts["instance"].implode())
+    responses = pl.scan_parquet(predictions, glob=False).filter(is_relevant).collect()
+    scorers = scorers_of_cell(results, cell)
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
-    named = {name: about[name] for name in sentences.explained}
+
+    names = {name: about[name] for name in sentences.explained}
     values = measured_values(stages.measure, observations, options | {"measures": []})
-    recomputed = row_of_number(values, measure, chosen, named)
+    recomputed = row_of_number(values, measure, options_text, names)
+    stated = row_of_number(measures, measure, options_text, names)
     value = recomputed.get("value")
     if value is not None and math.isnan(value):
         value = None
-    stated = row_of_number(measures, measure, chosen, named)
-    cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
+    measured = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
-        measure,
-        chosen,
-        stated.get("value"),
-        stated.get("flag"),
-        value,
-        recomputed.get("n", 0),
-        sentences.explain(cell, about),
+        measure=measure,
+        options=options_text,
+        stated=stated.get("value"),
+        flag=stated.get("flag"),
+        recomputed=value,
+        n=recomputed.get("n", 0),
+        units=sentences.explain(measured, about),
     )
+
+
+def sentences_of_family(family: str) -> Any:
+    """Returns the `SENTENCES` of a family, None if it cannot explain single numbers."""
+    reference = stage(family, "evidence")
+    if not exists(reference):
+        return None
+    return getattr(load(reference), "SENTENCES", None)
+
+
+def scorers_of_cell(results: Path, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the responses of scorers to the texts of a cell, empty without scorers.
+
+    Args:
+        results: the folder of results.
+        cell: the files of the cell in the provenance of its measures.
+    """
+    if not cell.get("texts"):
+        return {}
+    files = {
+        scorer: (kind, str(results / file)) for scorer, (kind, file) in cell["scorers"].items()
+    }
+    return read_scorers(files, results / cell["texts"])
 
 
 def cell_measures(results: Path, model: str, dataset: str) -> Path:
@@ -150,10 +166,10 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
         raise UserError(
             f"there is no {results}/measures; expected the `results` of a config that was run"
         )
-    faults = list(
-        unknown_names(str(results), "--dataset", [dataset], sorted({of for of, _ in cells}))
-    )
-    models = sorted({name for of, name in cells if of == dataset or faults})
+    datasets = sorted({measured for measured, _ in cells})
+    faults = list(unknown_names(str(results), "--dataset", [dataset], datasets))
+    # If the dataset is unknown, a model of any dataset will do.
+    models = sorted({name for measured, name in cells if measured == dataset or faults})
     faults += unknown_names(str(results), "--model", [model], models)
     if faults:
         raise InputError(faults)
@@ -161,17 +177,17 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns the names of a pair of groups in the order in which the table has the pair, if in
-    any.
-    """
+    """Returns the names of a pair of groups in the order of the table, if it has the pair."""
     if not {"group", "other"} <= about.keys():
         return about
     swapped = {**about, "group": about["other"], "other": about["group"]}
-    has = [
-        len(measures.filter(group=each["group"], other=each["other"])) > 0
-        for each in (about, swapped)
-    ]
-    return swapped if has == [False, True] else about
+    is_swapped_only = not has_pair(measures, about) and has_pair(measures, swapped)
+    return swapped if is_swapped_only else about
+
+
+def has_pair(measures: pl.DataFrame, about: Mapping[str, str]) -> bool:
+    """Whether a table has numbers of a pair of groups in the order of its names."""
+    return len(measures.filter(group=about["group"], other=about["other"])) > 0
 
 
 def check_explained(
@@ -181,48 +197,66 @@ def check_explained(
 
     Args:
         measures: schema `MEASURES`.
-        about: what was given.
-        needed: what names a number of the dataset's family.
-        dataset: for messages.
+        about: the names that were given, by key.
+        needed: the keys that name a number of the dataset's family.
+        dataset: the dataset, for messages.
 
     Raises:
         InputError: with all of them.
     """
-    options = ", ".join(f"--{EXPLAINED_KEYS.get(name, name)}" for name in needed)
-    faults = [
-        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "missing", options)
-        for name in needed
-        if name not in about
-    ]
-    useless = [name for name in about if name not in (*needed, "other")]
-    faults += [
-        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "matches nothing in it", options)
-        for name in useless
-    ]
+    expected = ", ".join(option_of_key(key) for key in needed)
+    faults = []
+    for key in needed:
+        if key not in about:
+            faults.append(Fault(dataset, option_of_key(key), "missing", expected))
+    for key in about:
+        if key not in (*needed, "other"):
+            faults.append(Fault(dataset, option_of_key(key), "matches nothing in it", expected))
+    faults += names_not_measured(measures, about, needed, dataset)
+    if faults:
+        raise InputError(faults)
+
+
+def names_not_measured(
+    measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str
+) -> Iterator[Fault]:
+    """Yields the names that no number has; see `check_explained`."""
+    # Each name is looked for among the rows that the ones before it leave.
     rows = measures
     for key in needed:
         if key in EXPLAINED_KEYS and key in about:
-            names = rows[key].drop_nulls().unique().sort().to_list()
-            faults += unknown_names(dataset, f"--{EXPLAINED_KEYS[key]}", [about[key]], names)
-            rows = rows.filter(pl.col(key) == about[key]) if about[key] in names else rows
-    if "other" in about and (
-        of := next((key for key in ("subject", "group") if key in needed), None)
-    ):
-        names = measures[of].drop_nulls().unique().sort().to_list()
-        faults += unknown_names(dataset, "--other", [about["other"]], names)
-    if faults:
-        raise InputError(faults)
+            names = distinct_names(rows, key)
+            yield from unknown_names(dataset, option_of_key(key), [about[key]], names)
+            if about[key] in names:
+                rows = rows.filter(pl.col(key) == about[key])
+    compared = next((key for key in ("subject", "group") if key in needed), None)
+    if "other" in about and compared is not None:
+        names = distinct_names(measures, compared)
+        yield from unknown_names(dataset, "--other", [about["other"]], names)
+
+
+def option_of_key(key: str) -> str:
+    """Returns the option of the command line that gives a key of measures."""
+    return f"--{EXPLAINED_KEYS.get(key, key)}"
+
+
+def distinct_names(measures: pl.DataFrame, column: str) -> list[str]:
+    """Returns the sorted names in a column, without nulls."""
+    return measures[column].drop_nulls().unique().sort().to_list()
 
 
 def row_of_number(
     measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Returns the row of a number, nothing where there is none."""
-    keys = [key for key in MEASURE_KEYS if key in measures.columns]
-    wanted = {key: about[key] for key in keys if key in about}
-    # The bias type of a metric is that of its probe.
-    others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
-    rows = measures.filter(
-        *others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure
-    )
-    return next(iter(rows.filter(options=options).to_dicts()), {})
+    """Returns the row of a number, empty if there is none."""
+    is_of_number = []
+    for key in MEASURE_KEYS:
+        if key not in measures.columns:
+            continue
+        if key in about:
+            is_of_number.append(pl.col(key) == about[key])
+        elif key != "bias_type":
+            # The bias type of a metric is the one of its probe, which nobody has to name.
+            is_of_number.append(pl.col(key).is_null())
+    rows = measures.filter(*is_of_number, measure=measure, options=options).to_dicts()
+    return rows[0] if rows else {}

@@ -4,7 +4,9 @@ figures there are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from biasgrid.config import Config
@@ -57,11 +59,9 @@ class Layout:
 
     def log(self, rule: str, *names: str) -> Path:
         """Returns the log of a rule's job."""
-        return (
-            Path(self.logs, rule, *names).with_suffix(".log")
-            if names
-            else self.logs / f"{rule}.log"
-        )
+        if not names:
+            return self.logs / f"{rule}.log"
+        return Path(self.logs, rule, *names).with_suffix(".log")
 
     def instances(self, dataset: str = "{dataset}", variant: str = "{variant}") -> Path:
         """Returns the instances table of a dataset's variant."""
@@ -88,15 +88,15 @@ class Layout:
         return [shard.predictions for shard in self.shards(dataset, model)]
 
     def shards(self, dataset: str, model: str) -> list[Shard]:
-        """Returns the shards of a cell's inference, in the order of their instances; an imported
-        cell has none.
+        """Returns the shards of a cell's inference, in the order of their instances.
+
+        An imported cell has none.
         """
         if self.config.models[model].source.brings_instances:
             return []
         count = self.config.datasets[dataset].shards
-        return [
-            self.shard(dataset, model, f"{number}-of-{count}") for number in range(1, count + 1)
-        ]
+        names = [f"{number}-of-{count}" for number in range(1, count + 1)]
+        return [self.shard(dataset, model, name) for name in names]
 
     def shard(
         self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}"
@@ -110,15 +110,11 @@ class Layout:
         )
 
     def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the folder of the answers that a model has given to a dataset's questions, in
-        this run or earlier.
-        """
+        """Returns the folder of a model's answers to a dataset, of this run and earlier ones."""
         return self.results.joinpath(".answers", dataset, model)
 
     def texts(self, dataset: str = "{dataset}", writer: str = "{writer}") -> Path:
-        """Returns the texts that a model has written in a cell, as instances for models that read
-        them.
-        """
+        """Returns the texts that a model has written in a cell, as instances for scorers."""
         return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
     def scorer(
@@ -134,23 +130,20 @@ class Layout:
         )
 
     def scorers(self) -> list[tuple[str, str, str]]:
-        """Returns dataset, writer and reader of all texts of selected cells that a model reads,
-        dataset by dataset.
+        """Returns dataset, writer and reader of all texts of selected cells that a model reads.
+
+        They are in the order of the cells, dataset by dataset.
         """
-        cells = (
-            (dataset, writer, self.config.question(writer, dataset))
-            for writer, dataset in self.config.cells()
-        )
-        return [
-            (dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers
-        ]
+        scorers = []
+        for writer, dataset in self.config.cells():
+            question = self.config.question(writer, dataset)
+            scorers += [(dataset, writer, reader) for reader in question.scorers]
+        return scorers
 
     def answers_of_scorer(
         self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
     ) -> Path:
-        """Returns the folder of a scorer's responses to the texts of a cell, in this run or
-        earlier.
-        """
+        """Returns the folder of a scorer's responses to the texts of a cell; see `answers`."""
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -245,25 +238,17 @@ class Layout:
     def outputs(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
         shard = self.shard()
-        paths = [
-            *(
-                self.capabilities(),
-                *map(self.record, RECORDS),
-                self.trained_model(),
-                self.dump(),
-                self.imported_tables(),
-            ),
-            *(self.instances(), shard.predictions, shard.timing, self.texts(), self.synthetic()),
-            *(self.measures(), self.evidence(), self.evidence_parts()),
-            *(self.sums(), self.intervals(), self.design()),
-            *(
-                self.comparisons(),
-                self.ranks(),
-                self.agreement(),
-                *map(self.summary, ("parquet", "csv")),
-            ),
-            *(self.verdicts, self.convergence, self.figures(), self.report),
-        ]
+        records = [self.record(folder) for folder in RECORDS]
+        models = [self.capabilities(), *records, self.trained_model()]
+        answers = [self.instances(), shard.predictions, shard.timing, self.texts()]
+        imports = [self.dump(), self.imported_tables(), self.synthetic()]
+        cells = [self.measures(), self.evidence(), self.evidence_parts()]
+        statistics = [self.sums(), self.intervals(), self.design()]
+        comparisons = [self.comparisons(), self.ranks(), self.agreement()]
+        grid = [self.summary("parquet"), self.summary("csv"), self.verdicts, self.convergence]
+        pages = [self.figures(), self.report]
+        groups = (models, answers, imports, cells, statistics, comparisons, grid, pages)
+        paths = chain.from_iterable(groups)
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property
@@ -283,51 +268,63 @@ class Layout:
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
-    """Returns the figures of the grid and of each dataset that is measured, in order.
+    """Returns the references of figures by name, for the grid and for each measured dataset.
 
-    Returns:
-        For the grid and each dataset, the references of its figures by name; empty with
-        `report: {figures: none}`.
+    There are none if the config says `report: {figures: none}`.
     """
     if config.report.figures == "none":
         return {}
-    measured = dict.fromkeys(dataset for _, dataset in config.cells())
-    of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
+    measured = list(dict.fromkeys(dataset for _, dataset in config.cells()))
+    names = {GRID: grid_figures_of(config, measured)}
+    names |= {dataset: config.figures_of(dataset) for dataset in measured}
+    figures = {}
+    for folder, shown in names.items():
+        figures[folder] = {name: config.registry.figure(name) for name in shown}
+    return figures
+
+
+def grid_figures_of(config: Config, measured: Sequence[str]) -> list[str]:
+    """Returns the names of all figures of the grid.
+
+    Args:
+        config: the config.
+        measured: the datasets that are measured.
+    """
+    names = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
-        of_grid.append(SYNTHETIC_FIGURE)
-    if len({config.datasets[of].family for of in group_numbers(config)}) > 1:
-        of_grid.append(CONVERGENCE_FIGURE)
-    names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
-    return {
-        subject: dict(zip(figures, map(config.registry.figure, figures), strict=True))
-        for subject, figures in names.items()
-    }
+        names.append(SYNTHETIC_FIGURE)
+    families = {config.datasets[dataset].family for dataset in group_numbers(config)}
+    if len(families) > 1:
+        names.append(CONVERGENCE_FIGURE)
+    return names
 
 
 def datasets_of_figure(config: Config, figure: str) -> list[str]:
-    """Returns the datasets that a figure of the grid is about: all, unless it is one of some
-    families alone.
-    """
-    families = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
-    own = [dataset for dataset, figures in families.items() if figure in figures]
-    return own or list(families)
+    """Returns the datasets of a figure of the grid: all, unless only some families have it."""
+    figures = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
+    own = [dataset for dataset, names in figures.items() if figure in names]
+    return own or list(figures)
 
 
 def group_numbers(config: Config) -> dict[str, str]:
-    """Returns of the measured datasets, but for controls, the measures that say how a model treats
-    a group.
+    """Returns the measures that say how a model treats a group, by dataset.
+
+    Datasets that are not measured, are controls or have no such measure are left out.
     """
-    measured = dict.fromkeys(
-        dataset for _, dataset in config.cells() if not config.datasets[dataset].control_of
-    )
-    found = {dataset: config.family(dataset).group_number for dataset in measured}
-    return {dataset: measure for dataset, measure in found.items() if measure}
+    measures = {}
+    for _, dataset in config.cells():
+        measure = config.family(dataset).group_number
+        if measure and not config.datasets[dataset].control_of:
+            measures[dataset] = measure
+    return measures
 
 
 def controls_of_config(config: Config) -> Controls:
-    """Returns which of the selected datasets and models are negative controls."""
-    of = {name: config.datasets[name].control_of for name in config.run.datasets}
-    datasets = {name: about for name, about in of.items() if about in config.run.datasets}
-    return Controls(
-        datasets, [name for name in config.run.models if config.models[name].source.is_control]
-    )
+    """Returns the negative controls among the selected datasets and models."""
+    datasets = {}
+    for name in config.run.datasets:
+        original = config.datasets[name].control_of
+        if original in config.run.datasets:
+            datasets[name] = original
+    models = [name for name in config.run.models if config.models[name].source.is_control]
+    return Controls(datasets, models)

@@ -4,8 +4,8 @@ each dataset.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists
+from biasgrid.families.family import Lists
 from biasgrid.runs.counts import instances_to_ask
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import read_table
@@ -26,12 +27,12 @@ PAIRS_TASK = "text-classification"
 
 
 class Preview(NamedTuple):
-    """What is shown of a dataset.
+    """The first instances of a dataset.
 
     Attributes:
         asked: instances as a model gets them.
         said: its answers to them, None without a model.
-        observed: what was observed in these, in the family's columns, None without a model.
+        observed: the observations of these, in the family's columns, None without a model.
     """
 
     asked: pl.DataFrame
@@ -42,14 +43,14 @@ class Preview(NamedTuple):
 def preview_dataset(
     config: Config, dataset: str, model: str | None, count: int, source: str
 ) -> Preview:
-    """Looks at the first instances of a dataset.
+    """Returns the first instances of a dataset.
 
     Args:
         config: the config.
         dataset: a dataset of the config.
         model: a model whose answers are shown too; without one the first variant of the dataset is
             shown.
-        count: how many instances.
+        count: the number of instances.
         source: the config's file, for messages.
 
     Raises:
@@ -59,40 +60,25 @@ def preview_dataset(
     faults = list(unknown_names(source, "--dataset", [dataset], config.datasets))
     if model is not None:
         faults += unknown_names(source, "--model", [model], config.models)
-    if not faults and model is not None and not config.fits(model, dataset):
-        faults.append(
-            Fault(
-                source,
-                "--model",
-                f"{dataset!r} is not for {model!r}",
-                config.family(dataset).expected,
-            )
-        )
+        if not faults and not config.fits(model, dataset):
+            problem = f"{dataset!r} is not for {model!r}"
+            faults.append(Fault(source, "--model", problem, config.family(dataset).expected))
     if faults:
         raise InputError(faults)
-    return (
-        Preview(first_instances(config, dataset, count, source))
-        if model is None
-        else first_responses(config, dataset, model, count)
-    )
+    if model is None:
+        return Preview(first_instances(config, dataset, count, source))
+    return first_responses(config, dataset, model, count)
 
 
 def first_instances(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
-    """Expands the first instances of a dataset's first variant; subjects that a tokenizer would
-    drop are there.
+    """Expands the first instances of a dataset's first variant.
+
+    Subjects that a tokenizer would drop are among them.
     """
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
-        raise InputError(
-            [
-                Fault(
-                    source,
-                    "--dataset",
-                    f"{dataset!r} is not asked of any selected model",
-                    "--model MODEL",
-                )
-            ]
-        )
+        problem = f"{dataset!r} is not asked of any selected model"
+        raise InputError([Fault(source, "--dataset", problem, "--model MODEL")])
     lists = load_word_lists(config)[variants[0]]
     expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
@@ -104,9 +90,9 @@ class SampledText(NamedTuple):
 
     Attributes:
         dataset: its dataset.
-        variant: the variant of that.
+        variant: the variant of the dataset.
         instance: its number.
-        text: all that a model reads, in the order in which it does.
+        text: all texts that a model reads, in the order in which it does.
         candidates: the texts whose probabilities are read.
     """
 
@@ -120,16 +106,15 @@ class SampledText(NamedTuple):
 def sample_datasets(
     config: Config, dataset: str | None, count: int, seed: int, source: str
 ) -> Iterator[SampledText]:
-    """Yields a random sample of the instances of each variant of datasets, of all that models of
-    the config answer.
+    """Yields a random sample of the instances of each variant that models of the config answer.
 
     Models and datasets need not be selected. Subjects that a tokenizer would drop are there.
 
     Args:
         config: the config.
         dataset: a dataset of the config; None for all.
-        count: how many instances of each variant.
-        seed: which ones; what is drawn of one variant does not depend on the others.
+        count: the number of instances of each variant.
+        seed: the seed; the sample of a variant does not depend on the others.
         source: the config's file, for messages.
 
     Raises:
@@ -137,63 +122,87 @@ def sample_datasets(
             in them.
     """
     names = [dataset] if dataset is not None else list(config.datasets)
-    if faults := list(unknown_names(source, "--dataset", names, config.datasets)):
-        raise InputError(faults)
-    tasks = {
-        (name, config.question(model, name).variant): entry.task
-        for name in names
-        for model, entry in config.models.items()
-        if config.fits(model, name) and not entry.source.brings_instances
-    }
+    name_faults = list(unknown_names(source, "--dataset", names, config.datasets))
+    if name_faults:
+        raise InputError(name_faults)
+    tasks = tasks_of_variants(config, names)
     if not tasks:
-        raise InputError(
-            [
-                Fault(
-                    source,
-                    "datasets",
-                    "no model fits any of them",
-                    "a model that fits one of the datasets",
-                )
-            ]
-        )
-    read = {
-        key: load(stage(config.reference_of_family(key[0]), "reading")).read(config.files(*key))
-        for key in tasks
-    }
-    if faults := [fault for _, wrong in read.values() for fault in wrong]:
-        raise InputError(dict.fromkeys(faults))
-    for (name, variant), (lists, _) in read.items():
-        family = config.reference_of_family(name)
-        there = instances_to_ask(family, lists, None).instances
+        expected = "a model that fits one of the datasets"
+        raise InputError([Fault(source, "datasets", "no model fits any of them", expected)])
+    lists_of_variants = {}
+    # Variants may share files, whose faults count once.
+    file_faults: dict[Fault, None] = {}
+    for name, variant in tasks:
+        reading = load(stage(config.reference_of_family(name), "reading"))
+        lists, faults = reading.read(config.files(name, variant))
+        lists_of_variants[name, variant] = lists
+        file_faults |= dict.fromkeys(faults)
+    if file_faults:
+        raise InputError(file_faults)
+    for (name, variant), lists in lists_of_variants.items():
         random = np.random.default_rng([seed, crc32(f"{name}/{variant}".encode())])
-        # Of statements a few have the text of another one, and are not there.
-        drawn = random.choice(there, min(there, 2 * count), replace=False)
-        rows = load(stage(family, "expand")).expand(lists).requests_at(np.sort(drawn))
-        chosen = rows.sample(min(count, len(rows)), seed=seed, shuffle=True).sort("instance")
-        for row in chosen.iter_rows(named=True):
-            order = (
-                ("text", "text_pair")
-                if tasks[name, variant] == PAIRS_TASK
-                else ("text_pair", "text")
-            )
-            texts = [row.get(column) for column in ("system", *order)]
-            candidates = [
-                row[column]
-                for column in row
-                if column.startswith("candidate") and row[column] is not None
-            ]
-            yield SampledText(
-                name,
-                variant,
-                row["instance"],
-                " | ".join(filter(None, texts)),
-                ", ".join(candidates),
-            )
+        rows = sample_instances(config.reference_of_family(name), lists, count, seed, random)
+        for row in rows.iter_rows(named=True):
+            text = text_to_read(row, tasks[name, variant])
+            yield SampledText(name, variant, row["instance"], text, candidates_to_read(row))
+
+
+def tasks_of_variants(config: Config, datasets: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Returns the tasks of models that answer each variant of datasets, of several the last one.
+
+    Models whose dumps hold their own instances do not count.
+    """
+    tasks = {}
+    for dataset in datasets:
+        for model, entry in config.models.items():
+            if config.fits(model, dataset) and not entry.source.brings_instances:
+                tasks[dataset, config.question(model, dataset).variant] = entry.task
+    return tasks
+
+
+def sample_instances(
+    family: str, lists: Lists, count: int, seed: int, random: np.random.Generator
+) -> pl.DataFrame:
+    """Returns a random sample of the instances that lists make, in their order.
+
+    Args:
+        family: the reference of the family.
+        lists: the lists.
+        count: the number of instances; fewer if there are fewer.
+        seed: the seed of the second draw.
+        random: the generator of the first draw.
+    """
+    instances = instances_to_ask(family, lists, None).instances
+    # A few statements have the text of another one and are not made, so twice as many are drawn.
+    drawn = random.choice(instances, min(instances, 2 * count), replace=False)
+    rows: pl.DataFrame = load(stage(family, "expand")).expand(lists).requests_at(np.sort(drawn))
+    return rows.sample(min(count, len(rows)), seed=seed, shuffle=True).sort("instance")
+
+
+def text_to_read(row: Mapping[str, Any], task: str) -> str:
+    """Joins the texts of an instance in the order in which a model of a task reads them."""
+    if task == PAIRS_TASK:
+        columns = ("system", "text", "text_pair")
+    else:
+        columns = ("system", "text_pair", "text")
+    texts = [row.get(column) for column in columns]
+    return " | ".join(text for text in texts if text)
+
+
+def candidates_to_read(row: Mapping[str, Any]) -> str:
+    """Joins the candidates of an instance."""
+    columns = [column for column in row if column.startswith("candidate")]
+    return ", ".join(row[column] for column in columns if row[column] is not None)
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
-    """Reads the first instances of a cell and the responses to them."""
+    """Reads the first instances of a cell and the responses to them.
+
+    Raises:
+        UserError: a table is missing, or they do not belong together.
+    """
     layout, question = Layout(config), config.question(model, dataset)
+    instances_table = layout.instances_of_cell(dataset, model)
     tables = layout.predictions_of_cell(dataset, model)
     missing = [table for table in tables if not table.exists()]
     if missing:
@@ -201,11 +210,11 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
             f"there is no {missing[0]}, because {model} has not answered {dataset}; "
             "run snakemake first"
         )
-    cell_provenance(layout.instances_of_cell(dataset, model), tables)
+    cell_provenance(instances_table, tables)
     family = config.reference_of_family(dataset)
-    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
-    instances = read_instances(layout.instances_of_cell(dataset, model), keys)
+    keys = load(stage(family, "keys")).KEYS
+    instances = read_instances(instances_table, keys)
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
-    observed = stages.observe(instances, responses, question.options)
-    asked = instances.select("instance", *request_columns(instances.columns))
-    return Preview(asked.head(count), responses.head(count), observed.head(count))
+    observations = load(stage(family, "measures")).observe(instances, responses, question.options)
+    requests = instances.select("instance", *request_columns(instances.columns))
+    return Preview(requests.head(count), responses.head(count), observations.head(count))
