@@ -1,6 +1,4 @@
-"""What a run has made: gathers counts, times, precision and origin of every cell from the files of
-its results.
-"""
+"""Makes the manifest of a run: counts, times, precision and origin of every cell of its results."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ OF_PREDICTIONS = (
 
 
 def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -> dict[str, Any]:
-    """Returns what the finished results of a config hold.
+    """Describes the finished results of a config.
 
     Args:
         config: the config.
@@ -55,7 +53,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets`
         (see `description_of_dataset`), `word_lists` (digests by dataset and variant), `models`
-        (records by name), `same_models` (which of them are one, in words), `cells` (see
+        (records by name), `same_models` (names of one and the same model, in words), `cells` (see
         `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all outputs, by their
         paths below the folder of results).
 
@@ -64,41 +62,50 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     """
     layout = Layout(config)
     refuse_empty(layout)
-    cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
-    records = {
-        model: layout.record("models", model) for model in [*config.run.models, *config.readers]
-    }
-    variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
+    cells = []
+    descriptions = {}
+    for model, dataset in config.cells():
+        cells.append(facts_of_cell(layout, dataset, model))
+        descriptions[dataset] = description_of_dataset(config, dataset)
+    word_lists = {}
+    for dataset, variant in config.selected_variants:
+        instances = read_provenance(layout.instances(dataset, variant))
+        word_lists[f"{dataset}/{variant}"] = instances["word_lists"]
+    models = {}
+    for model in [*config.run.models, *config.readers]:
+        path = layout.record("models", model)
+        if path.exists():
+            models[model] = read_record(path)
     return table_provenance(
         digest_of,
         title=config.title,
         results=config.results,
-        datasets={
-            dataset: description_of_dataset(config, dataset) for _, dataset in config.cells()
-        },
-        word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
+        datasets=descriptions,
+        word_lists=word_lists,
         same_models=same_models(read_provenance(layout.summary("parquet"))["measures"]),
-        models={model: read_record(path) for model, path in records.items() if path.exists()},
+        models=models,
         cells=cells,
-        totals={
-            "cells": len(cells),
-            **{
-                key: sum(cell[key] for cell in cells)
-                for key in ("instances_expected", "instances_made")
-            },
-            "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
-        },
+        totals=totals_of_cells(cells),
         config_file=config_file,
         files=digests_of_results(layout.results, layout.outputs),
     )
 
 
+def totals_of_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns sums over cells, see `facts_of_cell`; imported cells took no seconds."""
+    return {
+        "cells": len(cells),
+        "instances_expected": sum(cell["instances_expected"] for cell in cells),
+        "instances_made": sum(cell["instances_made"] for cell in cells),
+        "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
+    }
+
+
 def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
-    """Returns the title of a dataset, what it is about, in words, and whose control it is."""
-    about = [*config.family(dataset).about(config, dataset)]
+    """Returns `title`, `about`, in words, and `control_of`, the dataset that it is a control of."""
     return {
         "title": config.title_of(dataset),
-        "about": about,
+        "about": [*config.family(dataset).about(config, dataset)],
         "control_of": config.datasets[dataset].control_of,
     }
 
@@ -107,20 +114,14 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
     """Returns the facts in a cell's files.
 
     Returns:
-        `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were
-        `instances_found`, made by earlier runs; `seconds` of inference and `rows_per_second`, over
-        all shards, `peak_mb` and `gpu_peak_mb`, the most of any shard, and `hosts`, all null, 0 or
-        empty for cells that were imported; and of the predictions task, scoring, precision,
-        devices, hardware, the audit (drift from float32), the dump, logs of other
-        harnesses, versions, and digests of code and config, as far as they have them; of servers,
-        what was `spent`.
+        `dataset` and `model`; `instances_expected`, `instances_made` and `instances_found`, the
+        number of these that earlier runs made; the facts of `timing_facts`; of the predictions
+        task, scoring, precision, devices, hardware, the audit (drift from
+        float32), the dump, logs of other harnesses, versions, and digests of code and config, as
+        far as they have them; of servers, `spent`.
     """
-    timings = [
-        read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)
-    ]
-    rows, found, seconds = (
-        sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds")
-    )
+    shards = layout.shards(dataset, model)
+    timings = [read_made(shard.timing, "how long a shard took") for shard in shards]
     predictions = layout.predictions_of_cell(dataset, model)
     made = read_provenance(layout.measures(dataset, model))["predictions"]
     return {
@@ -128,29 +129,47 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         "model": model,
         "instances_expected": count_rows(layout.instances_of_cell(dataset, model)),
         "instances_made": sum(map(count_rows, predictions)),
-        "instances_found": found,
-        "seconds": round(seconds, 3) if timings else None,
-        "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
-        "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
-        "gpu_peak_mb": max((timing["gpu_peak_mb"] or 0 for timing in timings), default=0) or None,
-        "hosts": sorted({timing["host"] for timing in timings}),
+        **timing_facts(timings),
         **{key: made[key] for key in OF_PREDICTIONS if key in made},
         **usage_of_cell(layout, dataset, model, predictions),
+    }
+
+
+def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Summarises the timings of a cell's shards.
+
+    Returns:
+        `instances_found`; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb`
+        and `gpu_peak_mb`, the maximum over shards, and `hosts`. All are null, 0 or empty for cells
+        that were imported, which have no shards.
+    """
+    rows = sum(timing["rows"] for timing in timings)
+    found = sum(timing["found"] for timing in timings)
+    seconds = sum(timing["seconds"] for timing in timings)
+    gpu_peak_mb = max((timing["gpu_peak_mb"] or 0 for timing in timings), default=0)
+    return {
+        "instances_found": found,
+        "seconds": round(seconds, 3) if timings else None,
+        # Rows that earlier runs made took no time.
+        "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
+        "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
+        "gpu_peak_mb": gpu_peak_mb or None,
+        "hosts": sorted({timing["host"] for timing in timings}),
     }
 
 
 def usage_of_cell(
     layout: Layout, dataset: str, model: str, predictions: Sequence[Path]
 ) -> dict[str, Any]:
-    """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no
-    server was asked.
+    """Returns the usage of a cell's server as `spent`: see `Holdings`, and `cost`.
+
+    Without a server nothing is returned.
     """
     holdings = holdings_of(layout.answers(dataset, model), predictions)
     if holdings is None:
         return {}
-    charge = layout.config.models[model].source.charge(
-        layout.config.question(model, dataset).answer
-    )
+    question = layout.config.question(model, dataset)
+    charge = layout.config.models[model].source.charge(question.answer)
     cost = charge.cost(holdings.tokens_in, holdings.tokens_out) if charge else None
     return {"spent": {**holdings._asdict(), "cost": cost}}
 
@@ -167,7 +186,7 @@ class UnfinishedJob(NamedTuple):
     Attributes:
         rule: its rule.
         log: its log file.
-        outputs: what it should have made.
+        outputs: the files and folders that it should have made.
         failed: whether it was begun and failed.
     """
 
@@ -180,14 +199,15 @@ class UnfinishedJob(NamedTuple):
 def write_failed_manifest(
     config: Config, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
 ) -> None:
-    """Writes the manifest of a failed run, and removes the manifest of an earlier one which that
-    run has outdated.
+    """Writes the manifest of a failed run.
+
+    The manifest of an earlier run is removed if this run has outdated it.
 
     Args:
         config: the config.
         digest_of: the config as it was given, of which a digest is kept.
         config_file: its name.
-        jobs: what the run has not done.
+        jobs: the jobs that the run has not done.
 
     Raises:
         UserError: the file cannot be written.
@@ -195,14 +215,14 @@ def write_failed_manifest(
     layout = Layout(config)
     manifest = make_failed_manifest(layout, digest_of, config_file, jobs)
     write_text(layout.failed_manifest, json.dumps(manifest, indent=2) + "\n")
-    if str(layout.manifest) in (output for job in jobs for output in job.outputs):
+    if any(str(layout.manifest) in job.outputs for job in jobs):
         layout.manifest.unlink(missing_ok=True)
 
 
 def make_failed_manifest(
     layout: Layout, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
 ) -> dict[str, Any]:
-    """Returns what a failed run leaves.
+    """Describes the results of a failed run.
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and
@@ -215,21 +235,21 @@ def make_failed_manifest(
             have faults.
     """
     status = read_status(layout.config)
+    failures = []
+    missing = []
+    for job in jobs:
+        if job.failed:
+            failure = failure_of(job.rule, Path(job.log))
+            # A job that was killed had no time to log an error.
+            failures.append(failure or Failure(job.rule, job.log, NO_ERROR_LOGGED))
+        missing += [str(Path(output).relative_to(layout.results)) for output in job.outputs]
     return table_provenance(
         digest_of,
         title=layout.config.title,
         config_file=config_file,
         cells=json_data(status.cells),
         totals=json_data(status.totals),
-        failures=[
-            json_data(
-                failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED)
-            )
-            for job in jobs
-            if job.failed
-        ],
-        missing=sorted(
-            str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs
-        ),
+        failures=json_data(failures),
+        missing=sorted(missing),
         files=digests_of_results(layout.results, layout.outputs),
     )

@@ -1,4 +1,4 @@
-"""What a run has measured, as references in the format of `stats.compare.references`."""
+"""Headlines of a run as references in the format of `stats.compare.references`."""
 
 from __future__ import annotations
 
@@ -28,35 +28,42 @@ def references_of_run(results: Path, models: Sequence[str] = ()) -> StoredRefere
     made = Results(results)
     summary, manifest = made.summary(), made.manifest()
     known = summary["model"].unique(maintain_order=True).to_list()
-    if faults := list(unknown_names("the command line", "--model", models, known)):
+    faults = list(unknown_names("the command line", "--model", models, known))
+    if faults:
         raise InputError(faults)
     level = made.provenance("summary.parquet").get("statistics", {}).get("level")
     rows = summary.filter("headline", pl.col("model").is_in(models or known)).drop_nulls("value")
     cells = rows.unique(["model", "dataset"], keep="first", maintain_order=True)
+    figures = []
+    for row in rows.iter_rows(named=True):
+        fields = {name: row[name] for name in StoredFigure.model_fields if name in row}
+        figures.append(StoredFigure(**fields))
     return StoredReferences(
         about={"results": manifest["title"], "config": manifest["config"]},
         cells=[reference_cell(made, manifest, row, level) for row in cells.iter_rows(named=True)],
-        figures=[
-            StoredFigure(**{name: row[name] for name in StoredFigure.model_fields if name in row})
-            for row in rows.iter_rows(named=True)
-        ],
+        figures=figures,
     )
 
 
 def reference_cell(
     made: Results, manifest: dict[str, Any], row: dict[str, Any], level: float | None
 ) -> StoredCell:
-    """Returns what is known of a cell."""
-    predictions = made.provenance(f"measures/{row['dataset']}/{row['model']}.parquet")[
-        "predictions"
-    ]
-    record = manifest["models"].get(row["model"], {})
-    name, state = (
-        record.get("checkpoint") or record.get("folder"),
-        record.get("revision") or record.get("weights"),
-    )
+    """Describes a cell by the facts on which its numbers depend.
+
+    Args:
+        made: the tables of the run.
+        manifest: its manifest.
+        row: a row of the cell in the summary.
+        level: the level of its intervals, None if it is not known.
+    """
+    dataset, model = row["dataset"], row["model"]
+    predictions = made.provenance(f"measures/{dataset}/{model}.parquet")["predictions"]
+    record = manifest["models"].get(model, {})
+    # A folder has no revision, but digests of its weights.
+    name = record.get("checkpoint") or record.get("folder")
+    state = record.get("revision") or record.get("weights")
     return StoredCell(
-        dataset=row["dataset"],
+        dataset=dataset,
         kind=row["kind"],
         label=row["label"],
         asked=digests_of_texts(predictions.get("instances", {})),
@@ -69,36 +76,41 @@ def reference_cell(
 
 
 def digests_of_texts(instances: Mapping[str, Any]) -> str | None:
-    """Returns what names the texts that a model was asked: the digest of their lists, and of
-    subjects left out.
+    """Returns a name of the texts that a model was asked.
+
+    It is made of the digests of their lists, and of subjects that were left out; None for a dump,
+    which has none.
 
     Args:
-        instances: the provenance of the instances; a dump has none.
+        instances: the provenance of the instances.
     """
     lists, dropped = instances.get("word_lists"), instances.get("dropped_subjects")
-    return f"{lists} without {digest(dropped)[:16]}" if lists and dropped else lists
+    if lists and dropped:
+        return f"{lists} without {digest(dropped)[:16]}"
+    return lists
 
 
 def public_models(results: Path) -> list[str]:
-    """Returns the measured models of a run that are a commit of the hub's, which anybody can ask
-    again.
+    """Returns the measured models of a run from the hub at a fixed commit.
+
+    Anybody can ask these again.
 
     Raises:
         UserError: there are none.
     """
     made = Results(results)
-    known, measured = made.manifest()["models"], made.summary()["model"].unique(maintain_order=True)
+    records = made.manifest()["models"]
     # Models that only read the texts of others are in the manifest, too.
-    records = {name: known.get(name, {}) for name in measured}
-    public = [
-        name
-        for name, record in records.items()
-        if record.get("checkpoint") and record.get("revision")
-    ]
+    measured = made.summary()["model"].unique(maintain_order=True).to_list()
+    public = []
+    for name in measured:
+        record = records.get(name, {})
+        if record.get("checkpoint") and record.get("revision"):
+            public.append(name)
     if not public:
         raise UserError(
             f"{results} has no model from the hub at a fixed commit, which others could measure "
             "too; to save one of its other models, expected --model with "
-            f"one of {', '.join(records)}"
+            f"one of {', '.join(measured)}"
         )
     return public
