@@ -1,4 +1,4 @@
-"""What a grid will cost, cell by cell, and what of it is done, without running or loading
+"""Plans a grid: its cost, cell by cell, and the part that is done, without running or loading
 anything.
 """
 
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TABLE_BYTES = 6000
-"""About how many bytes a table has without its rows."""
+"""Estimated size of a table in bytes without its rows."""
 TEXT_BYTES = 100.0
-"""About how many bytes a text takes in a table of instances, which is compressed."""
+"""Estimated size of a text in bytes in a table of instances, which is compressed."""
 INSTANCES_TOKENIZED = 128
-"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of
-all.
+"""Number of instances that are tokenized; on the standard grid their mean is within 1 % of the mean
+of all.
 """
 
 
 @dataclass(frozen=True)
 class MachineRate:
-    """How fast the machine is, one of the two.
+    """The speed of the machine, as one of two numbers.
 
     Attributes:
         tflops: 10^12 floating-point operations per second that inference reaches.
@@ -63,7 +63,7 @@ class MachineRate:
     rows_per_second: float | None = None
 
     def seconds(self, instances: Estimate, flop: Estimate) -> Estimate:
-        """Returns how long that many instances, or operations, take."""
+        """Returns the seconds that so many instances, or operations, take."""
         if self.rows_per_second is not None:
             return instances.times(1 / self.rows_per_second)
         return flop.times(None if self.tflops is None else 1e-12 / self.tflops)
@@ -178,8 +178,12 @@ class Plan:
 
 
 def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
-    """Returns the size of tables together: as they are if all are there, else estimated from their
-    rows.
+    """Returns the size of tables together in bytes, estimated unless all are there.
+
+    Args:
+        tables: the tables.
+        instances: the number of their rows.
+        row_bytes: the estimated size of a row.
     """
     if all(table.exists() for table in tables):
         return Estimate(sum(table.stat().st_size for table in tables))
@@ -190,98 +194,108 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
 
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
     """Returns sums over cells and scorers."""
-    planned = [*cells, *scorers]
-    costs = {
-        field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)
-    }
-    costs["instances_bytes"] = total(
-        {each.instances_table: each.instances_bytes for each in planned}.values()
-    )
+    plans = [*cells, *scorers]
+    costs = {}
+    for field in fields(Costs):
+        costs[field.name] = total(getattr(plan, field.name) for plan in plans)
+    # Cells may share instances tables.
+    tables = {plan.instances_table: plan.instances_bytes for plan in plans}
+    costs["instances_bytes"] = total(tables.values())
     return Totals(
         **costs,
         cells=len(cells),
-        seconds_left=total(each.seconds_left for each in planned),
-        shards=sum(each.shards for each in planned),
-        shards_done=sum(each.shards_done for each in planned),
-        measured=sum(each.measured for each in cells),
+        seconds_left=total(plan.seconds_left for plan in plans),
+        shards=sum(plan.shards for plan in plans),
+        shards_done=sum(plan.shards_done for plan in plans),
+        measured=sum(cell.measured for cell in cells),
     )
 
 
 def charges(
     charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate
 ) -> dict[str, Estimate]:
-    """Returns the requests to a cell's server and what they cost.
+    """Returns the requests to a cell's server and their cost.
 
     Args:
-        charge: what an instance costs; None where no server is asked.
+        charge: the charge for an instance; None without a server.
         answers: the folder of the cell's answers.
-        instances: how many instances the cell has.
-        tokens: how many tokens all requests have it read.
+        instances: the number of the cell's instances.
+        tokens: the number of tokens that the server reads for all requests.
 
     Returns:
-        `requests`, `tokens_out`, `cost` and `spent`, as in `Costs`; zeros where no server is asked.
+        `requests`, `tokens_out`, `cost` and `spent`, as in `Costs`; zeros without a server.
     """
     if charge is None:
         return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
-    written = instances.times(charge.tokens_out, exact=False)
-    cost = Estimate(charge.cost(tokens.value, written.value), exact=False)
-    held = holdings_of(answers, [])
-    spent = Estimate(charge.cost(held.tokens_in, held.tokens_out)) if held else Estimate(0)
+    tokens_out = instances.times(charge.tokens_out, exact=False)
+    spent = Estimate(0)
+    holdings = holdings_of(answers, [])
+    if holdings is not None:
+        spent = Estimate(charge.cost(holdings.tokens_in, holdings.tokens_out))
     return {
         "requests": server_requests(charge, instances),
-        "tokens_out": written,
-        "cost": cost,
+        "tokens_out": tokens_out,
+        "cost": Estimate(charge.cost(tokens.value, tokens_out.value), exact=False),
         "spent": spent,
     }
 
 
 def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
-    """Multiplies what is asked once of each instance with the requests that each takes."""
+    """Multiplies a number per request with the number of requests that an instance takes."""
     return estimate.times(charge.requests, charge.is_known)
 
 
 class Planner:
-    """Plans cells; what several of them share is computed once."""
+    """Plans cells; values that several of them share are computed once.
+
+    Attributes:
+        config: the config.
+        rate: the speed of the machine.
+        layout: the places of files.
+        instances: the number of instances by dataset and variant.
+        texts: samples of instances by dataset and variant, and of texts of writers.
+        folders: the folders of the models' checkpoints, None if they are not on this machine.
+        parameters: the parameters of the models that every token passes through, None if unknown.
+        backends: tokenizers by the digests of their files, None if they cannot be read.
+        lengths: mean numbers of tokens by tokenizer, sample and reading method.
+    """
 
     def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate):
         """Counts the instances of all variants and takes samples of them."""
         self.config, self.rate = config, rate
         self.layout = Layout(config)
-        counts = count_instances(self.layout, lists)
-        self.instances = {variant: count for variant, (_, count) in counts.items()}
-        self.texts = {
-            variant: list(starmap(RequestText, asked.sample(INSTANCES_TOKENIZED)))
-            for variant, (asked, _) in counts.items()
-        }
-        self.folders = {
-            name: checkpoint_folder(self.layout.record("models", name), config.models[name].folder)
-            for name in dict.fromkeys([*config.run.models, *config.readers])
-        }
-        self.parameters = {
-            name: parameters(folder) if folder else None for name, folder in self.folders.items()
-        }
+        self.instances: dict[tuple[str, str], Estimate] = {}
+        self.texts: dict[tuple[str, str], list[RequestText]] = {}
+        for variant, (planned, count) in count_instances(self.layout, lists).items():
+            self.instances[variant] = count
+            self.texts[variant] = list(starmap(RequestText, planned.sample(INSTANCES_TOKENIZED)))
+        self.folders: dict[str, Path | None] = {}
+        self.parameters: dict[str, int | None] = {}
+        for name in dict.fromkeys([*config.run.models, *config.readers]):
+            record = self.layout.record("models", name)
+            folder = checkpoint_folder(record, config.models[name].folder)
+            self.folders[name] = folder
+            self.parameters[name] = parameters(folder) if folder else None
         self.backends: dict[str, Tokenizer | None] = {}
         self.lengths: dict[tuple[str, tuple[str, str], ReadingMethod], float] = {}
 
     def cell(self, dataset: str, model: str) -> CellPlan:
         """Plans one cell."""
-        entry, count = self.config.models[model], self.parameters[model]
-        instances = self.instances_of_cell(dataset, model)
         # Predictions that are imported are there already.
-        tokens = Estimate(0) if entry.source.brings_instances else self.tokens(dataset, model)
+        is_imported = self.config.models[model].source.brings_instances
+        question = self.config.question(model, dataset)
+        instances = self.instances_of_cell(dataset, model)
+        tokens = Estimate(0) if is_imported else self.tokens(dataset, model)
         charge = self.charge(dataset, model)
         if charge is not None:
             tokens = server_requests(charge, tokens)
-        flop = (
-            tokens
-            if entry.source.brings_instances
-            else tokens.times(None if count is None else 2 * count)
-        )
-        question = self.config.question(model, dataset)
-        instances_table, tables = (
-            self.layout.instances_of_cell(dataset, model),
-            self.layout.predictions_of_cell(dataset, model),
-        )
+        flop, seconds = tokens, Estimate(0)
+        if not is_imported:
+            flop = self.operations(model, tokens)
+            seconds = self.rate.seconds(instances, flop)
+        instances_table = self.layout.instances_of_cell(dataset, model)
+        instance_bytes = self.config.family(dataset).instance_bytes
+        tables = self.layout.predictions_of_cell(dataset, model)
         return CellPlan(
             dataset=dataset,
             model=model,
@@ -291,29 +305,29 @@ class Planner:
             instances=instances,
             tokens=tokens,
             **charges(charge, self.layout.answers(dataset, model), instances, tokens),
-            parameters=count,
+            parameters=self.parameters[model],
             flop=flop,
-            instances_bytes=size_of(
-                [instances_table], instances, self.config.family(dataset).instance_bytes
-            ),
+            instances_bytes=size_of([instances_table], instances, instance_bytes),
             predictions_bytes=size_of(tables, instances, question.row_bytes),
-            seconds=Estimate(0)
-            if entry.source.brings_instances
-            else self.rate.seconds(instances, flop),
+            seconds=seconds,
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
             measured=self.layout.measures(dataset, model).exists(),
         )
 
+    def operations(self, model: str, tokens: Estimate) -> Estimate:
+        """Returns the floating-point operations of a model that reads tokens; see `Costs`."""
+        count = self.parameters[model]
+        return tokens.times(None if count is None else 2 * count)
+
     def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
         """Plans a scorer that reads the texts of a cell."""
-        texts, shard = (
-            self.layout.texts(dataset, writer),
-            self.layout.scorer(dataset, writer, model),
-        )
-        instances, count = self.texts_of_cell(dataset, writer), self.parameters[model]
+        texts = self.layout.texts(dataset, writer)
+        shard = self.layout.scorer(dataset, writer, model)
+        instances = self.texts_of_cell(dataset, writer)
         tokens = self.tokens_of_texts(dataset, writer, model)
-        flop = tokens.times(None if count is None else 2 * count)
+        flop = self.operations(model, tokens)
+        row_bytes = self.config.question(model, dataset, writer).row_bytes
         return CellPlan(
             dataset=dataset,
             model=model,
@@ -323,14 +337,10 @@ class Planner:
             instances=instances,
             tokens=tokens,
             **charges(None, shard.progress.parent, instances, tokens),
-            parameters=count,
+            parameters=self.parameters[model],
             flop=flop,
             instances_bytes=size_of([texts], instances, TEXT_BYTES),
-            predictions_bytes=size_of(
-                [shard.predictions],
-                instances,
-                self.config.question(model, dataset, writer).row_bytes,
-            ),
+            predictions_bytes=size_of([shard.predictions], instances, row_bytes),
             seconds=self.rate.seconds(instances, flop),
             shards=1,
             shards_done=int(shard.predictions.exists()),
@@ -338,54 +348,49 @@ class Planner:
         )
 
     def texts_of_cell(self, dataset: str, writer: str) -> Estimate:
-        """Counts the distinct texts of a cell: before they are written, there are at most as many
-        as instances.
+        """Counts the distinct texts of a cell.
+
+        Before they are written, there are at most as many as instances.
         """
         facts = table_facts(self.layout.texts(dataset, writer))
-        return (
-            self.instances_of_cell(dataset, writer).times(1, exact=False)
-            if facts is None
-            else Estimate(facts.rows)
-        )
+        if facts is None:
+            return self.instances_of_cell(dataset, writer).times(1, exact=False)
+        return Estimate(facts.rows)
 
     def tokens_of_texts(self, dataset: str, writer: str, model: str) -> Estimate:
-        """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the
-        longest ones.
+        """Counts the tokens of a cell's texts, from a sample.
+
+        Before they are written, all texts are as long as the writer may make them.
         """
-        instances, table = self.texts_of_cell(dataset, writer), self.layout.texts(dataset, writer)
+        instances = self.texts_of_cell(dataset, writer)
+        table = self.layout.texts(dataset, writer)
         if table_facts(table) is None:
             generation = self.config.models[writer].source.deciding_keys().get("generation")
             return instances.times(generation["max_tokens"] if generation else None, exact=False)
         key = dataset, f"{SCORERS}/{writer}"
         if key not in self.texts:
-            # Tables are imported where there is one: most plans need none.
+            # Tables are imported only if there is one: most plans need none.
             from biasgrid.tables.instances import read_instances
 
-            self.texts[key] = list(
-                starmap(
-                    RequestText,
-                    InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED),
-                )
-            )
+            sample = InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED)
+            self.texts[key] = list(starmap(RequestText, sample))
         return self.tokens_of(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
-        """Returns what an instance of a cell costs; None where no server is asked."""
-        question, capabilities = (
-            self.config.question(model, dataset),
-            self.layout.capabilities(model),
-        )
-        scored_by = (
-            json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
-        )
-        options = [
-            text.words for text in self.texts.get((dataset, question.variant), []) if text.words
-        ]
+        """Returns the charge for an instance of a cell; None without a server."""
+        question = self.config.question(model, dataset)
+        capabilities = self.layout.capabilities(model)
+        scored_by = None
+        if capabilities.exists():
+            scored_by = json.loads(capabilities.read_text())["scored_by"]
+        texts = self.texts.get((dataset, question.variant), [])
+        options = [text.words for text in texts if text.words]
         return self.config.models[model].source.charge(question.answer, scored_by, options)
 
     def instances_of_cell(self, dataset: str, model: str) -> Estimate:
-        """Returns how many instances a model answers; those of predictions to be imported are not
-        known before.
+        """Returns the number of instances that a model answers.
+
+        Before predictions are imported, their number is unknown.
         """
         if not self.config.models[model].source.brings_instances:
             return self.instances[dataset, self.config.question(model, dataset).variant]
@@ -400,31 +405,36 @@ class Planner:
         return self.tokens_of(model, self.instances[variant], variant, scoring)
 
     def tokens_of(
-        self, model: str, instances: Estimate, asked: tuple[str, str], scoring: str = ""
+        self, model: str, instances: Estimate, key: tuple[str, str], scoring: str = ""
     ) -> Estimate:
-        """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is
-        not at hand.
+        """Counts the tokens of a sample of texts, or its words without the model's tokenizer.
 
         Args:
             model: the model.
-            instances: how many instances there are.
-            asked: what is asked, a key of `texts`.
-            scoring: the formula by which sentences are scored; empty where none are.
+            instances: the number of instances.
+            key: the sample, a key of `texts`.
+            scoring: the formula by which sentences are scored; empty if none are.
         """
-        method = ReadingMethod(self.config.back_end_of(model).joined and not scoring, scoring)
-        folder, texts = self.folders[model], self.texts[asked]
+        is_joined = self.config.back_end_of(model).joined and not scoring
+        method = ReadingMethod(is_joined, scoring)
+        folder, texts = self.folders[model], self.texts[key]
         if not texts:
             return instances
-        length = self.mean_tokens(folder / "tokenizer.json", asked, method) if folder else None
+        length = self.mean_tokens(folder / "tokenizer.json", key, method) if folder else None
         if length is None:
-            return instances.times(words_per_instance(texts, method), exact=False)
+            length = words_per_instance(texts, method)
         return instances.times(length, exact=False)
 
-    def mean_tokens(
-        self, file: Path, asked: tuple[str, str], method: ReadingMethod
-    ) -> float | None:
-        """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None
-        without one.
+    def mean_tokens(self, file: Path, key: tuple[str, str], method: ReadingMethod) -> float | None:
+        """Returns the mean number of tokens that a tokenizer makes of an instance of a sample.
+
+        Args:
+            file: the tokenizer.json.
+            key: the sample, a key of `texts`.
+            method: the way in which the model reads instances.
+
+        Returns:
+            None without a tokenizer that can be read.
         """
         if not file.exists():
             return None
@@ -433,10 +443,10 @@ class Planner:
         if digest not in self.backends:
             self.backends[digest] = load_backend(file)
         backend = self.backends[digest]
-        key = digest, asked, method
-        if backend is not None and key not in self.lengths:
-            self.lengths[key] = tokens_per_instance(backend, self.texts[asked], method)
-        return self.lengths.get(key)
+        length_key = digest, key, method
+        if backend is not None and length_key not in self.lengths:
+            self.lengths[length_key] = tokens_per_instance(backend, self.texts[key], method)
+        return self.lengths.get(length_key)
 
 
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate) -> Plan:
@@ -445,7 +455,7 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Mach
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
-        rate: how fast the machine is; times are unknown without one.
+        rate: the speed of the machine; times are unknown without one.
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]
@@ -454,17 +464,14 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Mach
 
 
 def faster_models(config: Config) -> dict[str, str]:
-    """Returns what `precision: auto` would do of the models that are at least twice as fast with
-    it.
-    """
+    """Returns notes on `precision: auto` for models that are at least twice as fast with it."""
     if config.inference.precision != "float32":
         return {}
     layout = Layout(config)
-    found = [
-        (each["auto_is_faster"], model, precision_note(each))
-        for model, dataset in config.cells()
-        for each in found_on_processors(layout.answers(dataset, model))
-        if "drift" in each
-    ]
+    notes = []
+    for model, dataset in config.cells():
+        for finding in found_on_processors(layout.answers(dataset, model)):
+            if "drift" in finding:
+                notes.append((finding["auto_is_faster"], model, precision_note(finding)))
     # The cell with the largest gain counts for its model.
-    return {model: words for _, model, words in sorted(found)}
+    return {model: note for _, model, note in sorted(notes)}
