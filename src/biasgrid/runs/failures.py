@@ -32,15 +32,18 @@ class Failure:
 
 
 def failure_of(rule: str, log: Path) -> Failure | None:
-    """Returns the failure in a log, None where there is none: every run of a job begins its log
-    anew.
+    """Returns the failure in a log, None if there is none.
+
+    Every run of a job begins its log anew, so an old failure does not stay.
     """
-    error = last_error(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else None
+    if not log.exists():
+        return None
+    error = last_error(log.read_text(encoding="utf-8", errors="replace"))
     return None if error is None else Failure(rule, str(log), error)
 
 
 def last_error(log: str) -> str | None:
-    """Returns in one line the error that a log's job failed with, None where it did not.
+    """Returns in one line the error that a log's job failed with, None if it did not fail.
 
     A user's error is its message or, if that is a heading, the first line under it; any other error
     is the last line of its traceback.
@@ -48,27 +51,31 @@ def last_error(log: str) -> str | None:
     errors = list(LAST_WORDS.finditer(log))
     if not errors:
         return None
-    message, rest = errors[-1][1], log[errors[-1].end() :].strip().splitlines()
-    if message == "failed" and rest:
-        return rest[-1].strip()
-    return rest[0].strip() if message.endswith(":") and rest else message
+    message = errors[-1][1]
+    lines_below = log[errors[-1].end() :].strip().splitlines()
+    if message == "failed" and lines_below:
+        return lines_below[-1].strip()
+    if message.endswith(":") and lines_below:
+        return lines_below[0].strip()
+    return message
 
 
 def other_failures(layout: Layout) -> Iterator[Failure]:
-    """Yields the failures of rules that ask no model, but not of models and datasets that are not
-    selected.
+    """Yields the failures of rules that ask no model.
+
+    Failures of models and datasets that are not selected are left out.
     """
     config = layout.config
-    expanded = {name for cell in config.needed_variants for name in cell}
     names = {
         *config.run.models,
         *config.readers,
         *config.run.datasets,
         *config.tokenizers,
-        *expanded,
         *RECORDS,
         GRID,
     }
+    for dataset, variant in config.needed_variants:
+        names.update((dataset, variant))
     for log in sorted(layout.logs.rglob("*.log")):
         rule, *parts = log.relative_to(layout.logs).as_posix().removesuffix(".log").split("/")
         if rule in PREDICTS or not names.issuperset(parts):

@@ -1,5 +1,5 @@
-"""How far a run is: what is done, running, failed and waiting, from its files alone, while it runs
-or after.
+"""Reads the progress of a run from its files alone, while it runs or after: shards that are done,
+running, failed or waiting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from biasgrid.tables.metric import NOT_MEASURABLE
 
 ShardState = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[ShardState, ...] = get_args(ShardState)
-"""From what most needs to be seen to what least does."""
+"""States of shards, the one that most needs to be seen first."""
 SECONDS_OF_A_BEAT = 120
 """A job reports its progress about every 5 seconds; one that has been silent for longer than this
 is not running.
@@ -32,7 +32,7 @@ is not running.
 
 
 class ShardTimes(NamedTuple):
-    """The fields of `inference.models.predict.Timing` that are read."""
+    """The fields of `inference.models.predict.Timing` that are needed here."""
 
     rows: int
     found: int
@@ -40,7 +40,7 @@ class ShardTimes(NamedTuple):
 
 
 class ShardStatus(NamedTuple):
-    """How far a shard is; `rate` is in rows per second, and None where nothing runs."""
+    """The progress of a shard; `rate` is in rows per second, and None while nothing runs."""
 
     state: ShardState
     rows: int
@@ -49,7 +49,7 @@ class ShardStatus(NamedTuple):
 
 
 def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
-    """Returns how far a shard is.
+    """Returns the progress of a shard.
 
     A job that fails leaves its error in its log, which the next job of the shard begins anew; so an
     error means that no job is running.
@@ -62,44 +62,55 @@ def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
     failure = failure_of(rule, shard.log)
     if failure is not None:
         return ShardStatus("failed", kept, failure=failure)
-    if beat is not None and time.time() - beat.at < SECONDS_OF_A_BEAT and not has_died(beat):
+    if beat is not None and is_running(beat):
         return ShardStatus("running", beat.rows, beat.rows_per_second)
     return ShardStatus("incomplete" if kept else "waiting", kept)
 
 
+def is_running(beat: Beat) -> bool:
+    """Whether a beat is recent, and the process that wrote it is not known to be gone."""
+    return time.time() - beat.at < SECONDS_OF_A_BEAT and not has_died(beat)
+
+
 def has_died(beat: Beat) -> bool:
-    """Returns whether the process that wrote a beat is known to be gone, which only its own machine
-    knows.
+    """Whether the process that wrote a beat is known to be gone.
+
+    Only the machine of the process knows.
     """
-    return (
-        beat.host == socket.gethostname()
-        and not Path("/proc", str(beat.pid)).exists()
-        and Path("/proc/self").exists()
-    )
+    if beat.host != socket.gethostname():
+        return False
+    # Systems without /proc know nothing, either.
+    return Path("/proc/self").exists() and not Path("/proc", str(beat.pid)).exists()
 
 
 def status_of_table(predictions: Path) -> ShardStatus:
-    """Returns `done` if a predictions table is there and readable; one that cannot be read is made
-    again.
+    """Returns `done` if a predictions table is there and readable, else `waiting`.
+
+    A table that cannot be read is made again.
     """
     facts = table_facts(predictions)
-    return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
+    if facts is None:
+        return ShardStatus("waiting", 0)
+    return ShardStatus("done", facts.rows)
 
 
 def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
-    """Reads how long finished shards took, of those with a timing."""
+    """Reads the timings of finished shards; shards without one are left out."""
     times = []
     for shard in shards:
         with suppress(OSError, ValueError, KeyError):
-            timing = json.loads(shard.timing.read_text()) if shard.predictions.exists() else {}
-            times.append(ShardTimes(*(timing[name] for name in ShardTimes._fields)))
+            if shard.predictions.exists():
+                timing = json.loads(shard.timing.read_text())
+                times.append(ShardTimes(timing["rows"], timing["found"], timing["seconds"]))
     return times
 
 
 def mean_rate(times: Sequence[ShardTimes]) -> float | None:
-    """Returns the rows per second of finished shards, None where no timing is known."""
+    """Returns the rows per second of finished shards, None without a timing."""
     seconds = sum(shard.seconds for shard in times)
-    return sum(shard.rows - shard.found for shard in times) / seconds if seconds else None
+    # Rows that were found took no time.
+    rows = sum(shard.rows - shard.found for shard in times)
+    return rows / seconds if seconds else None
 
 
 @dataclass(frozen=True)
@@ -188,30 +199,35 @@ class Status:
 
 
 def read_status(config: Config) -> Status:
-    """Returns how far a run is.
+    """Returns the progress of a run.
 
     Raises:
         InputError: not all instances are expanded, and the word lists by which they are counted
             have faults.
     """
     layout = Layout(config)
-    tables = {layout.instances_of_cell(dataset, model) for model, dataset in config.cells()}
-    rows = {
-        table: Estimate(facts.rows) for table in tables if (facts := table_facts(table)) is not None
+    tables = {
+        (model, dataset): layout.instances_of_cell(dataset, model)
+        for model, dataset in config.cells()
     }
-    expected = expected_instances(layout, rows)
-    instances = {}
-    for cell in config.cells():
-        table = layout.instances_of_cell(cell[1], cell[0])
-        instances[cell] = rows.get(table) or expected.get(table, UNKNOWN_NUMBER), table in rows
-    cells = [
-        status_of_cell(layout, dataset, model, *instances[model, dataset])
-        for model, dataset in instances
-    ]
-    scorers = [
-        status_of_scorer(layout, dataset, writer, model, instances[writer, dataset][0])
-        for dataset, writer, model in layout.scorers()
-    ]
+    expanded = {}
+    for table in set(tables.values()):
+        facts = table_facts(table)
+        if facts is not None:
+            expanded[table] = Estimate(facts.rows)
+    expected = expected_instances(layout, expanded)
+    instances = {
+        cell: expanded.get(table) or expected.get(table, UNKNOWN_NUMBER)
+        for cell, table in tables.items()
+    }
+    cells = []
+    for (model, dataset), table in tables.items():
+        count = instances[model, dataset]
+        cells.append(status_of_cell(layout, dataset, model, count, table in expanded))
+    scorers = []
+    for dataset, writer, model in layout.scorers():
+        count = instances[writer, dataset]
+        scorers.append(status_of_scorer(layout, dataset, writer, model, count))
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
     return Status(
         cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed
@@ -219,7 +235,7 @@ def read_status(config: Config) -> Status:
 
 
 def answered_rows(config: Config) -> AnsweredRows:
-    """Returns how many rows of a run are answered, with rate and time left; see `read_status`."""
+    """Returns the number of answered rows of a run, with rate and time left; see `read_status`."""
     totals = read_status(config).totals
     return AnsweredRows(
         totals.rows, totals.instances.value, totals.rows_per_second, totals.seconds_left.value
@@ -227,8 +243,9 @@ def answered_rows(config: Config) -> AnsweredRows:
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
-    """Counts the instances of tables that are not there by their word lists, which are read only if
-    there are any.
+    """Counts the instances of tables that are not there, by their word lists.
+
+    Word lists are read only if a table is missing.
     """
     missing = [
         variant
@@ -243,14 +260,22 @@ def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path,
 def status_of_cell(
     layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool
 ) -> CellStatus:
-    """Returns how far a cell is."""
-    predictions, measures = (
-        layout.predictions_of_cell(dataset, model),
-        layout.measures(dataset, model),
-    )
+    """Returns the progress of a cell.
+
+    Args:
+        layout: the places of files.
+        dataset: the dataset of the cell.
+        model: its model.
+        instances: the number of its instances.
+        expanded: whether its instances table is there.
+    """
+    predictions = layout.predictions_of_cell(dataset, model)
+    measures = layout.measures(dataset, model)
     shards = layout.shards(dataset, model)
-    # Predictions that are imported are not made in shards.
-    found = [status_of_shard(shard) for shard in shards] or [status_of_table(predictions[0])]
+    statuses = [status_of_shard(shard) for shard in shards]
+    if not shards:
+        # Predictions that are imported are not made in shards.
+        statuses = [status_of_table(predictions[0])]
     measured = is_up_to_date(measures, predictions)
     return CellStatus(
         dataset=dataset,
@@ -258,7 +283,7 @@ def status_of_cell(
         writer=None,
         expanded=expanded,
         instances=instances,
-        **of_shards(found, times_of(shards), instances, expanded),
+        **of_shards(statuses, times_of(shards), instances, expanded),
         measured=measured,
         not_measurable=why_withheld(measures) if measured else None,
     )
@@ -267,25 +292,28 @@ def status_of_cell(
 def status_of_scorer(
     layout: Layout, dataset: str, writer: str, model: str, asked: Estimate
 ) -> CellStatus:
-    """Returns how far a scorer is that reads the texts of a cell.
+    """Returns the progress of a scorer that reads the texts of a cell.
 
     Args:
-        layout: where files lie.
+        layout: the places of files.
         dataset: the dataset of the cell.
         writer: its model.
-        model: who reads its texts.
-        asked: how many instances the cell has.
+        model: the model that reads its texts.
+        asked: the number of the cell's instances.
     """
-    shard, facts = layout.scorer(dataset, writer, model), table_facts(layout.texts(dataset, writer))
+    shard = layout.scorer(dataset, writer, model)
+    facts = table_facts(layout.texts(dataset, writer))
+    expanded = facts is not None
+    # There are at most as many distinct texts as instances.
     instances = asked.times(1, exact=False) if facts is None else Estimate(facts.rows)
-    found, expanded = [status_of_shard(shard, "predict_scorer")], facts is not None
+    statuses = [status_of_shard(shard, "predict_scorer")]
     return CellStatus(
         dataset=dataset,
         model=model,
         writer=writer,
         expanded=expanded,
         instances=instances,
-        **of_shards(found, times_of([shard]), instances, expanded),
+        **of_shards(statuses, times_of([shard]), instances, expanded),
         measured=is_up_to_date(layout.measures(dataset, writer), [shard.predictions]),
         not_measurable=None,
     )
@@ -295,15 +323,14 @@ def of_shards(
     shards: Sequence[ShardStatus], times: Sequence[ShardTimes], instances: Estimate, expanded: bool
 ) -> dict[str, Any]:
     """Returns the fields of `CellStatus` that come from a cell's shards."""
-    rows, states = (
-        sum(shard.rows for shard in shards),
-        count_states(shard.state for shard in shards),
-    )
+    rows = sum(shard.rows for shard in shards)
+    states = count_states(shard.state for shard in shards)
     rates = [shard.rate for shard in shards if shard.rate is not None]
+    is_whole = not expanded or rows == instances.value
     return {
         "rows": rows,
         "found": sum(shard.found for shard in times),
-        "state": state_of_cell(states, whole=not expanded or rows == instances.value),
+        "state": state_of_cell(states, is_whole),
         "shards": states,
         "rows_per_second": sum(rates) if rates else mean_rate(times),
         "seconds_left": time_left(instances, rows, sum(rates)),
@@ -315,12 +342,13 @@ def state_of_cell(shards: Mapping[ShardState, int], whole: bool) -> ShardState:
     """Returns a cell's state.
 
     Args:
-        shards: how many of its shards are in each state.
+        shards: the number of its shards in each state.
         whole: whether the predictions that are there would be all.
     """
     foremost = next(state for state in STATES if shards[state])
-    partly = foremost == "waiting" and shards["done"] > 0
-    return "incomplete" if partly or (foremost == "done" and not whole) else foremost
+    is_partly_waiting = foremost == "waiting" and shards["done"] > 0
+    lacks_rows = foremost == "done" and not whole
+    return "incomplete" if is_partly_waiting or lacks_rows else foremost
 
 
 def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
@@ -330,7 +358,13 @@ def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
 
 
 def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
-    """Returns the seconds that the rows take that are left, unknown where nothing runs."""
+    """Returns the seconds that the remaining rows take, unknown while nothing runs.
+
+    Args:
+        instances: the number of all rows.
+        rows: the number of rows that are there.
+        rate: rows per second, 0 while nothing runs.
+    """
     if instances.value is None or not rate:
         return UNKNOWN_NUMBER
     return Estimate(max(0, instances.value - rows) / rate, instances.exact)
@@ -339,11 +373,10 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
     """Returns sums over cells and scorers."""
     statuses = [*cells, *scorers]
-    instances, rows = (
-        total(each.instances for each in statuses),
-        sum(each.rows for each in statuses),
-    )
-    rates = [each.rows_per_second or 0 for each in statuses if each.shards["running"]]
+    instances = total(status.instances for status in statuses)
+    rows = sum(status.rows for status in statuses)
+    # A cell without running shards has the mean rate of finished ones, which says nothing of now.
+    rates = [status.rows_per_second or 0 for status in statuses if status.shards["running"]]
     return StatusTotals(
         cells=len(cells),
         states=count_states(cell.state for cell in cells),
@@ -351,37 +384,41 @@ def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = (
         measured=sum(cell.measured for cell in cells),
         instances=instances,
         rows=rows,
-        found=sum(each.found for each in statuses),
+        found=sum(status.found for status in statuses),
         rows_per_second=sum(rates) if rates else None,
         seconds_left=time_left(instances, rows, sum(rates)),
     )
 
 
 def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
-    """Returns whether a file is there and none of the files that it was made from has changed
-    since.
-    """
+    """Whether a file is there, and no file that it was made from has changed since."""
     made = modification_time(output)
-    return made is not None and all(made >= (modification_time(path) or 0) for path in inputs)
+    if made is None:
+        return False
+    return all(made >= (modification_time(path) or 0) for path in inputs)
 
 
 def why_withheld(measures: Path) -> str | None:
-    """Returns why a cell is not measurable, None where it is, or where its table is damaged."""
+    """Returns the reason why a cell is not measurable.
+
+    None if it is, or if its table is damaged.
+    """
     import pyarrow
     from pyarrow import parquet
 
-    with suppress(OSError, pyarrow.ArrowException):
+    try:
         flags = parquet.read_table(measures, columns=["flag"])["flag"].unique().to_pylist()
-        beginning = f"{NOT_MEASURABLE}: "
-        return next(
-            (flag.removeprefix(beginning) for flag in flags if flag and flag.startswith(beginning)),
-            None,
-        )
+    except (OSError, pyarrow.ArrowException):
+        return None
+    beginning = f"{NOT_MEASURABLE}: "
+    for flag in flags:
+        if flag and flag.startswith(beginning):
+            return str(flag.removeprefix(beginning))
     return None
 
 
 def modification_time(path: Path) -> float | None:
-    """Returns when a file was last changed, in seconds since 1970; None where there is none."""
+    """Returns the time when a file was last changed, in seconds since 1970; None without a file."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:  # A run may remove it at any moment.

@@ -14,16 +14,15 @@ FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_
 
 
 def demo_folder() -> Path:
-    """Returns where the demo is made: in the working folder where that has the workflow, else in
-    one of its own.
-    """
-    here = Path("Snakefile").is_file() and Path("config/demo.yaml").is_file()
-    return Path() if here else Path("biasgrid-demo")
+    """Returns the folder of the demo: the working folder if it has the workflow, else a new one."""
+    is_here = Path("Snakefile").is_file() and Path("config/demo.yaml").is_file()
+    return Path() if is_here else Path("biasgrid-demo")
 
 
 def set_up(folder: Path) -> None:
-    """Copies the workflow's files into a folder, so that they can be changed there; one that has
-    them stays as it is.
+    """Copies the workflow's files into a folder, so that they can be changed there.
+
+    A folder that has them stays as it is.
 
     Raises:
         UserError: the folder has something else in the place of one of them.
@@ -31,7 +30,8 @@ def set_up(folder: Path) -> None:
     if (folder / "Snakefile").is_file():
         return
     files = [file for file in sorted(workflow_folder().iterdir()) if file.name in FILES]
-    if taken := [file.name for file in files if (folder / file.name).exists()]:
+    taken = [file.name for file in files if (folder / file.name).exists()]
+    if taken:
         raise UserError(
             f"{folder} contains {', '.join(taken)} but no Snakefile; expected an empty folder, or "
             "one that biasgrid made"
