@@ -1,11 +1,11 @@
-"""What the rules of cells are given: expand, predict, scorers, dumps, measure and statistics.
+"""Inputs and params of the rules of cells: expand, predict, scorers, dumps, measure, statistics.
 
 Snakemake compares the params of a job with those of its last run, but for those that a function
 makes of `input`: a function here takes `input` where its value must run nothing again. What counts
 of word lists and records is their content, of which each rule has a digest.
 
-What one param can hold is one function: calling it takes Snakemake a while, and there are thousands
-of cells.
+Values that one param can hold are one function: calling it takes Snakemake a while, and there are
+thousands of cells.
 """
 
 from __future__ import annotations
@@ -32,22 +32,25 @@ class CellInputs:
         self._ranges = cache(self._ranges_of_measures)
 
     def tokenizer_record(self, wildcards: Wildcards) -> Path | list[Path]:
-        """Returns the record of the tokenizer that decides which subjects are kept; none where all
-        are.
+        """Returns the record of the tokenizer that decides which subjects are kept.
+
+        If all are kept, there is none.
         """
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.layout.record("tokenizers", tokenizer) if tokenizer else []
 
     def tokenizer_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
-        """Returns where the config has the tokenizer from that decides which subjects are kept;
-        None where all are.
+        """Returns the source in the config of the tokenizer that decides which subjects are kept.
+
+        None if all are kept.
         """
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.grid.source_of_tokenizer(tokenizer) if tokenizer else None
 
     def word_lists(self, wildcards: Wildcards, input: Any) -> Any:
-        """Returns the files of the word lists of a dataset's variant: when they are moved, nothing
-        runs again.
+        """Returns the files of the word lists of a dataset's variant.
+
+        When they are moved, nothing runs again.
         """
         return self.grid.files(wildcards.dataset, wildcards.variant)
 
@@ -56,9 +59,7 @@ class CellInputs:
         return self.inputs.lists_digest(wildcards.dataset, wildcards.variant)
 
     def predict_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what a cell is answered by: instances, the model, and what was found out of what
-        it can do.
-        """
+        """Returns the files for the answers of a cell: instances, model and its capabilities."""
         dataset, model = wildcards.dataset, wildcards.model
         return {
             "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
@@ -67,27 +68,25 @@ class CellInputs:
         }
 
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
-        """Returns what was found out of what a cell's model can do; none where it writes texts, or
-        nobody need look.
+        """Returns the capabilities of a cell's model.
+
+        There are none if it writes texts, or if its back end looks for none.
         """
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
-        needed = answer != "text" and self.back_end(wildcards).look
-        return self.layout.capabilities(wildcards.model) if needed else []
+        is_needed = answer != "text" and self.back_end(wildcards).look
+        return self.layout.capabilities(wildcards.model) if is_needed else []
 
     def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides the numbers of a cell's predictions beside model, precision and
-        device.
-        """
+        """Returns params that decide a cell's predictions beside model, precision and device."""
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
+        modules = modules_of_entry(back_end, question.answer)
         return {
             "back_end": back_end.path_of(question.answer),
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),
-            "code": self.inputs.code_digest(
-                "predict", *modules_of_entry(back_end, question.answer)
-            ),
+            "code": self.inputs.code_digest("predict", *modules),
         }
 
     def deciding_device(self, wildcards: Wildcards) -> str | None:
@@ -96,7 +95,7 @@ class CellInputs:
         return inference.device if inference.precision == "auto" else None
 
     def back_end(self, wildcards: Wildcards) -> RegistryEntry:
-        """Returns where the back end of a model is."""
+        """Returns the registry entry of a model's back end."""
         return self.grid.back_end_of(wildcards.model)
 
     def task(self, wildcards: Wildcards) -> str:
@@ -108,8 +107,9 @@ class CellInputs:
         return self.grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
 
     def instances_lists_digest(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Digests the word lists of a cell's instances, which these are compared with; None for
-        texts of models.
+        """Digests the word lists of a cell's instances, which these are compared with.
+
+        None for texts of models.
         """
         if wildcards.get("writer"):
             return None
@@ -121,36 +121,34 @@ class CellInputs:
         return self.layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
 
     def dump_origin(self, wildcards: Wildcards) -> dict[str, Any] | None:
-        """Returns where a cell's dump is from; None where its model is asked."""
+        """Returns the origin of a cell's dump; None if its model is asked."""
         return self.grid.models[wildcards.model].source.origin(wildcards.dataset)
 
     def dump(self, wildcards: Wildcards) -> str | Path:
-        """Returns a cell's dump, which is downloaded first where the config gives a url."""
+        """Returns a cell's dump, which is downloaded first if the config gives a url."""
         origin = self.dump_origin(wildcards)
         return (origin and origin["file"]) or self.layout.dump(wildcards.dataset, wildcards.model)
 
     def dump_reader(self, wildcards: Wildcards) -> str:
-        """Returns what reads a cell's dump, as `reference:function`."""
+        """Returns the reader of a cell's dump, as `reference:function`."""
         return self.back_end(wildcards).path
 
     def dump_code(self, wildcards: Wildcards) -> str:
         """Digests the code that reads a cell's dump."""
-        return self.inputs.code_digest(
-            "import_predictions", self.dump_reader(wildcards).split(":")[0]
-        )
+        module, _, _ = self.dump_reader(wildcards).partition(":")
+        return self.inputs.code_digest("import_predictions", module)
 
     def subject_lists(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the subject lists that a dump is compared with: none where one is missing, since
-        dumps need none.
+        """Returns the subject lists that a dump is compared with.
+
+        There are none if one is missing, since dumps need none.
         """
         variant = self.grid.question(wildcards.model, wildcards.dataset).variant
         files = self.grid.files(wildcards.dataset, variant).subjects
         return list(files) if all(file.is_file() for file in files) else []
 
     def measure_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what a cell is measured by: instances, predictions, and what scorers say of its
-        texts.
-        """
+        """Returns the files for the measures of a cell: instances, predictions, and scorers'."""
         dataset, model = wildcards.dataset, wildcards.model
         return {
             "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
@@ -159,46 +157,40 @@ class CellInputs:
         }
 
     def scorers(self, wildcards: Wildcards) -> dict[str, tuple[str, str]]:
-        """Returns the kind of what each scorer of a cell's texts says of them, and where it is."""
+        """Returns kind and file of the responses of each scorer to a cell's texts."""
         dataset, writer = wildcards.dataset, wildcards.model
-        scorers = self.grid.question(writer, dataset).scorers
-        return {
-            of: (kind, str(self.layout.scorer(dataset, writer, of).predictions))
-            for of, kind in scorers.items()
-        }
+        scorers = {}
+        for reader, kind in self.grid.question(writer, dataset).scorers.items():
+            predictions = self.layout.scorer(dataset, writer, reader).predictions
+            scorers[reader] = kind, str(predictions)
+        return scorers
 
     def scorer_files(self, wildcards: Wildcards) -> list[str | Path]:
-        """Returns the texts of a cell, and what scorers say of them; none where no model reads
-        them.
-        """
+        """Returns the texts of a cell and the responses of scorers; empty without scorers."""
         files = [file for _, file in self.scorers(wildcards).values()]
         return [self.layout.texts(wildcards.dataset, wildcards.model), *files] if files else []
 
     def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides a cell's measures, and what its predictions must say of
-        themselves.
-        """
-        family, question = (
-            self.inputs.family(wildcards),
-            self.grid.question(wildcards.model, wildcards.dataset),
-        )
+        """Returns params that decide a cell's measures, and facts that predictions must have."""
+        dataset, model = wildcards.dataset, wildcards.model
+        question = self.grid.question(model, dataset)
+        stages = self.inputs.stages(wildcards, "keys", "measures")
         return {
-            "family": family,
+            "family": self.inputs.family(wildcards),
             "answer": question.answer,
-            "names": list(self.inputs.metrics(wildcards.dataset).names),
-            "expected": self.grid.what_predictions_say(wildcards.model, wildcards.dataset),
+            "names": list(self.inputs.metrics(dataset).names),
+            "expected": self.grid.what_predictions_say(model, dataset),
             "dump": self.dump_origin(wildcards),
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
             "recomputed": self.recomputation(wildcards),
-            "code": self.inputs.code_digest(
-                "measure", *self.inputs.stages(wildcards, "keys", "measures")
-            ),
+            "code": self.inputs.code_digest("measure", *stages),
         }
 
     def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns clusters and units of measures that are computed again without each cluster; of
-        sums none.
+        """Returns clusters and units of measures that are computed again without each cluster.
+
+        Measures that are sums need no such computation.
         """
         if self.grid.family(wildcards.dataset).yields_sums:
             return {}
@@ -207,34 +199,36 @@ class CellInputs:
         return {"clusters": clusters, "units": self._units(wildcards.dataset)}
 
     def model_record(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Returns the record of a cell's model, which its predictions are compared with; None for
-        dumps.
+        """Returns the record of a cell's model, which its predictions are compared with.
+
+        None for dumps.
         """
-        imported = self.inputs.is_imported(wildcards.model)
-        return None if imported else str(self.layout.record("models", wildcards.model))
+        if self.inputs.is_imported(wildcards.model):
+            return None
+        return str(self.layout.record("models", wildcards.model))
 
     def statistics_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides a cell's numbers, given its sums."""
-        family, question = (
-            self.inputs.family(wildcards),
-            self.grid.question(wildcards.model, wildcards.dataset),
-        )
+        """Returns the params that decide a cell's numbers, given its sums."""
+        dataset = wildcards.dataset
+        family = self.inputs.family(wildcards)
+        question = self.grid.question(wildcards.model, dataset)
         return {
             "family": family,
             "declared": self.declared(wildcards),
-            "units": self._units(wildcards.dataset),
-            "ranges": self._ranges(wildcards.dataset),
+            "units": self._units(dataset),
+            "ranges": self._ranges(dataset),
             "options": dict(question.options),
-            "clusters": self.inputs.template_clusters(wildcards.dataset, question.variant),
-            "templates": self.inputs.templates_digest(wildcards.dataset, question.variant),
+            "clusters": self.inputs.template_clusters(dataset, question.variant),
+            "templates": self.inputs.templates_digest(dataset, question.variant),
             "settings": self.grid.statistics.model_dump(),
             "controls": self.controls(wildcards),
             "code": self.inputs.code_digest("statistics", stage(family, "measures")),
         }
 
     def declared(self, wildcards: Wildcards) -> MetricDefinitions:
-        """Returns what a cell's measures are checked by; flags withhold nothing of a model that
-        answers at random.
+        """Returns the definitions by which a cell's measures are checked.
+
+        Flags withhold nothing of a model that answers at random.
         """
         metrics = self.inputs.metrics(wildcards.dataset)
         return metrics.of_control() if wildcards.model in self._controls.models else metrics
@@ -255,22 +249,18 @@ class CellInputs:
         ]
 
     def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
-        """Returns the units of a dataset's measures, but for validity flags; None where no sampling
-        changes them.
+        """Returns the units of a dataset's measures, except validity flags.
+
+        None for a measure that no sampling changes.
         """
-        measures = {
-            name: measure
-            for name, measure in self.grid.measures_of(dataset).items()
-            if measure.limit is None
-        }
-        return {
-            name: measure.unit if measure.design else None for name, measure in measures.items()
-        }
+        units: dict[str, str | None] = {}
+        for name, measure in self.grid.measures_of(dataset).items():
+            if measure.limit is None:
+                units[name] = measure.unit if measure.design else None
+        return units
 
     def _ranges_of_measures(self, dataset: str) -> dict[str, tuple[float, float]]:
-        """Returns between what the numbers of measures are whose range is not that of their
-        unit.
-        """
+        """Returns the ranges of measures that have others than their units."""
         return {
             name: measure.range
             for name, measure in self.grid.measures_of(dataset).items()

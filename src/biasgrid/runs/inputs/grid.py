@@ -79,9 +79,7 @@ class GridInputs:
         return str(file(dataset, model))
 
     def _code_digest(self, script: str, *references: str) -> str:
-        """Digests a script, modules that it finds by their references, and all that these
-        import.
-        """
+        """Digests a script, modules that it finds by their references, and their imports."""
         return code_digest(self._scripts / f"{script}.py", *references)
 
     def _metrics(self, dataset: str) -> MetricDefinitions:
@@ -89,7 +87,7 @@ class GridInputs:
         return MetricDefinitions.of(self.grid.measures_of(dataset))
 
     def _lists_digest(self, dataset: str, variant: str) -> str | None:
-        """Digests the content of a variant's word lists; None where the lists are not read."""
+        """Digests the content of a variant's word lists; None if the lists are not read."""
         lists = self.word_lists.get((dataset, variant))
         return None if lists is None else lists.digest()
 
@@ -116,30 +114,29 @@ class GridInputs:
         return lambda wildcards: self.code_digest(script, *self.stages(wildcards, *stages))
 
     def stages(self, wildcards: Wildcards, *names: str) -> list[str]:
-        """Returns the references of stages of a dataset's family, and of the replications that
-        these import.
-        """
-        family, modes = self.family(wildcards), self.grid.family(wildcards.dataset).modes
-        return [
-            *(stage(family, name) for name in names),
-            *(mode.split(":")[0] for mode in modes.values()),
-        ]
+        """Returns references of stages of a dataset's family, and of replications they import."""
+        family = self.family(wildcards)
+        references = [stage(family, name) for name in names]
+        for mode in self.grid.family(wildcards.dataset).modes.values():
+            module, _, _ = mode.partition(":")
+            references.append(module)
+        return references
 
     def family(self, wildcards: Wildcards) -> str:
         """Returns the reference of the family of a dataset."""
         return self.grid.reference_of_family(wildcards.dataset)
 
     def is_imported(self, model: str) -> bool:
-        """Says whether a model's answers are imported, with what was asked."""
+        """Whether a model's answers are imported, together with their instances."""
         return self.grid.models[model].source.brings_instances
 
     def of_cells(self, file: CellFile, *datasets: str) -> list[str]:
         """Returns a file of each cell, of the whole grid or of some datasets."""
-        return [
-            self.cell_file(file, of, model)
-            for model, of in self.cells
-            if not datasets or of in datasets
-        ]
+        files = []
+        for model, dataset in self.cells:
+            if not datasets or dataset in datasets:
+                files.append(self.cell_file(file, dataset, model))
+        return files
 
     def of_dataset(self, file: CellFile) -> Callable[[Wildcards], list[str]]:
         """Returns an input: a file of each cell of a job's dataset."""
@@ -172,20 +169,23 @@ class GridInputs:
         ]
 
     def records(self) -> list[Path]:
-        """Returns the records of all selected models that have weights, and of those that read
-        their texts.
-        """
+        """Returns the records of all selected models that have weights, and of scorers."""
         models = dict.fromkeys([*self.grid.run.models, *self.grid.readers])
         return [
             self.layout.record("models", model) for model in models if not self.is_imported(model)
         ]
 
     def synthetic_cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of the cells whose model has learned the dataset, without
-        controls.
+        """Returns model and dataset of the cells whose model has learned the dataset.
+
+        Controls are left out.
         """
-        cells = [(model, of) for model, of in self.cells if not self.grid.datasets[of].control_of]
-        return [(model, of) for model, of in cells if of in self.grid.learned_datasets(model)]
+        cells = []
+        for model, dataset in self.cells:
+            is_control = self.grid.datasets[dataset].control_of
+            if not is_control and dataset in self.grid.learned_datasets(model):
+                cells.append((model, dataset))
+        return cells
 
     def synthetic_tables(self) -> list[Path]:
         """Returns the known effect in the datasets of these cells."""

@@ -1,4 +1,4 @@
-"""What the rules of tables and pages are given: compare, summary, plot, report and manifest."""
+"""Inputs and params of the rules of tables and pages: compare, summary, plot, report, manifest."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ class PageInputs:
     grid.
 
     Attributes:
+        inputs: inputs of rules of the whole grid.
+        grid: the config.
+        layout: the places of its files.
+        config_name: the name of the config in the report and the manifest.
         figures: the references of the figures of each dataset and of the whole grid, by their
             names.
-        controls: which datasets and models are negative controls.
-        config_name: what the report and the manifest call the config.
+        controls: the datasets and models that are negative controls.
     """
 
     def __init__(self, inputs: GridInputs, config_name: str):
-        """Keeps what is known of the whole grid."""
-        self.inputs, self.grid, self.layout, self.config_name = (
-            inputs,
-            inputs.grid,
-            inputs.layout,
-            config_name,
-        )
+        """Finds the figures and controls of the grid."""
+        self.inputs = inputs
+        self.grid = inputs.grid
+        self.layout = inputs.layout
+        self.config_name = config_name
         self.figures = {of: figures for of, figures in figures_of(self.grid).items() if figures}
         self.controls = controls_of_config(self.grid)
 
@@ -48,80 +49,72 @@ class PageInputs:
         return self.marks([wildcards.dataset]).get(wildcards.dataset, {})
 
     def marks(self, datasets: Iterable[str]) -> dict[str, dict[str, tuple[Mark, ...]]]:
-        """Returns for each dataset the marks of those of its measures that have marks."""
-        measures = {dataset: self.grid.measures_of(dataset) for dataset in datasets}
-        marks = {
-            of: {name: one.marks for name, one in each.items() if one.marks}
-            for of, each in measures.items()
-        }
-        return {of: known for of, known in marks.items() if known}
+        """Returns the marks of measures by dataset; without marks both are left out."""
+        marks = {}
+        for dataset in datasets:
+            measures = self.grid.measures_of(dataset)
+            own = {name: measure.marks for name, measure in measures.items() if measure.marks}
+            if own:
+                marks[dataset] = own
+        return marks
 
     def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
         """Returns the value of equal treatment of those measures of a dataset that are signed."""
         return fair_values_of_signed(self.grid.measures_of(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
-        """Returns for each dataset the options of the row of each measure that stands in the
-        summary.
-        """
+        """Returns the options of each measure's row in the summary, by dataset."""
         return {
             dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets
         }
 
     def claims(self) -> dict[str, Any]:
-        """Returns what is said of the measures of each dataset, see `GridFacts`, and what a trial
-        asks.
-        """
+        """Returns facts on the measures of datasets, see `GridFacts`, and datasets of a trial."""
         datasets = self.grid.run.datasets
-        # What is no trial has no such fact, so that summaries of before stay as they are.
-        trial = (
-            [name for name in datasets if name not in self.controls.datasets]
-            if self.grid.trial
-            else []
-        )
-        claims = claims_of({name: self.grid.measures_of(name) for name in datasets}) | {
-            "units": self.units()
-        }
-        return claims | ({"trial": trial} if trial else {})
+        claims = claims_of({name: self.grid.measures_of(name) for name in datasets})
+        claims |= {"units": self.units()}
+        # A run that is no trial has no such fact, so that summaries of before stay as they are.
+        if self.grid.trial:
+            trial = [name for name in datasets if name not in self.controls.datasets]
+            if trial:
+                claims["trial"] = trial
+        return claims
 
     def units(self) -> dict[str, str]:
-        """Returns what the numbers of each dataset are computed from, in words."""
+        """Returns the units that the numbers of each dataset are computed from, in words."""
         return {name: self.grid.family(name).unit for name in self.grid.run.datasets}
 
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Returns how tables and plots name the selected models, and how these are scored on some
-        datasets.
-        """
+        """Returns `kind`, `label` and `scoring` of the selected models that fit some datasets."""
         datasets = list(datasets)
-        return {
-            name: {
-                "kind": self.grid.models[name].kind,
-                "label": self.grid.models[name].label,
+        models = {}
+        for name in self.grid.run.models:
+            if not any(self.grid.fits(name, dataset) for dataset in datasets):
+                continue
+            section = self.grid.models[name]
+            models[name] = {
+                "kind": section.kind,
+                "label": section.label,
                 "scoring": self._scoring(name, datasets),
             }
-            for name in self.grid.run.models
-            if any(self.grid.fits(name, dataset) for dataset in datasets)
-        }
+        return models
 
     def _scoring(self, model: str, datasets: Iterable[str]) -> dict[str, Any]:
-        """Returns how a model is scored on those of some datasets where one can choose."""
-        questions = {
-            of: self.grid.question(model, of) for of in datasets if self.grid.fits(model, of)
-        }
-        return {
-            of: each.settings["scoring"]
-            for of, each in questions.items()
-            if "scoring" in each.settings
-        }
+        """Returns the scoring of a model by dataset, for datasets where one can choose."""
+        scoring = {}
+        for dataset in datasets:
+            if self.grid.fits(model, dataset):
+                settings = self.grid.question(model, dataset).settings
+                if "scoring" in settings:
+                    scoring[dataset] = settings["scoring"]
+        return scoring
 
     def summary_marks(self, wildcards: Wildcards) -> dict[str, dict[str, tuple[Mark, ...]]]:
         """Returns the marks of all selected datasets."""
         return self.marks(self.grid.run.datasets)
 
     def figure_files(self, file: CellFile) -> Callable[[Wildcards], list[str]]:
-        """Returns an input: a file of each cell of the datasets that the figures in a folder are
-        about.
-        """
+        """Returns an input: a file of each cell of the datasets in a folder of figures."""
         return lambda wildcards: self.inputs.of_cells(file, *self._datasets_of(wildcards))
 
     def figure_effects(self, wildcards: Wildcards) -> list[Path]:
@@ -133,25 +126,21 @@ class PageInputs:
         return self.inputs.of_datasets(self.layout.ranks) if wildcards.of == GRID else []
 
     def figure_convergence(self, wildcards: Wildcards) -> list[Path]:
-        """Returns how datasets of different families agree, which figures of the grid show."""
+        """Returns the agreement of datasets across families, which figures of the grid show."""
         return [self.layout.convergence] if wildcards.of == GRID else []
 
     def group_numbers(self) -> dict[str, tuple[str, str]]:
-        """Returns of each dataset its family and the measure that says how a model treats a
-        group.
-        """
+        """Returns family and measure of datasets that measure how a model treats a group."""
         return {
-            of: (self.grid.datasets[of].family, measure)
-            for of, measure in group_numbers(self.grid).items()
+            dataset: (self.grid.datasets[dataset].family, measure)
+            for dataset, measure in group_numbers(self.grid).items()
         }
 
     def figure_parts(self, wildcards: Wildcards) -> list[str]:
         """Returns the associations by template, which are in no figure of all datasets."""
-        return (
-            []
-            if wildcards.of == GRID
-            else self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
-        )
+        if wildcards.of == GRID:
+            return []
+        return self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
 
     def _datasets_of(self, wildcards: Wildcards) -> list[str]:
         """Returns the datasets that the figures in a folder are about."""
@@ -167,33 +156,31 @@ class PageInputs:
 
     def figure_datasets(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """Returns the datasets that each of the figures in a folder is about."""
-        of = wildcards.of
-        return {
-            name: datasets_of_figure(self.grid, name) if of == GRID else [of]
-            for name in self.figures[of]
-        }
+        folder = wildcards.of
+        if folder != GRID:
+            return {name: [folder] for name in self.figures[folder]}
+        return {name: datasets_of_figure(self.grid, name) for name in self.figures[GRID]}
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
         """Returns the titles of the datasets of figures."""
         return {name: self.grid.title_of(name) for name in self._datasets_of(wildcards)}
 
     def figure_models(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
-        """Returns how figures name models; see `models`."""
+        """Returns the models of figures; see `models`."""
         return self.models(self._datasets_of(wildcards))
 
     def figure_threshold(self, wildcards: Wildcards) -> float | None:
-        """Returns the failure threshold of a dataset, None where its family has no such key."""
+        """Returns the failure threshold of a dataset, None if its family has no such key."""
         return getattr(self.grid.datasets.get(wildcards.of), "failure_threshold", None)
 
     def figure_templates(self, wildcards: Wildcards) -> list[str]:
-        """Returns the text of each template of a dataset; figures of all datasets name no
-        templates.
+        """Returns the text of each template of a dataset.
+
+        Figures of all datasets name no templates.
         """
-        return (
-            []
-            if wildcards.of == GRID
-            else texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
-        )
+        if wildcards.of == GRID:
+            return []
+        return texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
 
     def figure_controls(self, wildcards: Wildcards) -> Controls:
         """Returns the negative controls, which figures of the grid show."""
@@ -209,10 +196,12 @@ class PageInputs:
 
     def figure_sections(self, wildcards: Wildcards) -> dict[str, MarkSection]:
         """Returns the common name of datasets whose marks are judged together."""
-        sections = {
-            of: self.grid.family(of).section(self.grid, of) for of in self._datasets_of(wildcards)
-        }
-        return {dataset: section for dataset, section in sections.items() if section}
+        sections = {}
+        for dataset in self._datasets_of(wildcards):
+            section = self.grid.family(dataset).section(self.grid, dataset)
+            if section:
+                sections[dataset] = section
+        return sections
 
     def figure_code(self, wildcards: Wildcards) -> str:
         """Digests the code that draws the figures in a folder."""
@@ -220,12 +209,13 @@ class PageInputs:
 
     def _figure_modules(self, *folders: str) -> list[str]:
         """Returns the modules that draw the figures in some folders, and know their captions."""
-        return sorted({reference for of in folders for reference in self.figures[of].values()})
+        modules: set[str] = set()
+        for folder in folders:
+            modules.update(self.figures[folder].values())
+        return sorted(modules)
 
     def strengths(self) -> dict[str, dict[str, str]]:
-        """Returns for each dataset the strength that each selected model has learned in its
-        synthetic corpora.
-        """
+        """Returns for each dataset the strength of the synthetic corpora of each selected model."""
         strengths: dict[str, dict[str, str]] = {}
         for model, dataset in self.inputs.synthetic_cells():
             train = self.grid.models[model].train
@@ -234,11 +224,15 @@ class PageInputs:
         return strengths
 
     def report_facts(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what the report says of the run, besides what its tables say.
+        """Returns facts of the run for the report that are not in its tables.
 
-        It is a function because jobs read the rules too, and what templates say is read from files.
+        It is a function because jobs read the rules too, and the texts of templates are read from
+        files.
         """
-        names = {"kind", "label", "task"}
+        fields = {"kind", "label", "task"}
+        models = {
+            name: self.grid.models[name].model_dump(include=fields) for name in self.grid.run.models
+        }
         return {
             "title": self.grid.title,
             "config": self.config_name,
@@ -248,14 +242,11 @@ class PageInputs:
             "megabytes": self.grid.report.megabytes,
             "controls": self.controls,
             "datasets": {name: self._dataset_facts(name) for name in self.grid.run.datasets},
-            "models": {
-                name: self.grid.models[name].model_dump(include=names)
-                for name in self.grid.run.models
-            },
+            "models": models,
         }
 
     def _dataset_facts(self, dataset: str) -> dict[str, Any]:
-        """Returns what a dataset asks, and its measures, in words."""
+        """Describes a dataset and its measures, in words."""
         section, family = self.grid.datasets[dataset], self.grid.family(dataset)
         return {
             "title": self.grid.title_of(dataset),
@@ -268,24 +259,27 @@ class PageInputs:
         }
 
     def report_code(self, wildcards: Wildcards) -> str:
-        """Digests the code of the report: also of what its figures' captions and the pages of cells
-        say.
-        """
+        """Digests the code of the report, with captions of figures and pages of cells."""
         families = {self.grid.reference_of_family(dataset) for dataset in self.grid.run.datasets}
-        shown = {stage(family, name) for family in families for name in ("payload", "evidence")}
         # Of a family's package itself its view counts.
-        modules = sorted(families | set(filter(exists, shown)))
-        return self.inputs.code_digest("report", *self._figure_modules(*self.figures), *modules)
+        modules = set(families)
+        for family in families:
+            stages = (stage(family, name) for name in ("payload", "evidence"))
+            modules.update(reference for reference in stages if exists(reference))
+        figure_modules = self._figure_modules(*self.figures)
+        return self.inputs.code_digest("report", *figure_modules, *sorted(modules))
 
     def manifest_config(self, wildcards: Wildcards) -> str:
-        """Returns the name of the config; as a function, because Snakemake fills {wildcards} into
-        texts.
+        """Returns the name of the config.
+
+        It is a function because Snakemake fills {wildcards} into texts.
         """
         return self.config_name
 
     def manifest_folders(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Returns the folders of the config's files and the keys given beside them; see
-        `ConfigFolders`.
+        """Returns the folders of the config's files and the keys given beside them.
+
+        See `ConfigFolders`.
         """
         folders = self.grid.folders
         return {"beside": list(folders.beside), "given": sorted(folders.given)}
