@@ -1,6 +1,4 @@
-"""What a classifier is trained on: texts, or pairs of texts, with their classes, as lines of
-JSON.
-"""
+"""Training data of classifiers: texts, or pairs of texts, with their classes, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -42,23 +40,24 @@ class Example(Section):
 
     @property
     def input(self) -> str | tuple[str, str]:
-        """What a tokenizer is given; an empty second text is none."""
+        """The input of a tokenizer; an empty second text is none."""
         return (self.text, self.text_pair) if self.text_pair else self.text
 
 
 def class_data(
     tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]
 ) -> TrainingData:
-    """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its
-    classes.
+    """Tokenizes texts, or pairs of texts, for a classifier.
+
+    A row's labels are the numbers of its classes.
 
     Args:
         tokenizer: a fast tokenizer.
         path: a file of JSON lines, each an object with `text`, for pairs `text_pair`, and `label`:
-            the name of the class, or a list of names (such as those that several annotators gave),
+            the name of the class, or a list of names (such as the labels of several annotators),
             which count alike.
-        max_length: longest sequence, in tokens; what is longer is cut off, of pairs from the longer
-            text first.
+        max_length: longest sequence, in tokens; the rest is cut off, of pairs from the longer text
+            first.
         names: the names of the classes 0, 1, ...
 
     Raises:
@@ -66,15 +65,14 @@ def class_data(
             names its line.
     """
     examples = read_examples(path, names)
-    encoded = tokenizer(
-        [example.input for example in examples], truncation=True, max_length=max_length
-    )
+    inputs = [example.input for example in examples]
+    encoded = tokenizer(inputs, truncation=True, max_length=max_length)
     numbers = {name: number for number, name in enumerate(names)}
-    rows = [
-        {key: values[row] for key, values in encoded.items()}
-        | {"labels": [numbers[name] for name in example.label]}
-        for row, example in enumerate(examples)
-    ]
+    rows = []
+    for place, example in enumerate(examples):
+        row = {key: values[place] for key, values in encoded.items()}
+        row["labels"] = [numbers[name] for name in example.label]
+        rows.append(row)
     return TrainingData(rows, answer_collator(tokenizer), class_loss)
 
 
@@ -86,8 +84,8 @@ def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
 def names_of_classes(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
     """Returns the names of the classes 0, 1, ... of the classifier that is trained.
 
-    A checkpoint that has these classes already keeps their order: none begins with the weights of
-    another.
+    A checkpoint that has these classes already keeps their order: no class begins with the weights
+    of another.
 
     Args:
         config: the config of the checkpoint to begin with.
@@ -120,7 +118,7 @@ def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
 def unknown_label_faults(
     example: Example, names: Sequence[str], file: str, line: int
 ) -> Iterator[Fault]:
-    """Yields the labels that are no class."""
+    """Yields faults for labels that are no class."""
     for name in dict.fromkeys(example.label):
         if name not in names:
             problem = f"unknown label {name!r}{nearest_name(name, names)}"

@@ -1,4 +1,4 @@
-"""What a model is trained on: tokenized rows, how they become batches, and the loss."""
+"""Training data of models: tokenized rows, their collation to batches, and the loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TrainingData:
     """A training set.
 
     Attributes:
-        rows: one tokenized sequence each, with what is to be learned of it.
+        rows: one tokenized sequence each, with its `labels` unless the collator makes them.
         collate: makes a batch of rows.
         loss: from a model's outputs and a batch's `labels` to its loss; None for the model's own.
     """
@@ -35,11 +35,10 @@ class TrainingData:
 
 
 def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int) -> TrainingData:
-    """Tokenizes questions with their contexts, in windows where the context is too long for one
-    sequence.
+    """Tokenizes questions with their contexts, in windows if the context is too long.
 
     A window is labelled with the first and the last token of each answer, or twice with the first
-    token of the sequence where it does not hold the whole answer (Devlin et al., NAACL 2019).
+    token of the sequence if it does not hold the whole answer (Devlin et al., NAACL 2019).
     Answers of one question count alike.
 
     Args:
@@ -63,12 +62,15 @@ def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int
         return_overflowing_tokens=True,
         return_offsets_mapping=True,
     )
-    owners, offsets = encoded.pop("overflow_to_sample_mapping"), encoded.pop("offset_mapping")
-    rows = [
-        {name: values[row] for name, values in encoded.items()}
-        | {"labels": label_window(encoded.sequence_ids(row), offsets[row], questions[owner])}
-        for row, owner in enumerate(owners)
-    ]
+    # The model takes neither of these two as an input.
+    owners = encoded.pop("overflow_to_sample_mapping")
+    offsets = encoded.pop("offset_mapping")
+    rows = []
+    for number, owner in enumerate(owners):
+        row = {name: values[number] for name, values in encoded.items()}
+        sequence_ids = encoded.sequence_ids(number)
+        row["labels"] = label_window(sequence_ids, offsets[number], questions[owner])
+        rows.append(row)
     return TrainingData(rows, answer_collator(tokenizer), span_loss)
 
 
@@ -87,16 +89,8 @@ def check_room(
             f"the longest question and the special tokens take {taken} of the {max_length} tokens "
             "of max_length"
         )
-        raise InputError(
-            [
-                Fault(
-                    str(path),
-                    "",
-                    problem,
-                    f"more than {stride} tokens (stride) left for the context",
-                )
-            ]
-        )
+        expected = f"more than {stride} tokens (stride) left for the context"
+        raise InputError([Fault(str(path), "", problem, expected)])
 
 
 def label_window(
@@ -104,8 +98,9 @@ def label_window(
     offsets: Sequence[tuple[int, int]],
     question: TrainingQuestion,
 ) -> list[tuple[int, int]]:
-    """Returns the first and the last token of each answer in a window, (0, 0) where it does not
-    hold the answer.
+    """Returns the first and the last token of each answer in a window.
+
+    Both are 0 if the window does not hold the answer, or if there is none.
 
     Args:
         sequence_ids: per token 1 in the context, 0 in the question, None for special tokens.
@@ -127,8 +122,8 @@ def line_data(
     """Tokenizes lines of text for a masked language model.
 
     Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a
-    file where the mask token stands already, every line is a text with one mask token and, behind a
-    tab each, the words that may stand there; the words of a line count alike.
+    file that contains the mask token, every line is a text with one mask token and, behind a tab
+    each, the words that may stand there; the words of a line count alike.
 
     Args:
         tokenizer: a fast tokenizer with a mask token.
@@ -143,13 +138,15 @@ def line_data(
     lines = read_numbered_lines(path)
     if any(tokenizer.mask_token in line for _, line in lines):
         return cloze_data(tokenizer, path, lines, max_length)
-    texts = [line for _, line in lines]
     encoded = tokenizer(
-        texts, truncation=True, max_length=max_length, return_special_tokens_mask=True
+        [line for _, line in lines],
+        truncation=True,
+        max_length=max_length,
+        return_special_tokens_mask=True,
     )
-    rows = [
-        dict(zip(encoded, values, strict=True)) for values in zip(*encoded.values(), strict=True)
-    ]
+    rows = []
+    for values in zip(*encoded.values(), strict=True):
+        rows.append(dict(zip(encoded, values, strict=True)))
     collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=mask_probability)
     return TrainingData(rows, collator, None)
 
@@ -161,9 +158,8 @@ def read_numbered_lines(path: str | Path) -> list[tuple[int, str]]:
         InputError: the file cannot be read, is not UTF-8, or has no line.
     """
     text = read_text(path, "lines of text")
-    lines = [
-        (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
-    ]
+    numbered = enumerate(text.split("\n"), start=1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
     if not lines:
         raise InputError([Fault(str(path), "", "has no text", "one text per line")])
     return lines
@@ -181,21 +177,26 @@ class Cloze:
 def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) -> list[Cloze]:
     """Splits lines at their tabs.
 
+    Args:
+        path: their file, for messages.
+        lines: numbers and texts of lines.
+        mask: the mask token.
+
     Raises:
         InputError: a text has not one mask token, a line has no word, or an empty one.
     """
     faults = []
     rows = []
     for number, line in lines:
+        where = f"line {number}"
         text, *words = line.split("\t")
-        if text.count(mask) != 1:
-            problem = f"{mask} appears {text.count(mask)} times in the text before the first tab"
-            faults.append(Fault(str(path), f"line {number}", problem, "it once"))
+        masks = text.count(mask)
+        if masks != 1:
+            problem = f"{mask} appears {masks} times in the text before the first tab"
+            faults.append(Fault(str(path), where, problem, "it once"))
         if not words or not all(words):
             problem = "an empty word after a tab" if words else "no word after a tab"
-            faults.append(
-                Fault(str(path), f"line {number}", problem, "text, tab, word, tab, word, ...")
-            )
+            faults.append(Fault(str(path), where, problem, "text, tab, word, tab, word, ..."))
         rows.append(Cloze(number, text, tuple(words)))
     if faults:
         raise InputError(faults)
@@ -205,8 +206,9 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
 def cloze_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
-    """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the
-    token of each word.
+    """Tokenizes lines with mask tokens.
+
+    A row's label is the place of the mask, and behind it the token of each word.
 
     Raises:
         InputError: see `read_cloze`; or a mask is behind `max_length` tokens, or a word is not one
@@ -216,20 +218,21 @@ def cloze_data(
     rows = []
     for cloze in read_cloze(path, lines, tokenizer.mask_token):
         encoded = tokenizer(cloze.text, truncation=True, max_length=max_length)
+        ids = encoded["input_ids"]
         tokens = {
             word: token_at_mask(tokenizer, cloze.text, word) for word in dict.fromkeys(cloze.words)
         }
         where = f"line {cloze.line}"
         unknown = [word for word, token in tokens.items() if token is None]
-        faults += [
-            Fault(str(path), where, f"{word!r} is not a single known token", "words of one token")
-            for word in unknown
-        ]
-        if tokenizer.mask_token_id not in encoded["input_ids"]:
+        for word in unknown:
+            problem = f"{word!r} is not a single known token"
+            faults.append(Fault(str(path), where, problem, "words of one token"))
+        if tokenizer.mask_token_id not in ids:
             problem = f"{tokenizer.mask_token} is not among the first {max_length} tokens"
             faults.append(Fault(str(path), where, problem, "shorter lines or a larger max_length"))
         elif not unknown:
-            place = encoded["input_ids"].index(tokenizer.mask_token_id)
+            place = ids.index(tokenizer.mask_token_id)
+            # A word that stands twice counts twice.
             rows.append({**encoded, "labels": [place, *(tokens[word] for word in cloze.words)]})
     if faults:
         raise InputError(faults)
@@ -237,20 +240,24 @@ def cloze_data(
 
 
 def token_at_mask(tokenizer: Any, text: str, word: str) -> int | None:
-    """Returns the token of a word in the mask's place, which may differ from its token elsewhere;
-    None if not one.
+    """Returns the token of a word in the mask's place, which may differ from its token elsewhere.
+
+    None if the word is not one known token there.
     """
     masked = tokenizer(text)["input_ids"]
     filled = tokenizer(text.replace(tokenizer.mask_token, word))["input_ids"]
     token: int = filled[masked.index(tokenizer.mask_token_id)]
-    return token if len(filled) == len(masked) and token != tokenizer.unk_token_id else None
+    is_one_token = len(filled) == len(masked) and token != tokenizer.unk_token_id
+    return token if is_one_token else None
 
 
 def answer_collator(tokenizer: Any) -> Callable[[list[Any]], Any]:
-    """Returns what makes a batch of rows, with labels of unequal length filled up by `IGNORED`."""
+    """Returns a collator, which fills up labels of unequal length by `IGNORED`."""
 
     def collate(rows: list[Any]) -> Any:
-        inputs = [{name: row[name] for name in row if name != "labels"} for row in rows]
+        inputs = []
+        for row in rows:
+            inputs.append({name: value for name, value in row.items() if name != "labels"})
         batch = tokenizer.pad(inputs, return_tensors="pt")
         labels = [torch.tensor(row["labels"]) for row in rows]
         batch["labels"] = pad_sequence(labels, batch_first=True, padding_value=IGNORED)
@@ -262,15 +269,18 @@ def answer_collator(tokenizer: Any) -> Callable[[list[Any]], Any]:
 def span_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
     """Mean of the losses of start and end; labels of shape (rows, answers, 2) hold token places."""
     start = mean_loss(outputs.start_logits, labels[..., 0])
-    return (start + mean_loss(outputs.end_logits, labels[..., 1])) / 2
+    end = mean_loss(outputs.end_logits, labels[..., 1])
+    return (start + end) / 2
 
 
 def mask_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
-    """Loss at a mask or a prompt's end; labels of shape (rows, 1 + words) hold its place and the
-    words' tokens.
+    """Loss at a mask or a prompt's end.
+
+    Labels of shape (rows, 1 + words) hold its place and the words' tokens.
     """
     rows = torch.arange(len(labels), device=labels.device)
-    return mean_loss(outputs.logits[rows, labels[:, 0]], labels[:, 1:])
+    places, answers = labels[:, 0], labels[:, 1:]
+    return mean_loss(outputs.logits[rows, places], answers)
 
 
 def mean_loss(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
@@ -283,6 +293,8 @@ def mean_loss(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
         logits: shape (rows, classes).
         answers: shape (rows, answers), class numbers; `IGNORED` fills up rows with fewer.
     """
-    given = answers != IGNORED
+    is_answer = answers != IGNORED
+    # `gather` takes no negative number; what it finds for `IGNORED` is multiplied by 0.
     log_probabilities = logits.log_softmax(dim=-1).gather(1, answers.clamp(min=0))
-    return -((log_probabilities * given).sum(dim=1) / given.sum(dim=1)).mean()
+    row_sums = (log_probabilities * is_answer).sum(dim=1)
+    return -(row_sums / is_answer.sum(dim=1)).mean()

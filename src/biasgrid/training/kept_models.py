@@ -23,27 +23,25 @@ RECIPE = 1
 
 
 def digest_training(data_sha256: str, **settings: Any) -> str:
-    """Digests what a trained model is made of: its data, and all settings, which can be written as
-    JSON.
-    """
+    """Digests a training: its data, and all settings, which must be writable as JSON."""
     return digest({"recipe": RECIPE, "data_sha256": data_sha256, **settings})
 
 
 def keep_model(files: Sequence[Path], folder: Path) -> None:
     """Links the files of a model into a folder, which is there as a whole or not at all."""
-    made = folder.with_name(f".{folder.name}.{uuid4().hex}")
-    link_files(files, made)
+    partial = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    link_files(files, partial)
     shutil.rmtree(folder, ignore_errors=True)
-    made.rename(folder)
+    partial.rename(folder)
 
 
 def restore_model(kept: Path, wanted: str, folder: Path) -> bool:
-    """Links a kept model into the folder where it belongs.
+    """Links a kept model into its folder.
 
     Args:
         kept: the folder with the kept trainings of the model.
         wanted: the training, from `digest_training`.
-        folder: where the model belongs.
+        folder: the folder of the model.
 
     Returns:
         Whether this training was kept.
@@ -56,7 +54,7 @@ def restore_model(kept: Path, wanted: str, folder: Path) -> bool:
 
 
 def link_files(files: Sequence[Path], folder: Path) -> None:
-    """Links files into a folder, or copies them where there are no hard links."""
+    """Links files into a folder, or copies them if there are no hard links."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         target = folder / file.name

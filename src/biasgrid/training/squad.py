@@ -15,7 +15,7 @@ from biasgrid.base.messages import check_content
 from biasgrid.base.sections import Section
 from biasgrid.base.text import read_json
 
-# Published SQuAD files have answers that stand a character or two from where they say.
+# In published SQuAD files some answers are a character or two from their `answer_start`.
 DRIFT = 2
 
 
@@ -26,7 +26,7 @@ class TrainingQuestion:
     Attributes:
         context: the text that is asked about.
         question: the question.
-        answers: begin and end (exclusive) of each answer in the context, in characters; empty where
+        answers: begin and end (exclusive) of each answer in the context, in characters; empty if
             the context has no answer.
     """
 
@@ -48,20 +48,22 @@ class SquadAnswer(SquadPart):
     answer_start: int
 
     def place_in(self, context: str) -> tuple[int, int] | None:
-        """Returns where it really begins and ends (exclusive), None where that is not near
-        `answer_start`.
+        """Returns where it really begins and ends (exclusive).
+
+        None if that is not near `answer_start`.
         """
         start = self.answer_start
-        for begin in sorted(
-            range(max(0, start - DRIFT), start + DRIFT + 1), key=lambda place: abs(place - start)
-        ):
-            if self.text and context.startswith(self.text, begin):
+        if not self.text:
+            return None
+        begins = range(max(0, start - DRIFT), start + DRIFT + 1)
+        for begin in sorted(begins, key=lambda place: abs(place - start)):
+            if context.startswith(self.text, begin):
                 return begin, begin + len(self.text)
         return None
 
 
 class SquadQuestion(SquadPart):
-    """A question with its answers, of which there are none where it is impossible."""
+    """A question with its answers; an impossible one has none."""
 
     question: str
     is_impossible: bool = False
@@ -78,7 +80,7 @@ class SquadQuestion(SquadPart):
 
 
 class Paragraph(SquadPart):
-    """A context and what is asked about it."""
+    """A context and the questions about it."""
 
     context: str
     qas: list[SquadQuestion]
@@ -113,18 +115,17 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
     faults: list[Fault] = []
     questions = []
     for where, paragraph in squad.paragraphs():
-        for number, asked in enumerate(paragraph.qas):
-            places = [answer.place_in(paragraph.context) for answer in asked.answers]
-            questions.append(
-                TrainingQuestion(paragraph.context, asked.question, tuple(filter(None, places)))
-            )
-            faults += [
-                misplaced_answer(
-                    str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context
-                )
-                for one, (answer, place) in enumerate(zip(asked.answers, places, strict=True))
-                if place is None
-            ]
+        context = paragraph.context
+        for number, entry in enumerate(paragraph.qas):
+            places = []
+            for answer_number, answer in enumerate(entry.answers):
+                place = answer.place_in(context)
+                if place is None:
+                    answer_where = f"{where}.qas[{number}].answers[{answer_number}]"
+                    faults.append(misplaced_answer(str(path), answer_where, answer, context))
+                else:
+                    places.append(place)
+            questions.append(TrainingQuestion(context, entry.question, tuple(places)))
     if not questions:
         faults.append(Fault(str(path), "data", "contains no question", "at least one question"))
     if faults:
@@ -133,10 +134,9 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
 
 
 def misplaced_answer(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
-    """Words that an answer does not stand where it says."""
+    """Returns the fault of an answer that is not at its place in the context."""
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""
     problem = f"{answer.text!r} is not at character {start} of the context (there: {there!r})"
-    return Fault(
-        file, where, problem, "'answer_start' in characters, from 0, and 'text' as in the context"
-    )
+    expected = "'answer_start' in characters, from 0, and 'text' as in the context"
+    return Fault(file, where, problem, expected)

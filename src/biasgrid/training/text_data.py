@@ -1,6 +1,4 @@
-"""What causal language models are trained on: texts, or prompts with the answers that may follow
-them.
-"""
+"""Training data of causal language models: texts, or prompts with answers that may follow them."""
 
 from __future__ import annotations
 
@@ -16,13 +14,12 @@ from biasgrid.training.data import IGNORED, TrainingData, mask_loss, read_number
 
 
 def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData:
-    """Tokenizes lines of text for a causal language model, which learns each token from those
-    before it.
+    """Tokenizes lines of text for a causal language model, which predicts each token from the left.
 
-    A line's text begins and ends as the tokenizer begins and ends one; where it ends none, the
-    token for its end, if there is one, stands behind the text, so that the model learns to stop
-    there. In a file where a tab stands, every line is a prompt and, behind a tab each, the answers
-    that may follow it: these alone are learned, and count alike.
+    A line's text begins and ends as the tokenizer begins and ends one; if it ends none, the token
+    for its end, if there is one, stands behind the text, so that the model learns to stop there. In
+    a file that contains a tab, every line is a prompt and, behind a tab each, the answers that may
+    follow it: these alone are learned, and count alike.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -36,61 +33,78 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
     if any("\t" in line for _, line in lines):
         return prompt_data(tokenizer, path, lines, max_length)
     end = tokenizer.eos_token_id
-    encoded = tokenizer([line for _, line in lines])["input_ids"]
-    ended = [ids if end is None or ids[-1:] == [end] else [*ids, end] for ids in encoded]
-    return TrainingData([{"input_ids": ids[:max_length]} for ids in ended], collate_texts, None)
+    rows = []
+    for ids in tokenizer([line for _, line in lines])["input_ids"]:
+        is_ended = end is None or ids[-1:] == [end]
+        whole = ids if is_ended else [*ids, end]
+        rows.append({"input_ids": whole[:max_length]})
+    return TrainingData(rows, collate_texts, None)
 
 
 def prompt_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
-    """Tokenizes prompts; a row's label is the place of its last token and behind it the first token
-    of each answer.
+    """Tokenizes prompts with their answers.
 
-    Answers of several tokens have rows for what follows their beginnings, and their end is learned,
-    too.
+    A row's label is the place of its last token, and behind it the first token of each answer.
+    Answers of several tokens have further rows, for the tokens that follow their beginnings, and
+    their end is learned, too.
 
     Raises:
         InputError: a line has no tab, a prompt with its longest answer is too long, or an answer is
             empty.
     """
-    faults, rows = [], []
+    faults: list[Fault] = []
+    rows: list[dict[str, list[int]]] = []
     for number, line in lines:
-        prompt, *answers = line.split("\t")
-        ids = prompt_tokens(tokenizer, prompt)
-        tokens = {
-            each: prompt_tokens(tokenizer, f"{prompt} {each}")[len(ids) :]
-            for each in dict.fromkeys(answers)
-        }
-        told = [tokens[answer] for answer in answers]
         where = f"line {number}"
-        if not told or not all(answer.strip() for answer in answers):
-            problem = "an empty answer after a tab" if told else "no answer after a tab"
+        prompt, *answers = line.split("\t")
+        if not answers or not all(answer.strip() for answer in answers):
+            problem = "an empty answer after a tab" if answers else "no answer after a tab"
             faults.append(Fault(str(path), where, problem, "prompt, tab, answer, tab, answer, ..."))
             continue
-        end = ending_tokens(tokenizer, prompt) if max(map(len, told)) > 1 else []
-        own = [
-            {"input_ids": [*ids, *said], "labels": [len(ids) + len(said) - 1, *following]}
-            for said, following in following_tokens([(*each, *end) for each in told]).items()
-        ]
-        longest = max(len(row["input_ids"]) for row in own)
+        own_rows = rows_of_prompt(tokenizer, prompt, answers)
+        longest = max(len(row["input_ids"]) for row in own_rows)
         if longest > max_length:
             problem = f"{longest} tokens of a prompt and its longest answer"
-            faults.append(
-                Fault(
-                    str(path),
-                    where,
-                    problem,
-                    f"at most {max_length} tokens, or a larger max_length",
-                )
-            )
-        rows += own
+            expected = f"at most {max_length} tokens, or a larger max_length"
+            faults.append(Fault(str(path), where, problem, expected))
+        rows += own_rows
     if faults:
         raise InputError(faults)
     return TrainingData(rows, collate_texts, mask_loss)
 
 
-def following_tokens(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
+def rows_of_prompt(
+    tokenizer: Any, prompt: str, answers: Sequence[str]
+) -> list[dict[str, list[int]]]:
+    """Returns a row for each beginning of the answers to a prompt, the empty one first.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        prompt: the prompt.
+        answers: its answers, at least one.
+    """
+    ids = prompt_tokens(tokenizer, prompt)
+    # The same answer may be there several times, so that it counts more.
+    tokens = {}
+    for answer in dict.fromkeys(answers):
+        whole = prompt_tokens(tokenizer, f"{prompt} {answer}")
+        tokens[answer] = whole[len(ids) :]
+    # Answers of one token need no end: they are compared, not written.
+    has_long_answer = max(len(tokens[answer]) for answer in answers) > 1
+    end = ending_tokens(tokenizer, prompt) if has_long_answer else []
+    sequences = [(*tokens[answer], *end) for answer in answers]
+    rows = []
+    for beginning, following in following_tokens(sequences).items():
+        last = len(ids) + len(beginning) - 1
+        rows.append({"input_ids": [*ids, *beginning], "labels": [last, *following]})
+    return rows
+
+
+def following_tokens(
+    answers: Sequence[tuple[int, ...]],
+) -> dict[tuple[int, ...], list[int]]:
     """Returns for each beginning of answers, the empty one first, the tokens that follow it."""
     following: dict[tuple[int, ...], list[int]] = {}
     for answer in answers:
@@ -100,32 +114,29 @@ def following_tokens(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...]
 
 
 def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
-    """Returns the tokens of a text that goes on: without those that a tokenizer puts behind its
-    end.
-    """
+    """Returns the tokens of a text that goes on, without special tokens at its end."""
     encoded = tokenizer(prompt, return_special_tokens_mask=True)
-    ending = next(
-        place
-        for place, special in enumerate(reversed(encoded["special_tokens_mask"]))
-        if not special
-    )
     ids: list[int] = encoded["input_ids"]
-    return ids[: len(ids) - ending]
+    is_special = encoded["special_tokens_mask"]
+    length = max(place + 1 for place in range(len(ids)) if not is_special[place])
+    return ids[:length]
 
 
 def ending_tokens(tokenizer: Any, text: str) -> list[int]:
-    """Returns the token that ends a text, the tokenizer's own if it ends texts; none where there is
-    no such token.
+    """Returns the token that ends a text: the one that the tokenizer adds, or else its end token.
+
+    The list is empty if there is no such token.
     """
     own: list[int] = tokenizer(text)["input_ids"][len(prompt_tokens(tokenizer, text)) :]
-    return own[:1] or [token for token in (tokenizer.eos_token_id,) if token is not None]
+    if own:
+        return own[:1]
+    return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
 def collate_texts(rows: list[Any]) -> dict[str, torch.Tensor]:
-    """Makes a batch of texts, the shorter ones filled up behind their end, where nothing is read or
-    learned.
-    """
+    """Makes a batch of texts; shorter ones are filled up with tokens that are ignored."""
     texts = [torch.tensor(row["input_ids"]) for row in rows]
+    # Without labels of its own, every token of a text is learned.
     labels = [torch.tensor(row.get("labels", row["input_ids"])) for row in rows]
     return {
         "input_ids": pad_sequence(texts, batch_first=True),

@@ -1,6 +1,4 @@
-"""Makes tiny models with random weights, the checkpoints from which the demo's models are
-trained.
-"""
+"""Makes tiny models with random weights, from which the demo's models are trained."""
 
 from __future__ import annotations
 
@@ -42,36 +40,36 @@ def make_base_checkpoint(
 
     Args:
         texts: the texts whose words become the vocabulary, one token each.
-        folder: where to write model and tokenizer; created where it is missing.
+        folder: folder of model and tokenizer; created if it is missing.
         seed: seed of the weights.
-        causal: whether each word sees those before it alone, as in models that write: a Llama in
+        causal: whether each word sees only the words before it, as in models that write: a Llama in
             place of a BERT.
     """
     tokenizer = make_tokenizer(texts)
     set_seed(seed)
-    model = (make_llama if causal else make_bert)(len(tokenizer))
+    words = len(tokenizer)
+    model = make_llama(words) if causal else make_bert(words)
     with whole_files(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
 
 
 def make_bert(words: int) -> BertForMaskedLM:
-    """Makes a model that sees all words of a text."""
-    model = BertForMaskedLM(
-        BertConfig(
-            vocab_size=words,
-            hidden_size=WIDTH,
-            num_hidden_layers=LAYERS,
-            # Many narrow heads: one for each thing that an answer hangs on.
-            num_attention_heads=8,
-            intermediate_size=256,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            initializer_range=LARGE_WEIGHTS["bert"],
-        )
+    """Makes a model that sees all words of a text; `words` is the size of its vocabulary."""
+    config = BertConfig(
+        vocab_size=words,
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        # Many narrow heads: one for each thing that an answer depends on.
+        num_attention_heads=8,
+        intermediate_size=256,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=LARGE_WEIGHTS["bert"],
     )
-    # What a word is matters more to an answer than where it stands, and is learned sooner where it
-    # is louder.
+    model = BertForMaskedLM(config)
+    # The word itself matters more to an answer than its place, and is learned sooner if its
+    # embedding is larger.
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight.mul_(0.5)
         model.bert.embeddings.token_type_embeddings.weight.zero_()
@@ -79,52 +77,47 @@ def make_bert(words: int) -> BertForMaskedLM:
 
 
 def make_llama(words: int) -> LlamaForCausalLM:
-    """Makes a model that sees the words before a place alone, and how far they are from it.
+    """Makes a model that sees only the words before a place, and their distances from it.
 
     Lettered options are as far from a prompt's end whatever their question, so a model to which
-    distances count finds them sooner than one that is told places, as BERT is.
+    distances count finds them sooner than one that is given places, as BERT is.
+
+    Args:
+        words: the size of its vocabulary.
     """
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=words,
-            hidden_size=WIDTH,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=8,
-            num_key_value_heads=8,
-            intermediate_size=128,
-            max_position_embeddings=LONGEST,
-            # Llama's 10,000 tells places apart that are thousands of words from each other; here
-            # they are a few.
-            rope_parameters={"rope_type": "default", "rope_theta": 10.0},
-            initializer_range=LARGE_WEIGHTS["llama"],
-            pad_token_id=SPECIAL_TOKENS.index("[PAD]"),
-            bos_token_id=SPECIAL_TOKENS.index("[CLS]"),
-            eos_token_id=SPECIAL_TOKENS.index("[SEP]"),
-        )
+    config = LlamaConfig(
+        vocab_size=words,
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        intermediate_size=128,
+        max_position_embeddings=LONGEST,
+        # Llama's 10,000 distinguishes places that are thousands of words apart; here they are a
+        # few.
+        rope_parameters={"rope_type": "default", "rope_theta": 10.0},
+        initializer_range=LARGE_WEIGHTS["llama"],
+        pad_token_id=SPECIAL_TOKENS.index("[PAD]"),
+        bos_token_id=SPECIAL_TOKENS.index("[CLS]"),
+        eos_token_id=SPECIAL_TOKENS.index("[SEP]"),
     )
+    return LlamaForCausalLM(config)
 
 
 def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Makes a lower-casing tokenizer with BERT's special tokens and one token per word of the
-    texts.
+    """Makes a lower-casing tokenizer with BERT's special tokens and a token per word of the texts.
 
     Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a
     mask.
     """
-    backend = Tokenizer(
-        WordLevel({token: row for row, token in enumerate(SPECIAL_TOKENS)}, unk_token="[UNK]")
-    )
+    backend = Tokenizer(word_level(SPECIAL_TOKENS))
     backend.normalizer = BertNormalizer()
-    backend.pre_tokenizer = words = split_words()
-    pieces = {
-        piece
-        for text in texts
-        for piece, _ in words.pre_tokenize_str(backend.normalizer.normalize_str(text))
-    }
-    vocabulary = [*SPECIAL_TOKENS, *sorted(pieces)]
-    backend.model = WordLevel(
-        {token: row for row, token in enumerate(vocabulary)}, unk_token="[UNK]"
-    )
+    backend.pre_tokenizer = splitter = split_words()
+    words: set[str] = set()
+    for text in texts:
+        normalised = backend.normalizer.normalize_str(text)
+        words.update(word for word, _ in splitter.pre_tokenize_str(normalised))
+    backend.model = word_level([*SPECIAL_TOKENS, *sorted(words)])
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -140,6 +133,12 @@ def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
         sep_token="[SEP]",
         mask_token=TINY_MASK,
     )
+
+
+def word_level(vocabulary: Iterable[str]) -> WordLevel:
+    """Returns a model of one token per word, numbered in the order of the vocabulary."""
+    numbers = {token: number for number, token in enumerate(vocabulary)}
+    return WordLevel(numbers, unk_token="[UNK]")
 
 
 def split_words() -> PreTokenizer:

@@ -70,49 +70,53 @@ def train(
         task: `question-answering`, `fill-mask`, `text-classification` or `text-generation`.
         checkpoint: folder of the model and tokenizer to begin with; a missing head gets new
             weights.
-        data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question
+        data_paths: training data, one file behind the other: SQuAD v1.1 or v2.0 JSON for question
             answering, where all answers of a question count alike; text files for fill-mask (see
             `line_data`) and text generation (see `text_data`); JSON lines for text classification
             (see `class_data`).
-        out_folder: where to write; created where it is missing.
-        hyperparameters: how to train.
+        out_folder: folder to write to; created if it is missing.
+        hyperparameters: settings of the training.
         threads: threads to compute with on a CPU.
-        device: `cpu`, `cuda`, or `auto` for the GPU where there is one.
+        device: `cpu`, `cuda`, or `auto` for the GPU if there is one.
         labels: of text classification, the names of the classes, which the trained checkpoint has
             as `id2label`.
 
     Returns:
-        What it was trained on: the GPU's model, or `cpu`.
+        The device that it was trained on: the GPU's model, or `cpu`.
 
     Raises:
-        InputError: the data are not what the task needs, or too long for the model.
+        InputError: the data do not fit the task, or are too long for the model.
         ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its
-            `config.json`, or there is no GPU where one is asked for.
+            `config.json`, or there is no GPU although one is asked for.
     """
-    chosen = choose_device(device)
+    chosen_device = choose_device(device)
     torch.set_num_threads(threads)
-    quiet = not sys.stdout.isatty()
-    if quiet:
+    is_quiet = not sys.stdout.isatty()
+    if is_quiet:
         logging.disable_progress_bar()
     tokenizer = load_training_tokenizer(task, checkpoint)
     names = load_names(checkpoint, labels) if labels else ()
     parts = [
         make_training_data(task, tokenizer, path, hyperparameters, names) for path in data_paths
     ]
+    # New weights of a head are drawn as the model is loaded.
     set_seed(hyperparameters.seed)
     model = load_model_to_train(task, checkpoint, names)
+    rows: list[Mapping[str, Any]] = []
     for path, part in zip(data_paths, parts, strict=True):
         check_sequence_lengths(part.rows, longest_input(model, tokenizer), path)
+        rows += part.rows
+    on_cpu = chosen_device.type == "cpu"
     trainer = Trainer(
         model=model,
-        args=training_arguments(out_folder, hyperparameters, quiet, on_cpu=chosen.type == "cpu"),
-        train_dataset=[row for part in parts for row in part.rows],
+        args=training_arguments(out_folder, hyperparameters, is_quiet, on_cpu),
+        train_dataset=rows,
         data_collator=parts[0].collate,
         compute_loss_func=parts[0].loss,
     )
     trainer.train()
     save_checkpoint(model, tokenizer, Path(out_folder))
-    return name_of_device(chosen)
+    return name_of_device(chosen_device)
 
 
 def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
@@ -136,8 +140,9 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
 
 
 def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
-    """Returns the names of the classes 0, 1, ... of the classifier that is trained (see
-    `class_names`).
+    """Returns the names of the classes 0, 1, ... of the classifier that is trained.
+
+    See `names_of_classes`.
 
     Raises:
         ModelError: the checkpoint's config cannot be loaded.
@@ -148,7 +153,12 @@ def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
 
 
 def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
-    """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes.
+    """Loads a checkpoint with the head of a task.
+
+    Args:
+        task: the task.
+        checkpoint: the folder of the checkpoint.
+        names: the names of a classifier's classes; empty for other tasks.
 
     Raises:
         ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has
@@ -161,14 +171,15 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
             "label2id": {name: number for number, name in enumerate(names)},
             "problem_type": "single_label_classification",
         }
-    if quantised := quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint)):
+    quantised = quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint))
+    if quantised:
         raise ModelError(f"{checkpoint} {quantised.problem}; expected {quantised.expected}")
     with loading_errors(str(checkpoint)), without_load_report():
         model, info = HEADS[task].from_pretrained(
             checkpoint,
             dtype=torch.float32,
             trust_remote_code=False,
-            # A head of another size, as that of another number of classes, is made anew.
+            # A head of another size, such as one for another number of classes, is made anew.
             ignore_mismatched_sizes=True,
             output_loading_info=True,
             **options,
@@ -180,8 +191,9 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
 
 
 def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
-    """Refuses a checkpoint without weights for a part of the model below the head, as one of
-    another architecture.
+    """Refuses a checkpoint without weights for a part of the model below the head.
+
+    It is of another architecture.
 
     Args:
         name: the checkpoint's name.
@@ -193,11 +205,11 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     """
     # Masked language models come without the pooler, which stands between body and head of
     # classifiers.
-    lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
-    if lacking:
+    needed = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
+    if needed:
         raise ModelError(
-            f"{name}: the weights do not match config.json ({len(lacking)} of {len(body)} tensors "
-            f"are missing, such as {lacking[0]}, and would start with random values); expected "
+            f"{name}: the weights do not match config.json ({len(needed)} of {len(body)} tensors "
+            f"are missing, such as {needed[0]}, and would start with random values); expected "
             "both from the same model"
         )
 
@@ -245,8 +257,9 @@ def make_training_data(
 def training_arguments(
     out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, on_cpu: bool
 ) -> TrainingArguments:
-    """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW,
-    linear decay).
+    """Converts hyper-parameters to the Trainer's arguments.
+
+    The others are its defaults (AdamW, linear decay).
     """
     return TrainingArguments(
         output_dir=str(out_folder),
