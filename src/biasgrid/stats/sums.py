@@ -120,6 +120,10 @@ they have it.
 FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
 
 
+NO_UNIT = "0"
+"""The name of a unit that stands for none; of templates it must be a number."""
+
+
 class Along(NamedTuple):
     """Sums over the units of a factor.
 
@@ -327,7 +331,8 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
 
 def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
-    for factor, (units, sums) in part.along.items():
+    for factor, along in part.along.items():
+        units, sums = with_a_unit(along)
         width = sums.shape[1] * sums.shape[2]
         flat = pl.Series(sums.reshape(len(sums), width), dtype=pl.Array(pl.Float64, width))
         yield part.keys.with_columns(
@@ -342,6 +347,18 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
             units=pl.lit(UNIT_SEPARATOR.join(units)),
             sums=flat.arr.to_list(),
         )
+
+
+def with_a_unit(along: Along) -> Along:
+    """Returns sums with one unit that no number has anything of, if they have none.
+
+    A table could not tell no unit from a unit without a name. There are none if no answer counts,
+    as of decisions whose probabilities are all 0 or 1.
+    """
+    if along.units:
+        return along
+    numbers, _, columns = along.sums.shape
+    return Along([NO_UNIT], np.zeros((numbers, 1, columns)))
 
 
 NUMBER_COLUMNS = (
