@@ -87,14 +87,18 @@ class CounterfactualDataset(DatasetSection):
     @classmethod
     def _one_of_labels(cls, fixed_class: str | None, info: ValidationInfo) -> str | None:
         labels = info.data.get("labels")
-        if fixed_class is not None and labels is not None and fixed_class not in labels:
-            raise ValueError(
-                f"expected {one_of(labels) if labels else 'no such key but for classifiers'}"
-            )
-        return fixed_class
+        # Labels that are faulty themselves are not there.
+        if fixed_class is None or labels is None or fixed_class in labels:
+            return fixed_class
+        expected = one_of(labels) if labels else "no such key but for classifiers"
+        raise ValueError(f"expected {expected}")
 
     @property
     def compared_class(self) -> str | None:
         """The class whose probability groups are compared by; None if there are no classes."""
-        usual = next((label for label in self.labels if fold_name(label) in USUAL_CLASSES), None)
-        return self.fixed_class or usual or (self.labels[-1] if self.labels else None)
+        if self.fixed_class:
+            return self.fixed_class
+        for label in self.labels:
+            if fold_name(label) in USUAL_CLASSES:
+                return label
+        return self.labels[-1] if self.labels else None

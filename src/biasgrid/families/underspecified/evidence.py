@@ -229,10 +229,8 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of all swap groups of an association."""
     subject = pl.lit(about["subject"])
-    return instances.filter(
-        pl.col("attribute") == about["attribute"],
-        (pl.col("subject1") == subject) | (pl.col("subject2") == subject),
-    )
+    has_subject = (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
+    return instances.filter(pl.col("attribute") == about["attribute"], has_subject)
 
 
 def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:

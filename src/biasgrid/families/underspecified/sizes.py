@@ -259,15 +259,19 @@ def left_out_of_derived(
     """Yields the sizes that models are compared by, each with the names of its clusters.
 
     They are made of several sums; see `corrected_sizes`.
+
+    Yields:
+        The name of a size, the size, its clusters, and the size without each of these, shape
+        (1, clusters).
     """
-    if any(each.keys["measure"][0] == "gamma" for each in sums):
-        cell = CellAssociations(sums, settings)
-        for measure, (name, value, without) in corrected_sizes(cell.parts()):
-            along = cell.clustered(measure).along[TEMPLATES]
-            units = [
-                along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()
-            ]
-            yield name, value, units, without
+    if not any(part.keys["measure"][0] == "gamma" for part in sums):
+        return
+    cell = CellAssociations(sums, settings)
+    for measure, (name, value, without) in corrected_sizes(cell.parts()):
+        along = cell.clustered(measure).along[TEMPLATES]
+        has_numbers = along.present.any(axis=0)
+        clusters = [along.units[place] for place in np.flatnonzero(has_numbers).tolist()]
+        yield name, value, clusters, without
 
 
 def corrected_sizes(

@@ -108,17 +108,17 @@ def part_kinds(axes: Axes) -> Iterator[PartKind]:
     """Yields the kinds of parts that a cell has."""
     subject_groups, group_of_subject = axes.subject_groups
     attribute_groups, group_of_attribute = axes.attribute_groups
+    groups_of_subjects = membership(group_of_subject, len(subject_groups))
+    groups_of_attributes = membership(group_of_attribute, len(attribute_groups))
+    all_attributes = np.ones((1, len(axes.attributes)))
     subjects = {
         "subject": (None, axes.subjects),
-        "subject_group": (membership(group_of_subject, len(subject_groups)), subject_groups),
+        "subject_group": (groups_of_subjects, subject_groups),
     }
     attributes = {
-        None: (np.ones((1, len(axes.attributes))), None),
+        None: (all_attributes, None),
         "attribute": (None, axes.attributes),
-        "attribute_group": (
-            membership(group_of_attribute, len(attribute_groups)),
-            attribute_groups,
-        ),
+        "attribute_group": (groups_of_attributes, attribute_groups),
     }
     for keys in KEYS_OF_PARTS:
         rows, row_names = subjects[keys[0]]

@@ -147,10 +147,13 @@ def group_weights(keys: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         order.append(hashed_weight(bias, "group", group, attribute))
         sizes.append(0.75 + hashed_weight(bias, "group", attribute) / 2)
     rows = associations.with_columns(
-        order=pl.Series(order, dtype=pl.Float64), size=pl.Series(sizes, dtype=pl.Float64)
+        pl.Series("order", order, dtype=pl.Float64),
+        pl.Series("size", sizes, dtype=pl.Float64),
     )
+    # A single group is at one end.
     last = pl.max_horizontal(pl.len() - 1, 1)
-    place = ((pl.col("order").rank() - 1) / last - 0.5).over("attribute")
+    share_of_way = (pl.col("order").rank() - 1) / last
+    place = (share_of_way - 0.5).over("attribute")
     return rows.select("group", "attribute", shared=place * pl.col("size"))
 
 
@@ -166,11 +169,9 @@ def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFra
     sign = pl.when("negated").then(2 * unread - 1).otherwise(1.0)
     of_subject1 = 0.5 + 0.5 * sign * pl.col("difference")
     is_low = pl.col("subject1") < pl.col("subject2")
-    return rows.with_columns(
-        low=pl.min_horizontal(SUBJECT_PAIR),
-        high=pl.max_horizontal(SUBJECT_PAIR),
-        probability=pl.when(is_low).then(of_subject1).otherwise(1 - of_subject1),
-    )
+    of_low = pl.when(is_low).then(of_subject1).otherwise(1 - of_subject1)
+    low, high = pl.min_horizontal(SUBJECT_PAIR), pl.max_horizontal(SUBJECT_PAIR)
+    return rows.with_columns(low=low, high=high, probability=of_low)
 
 
 def counts_of_subjects(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
