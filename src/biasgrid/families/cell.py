@@ -1,6 +1,4 @@
-"""The stage `measure`, the same for all families: predictions of a cell become measures and
-evidence.
-"""
+"""The stage `measure`, the same for all families: predictions become sums and evidence."""
 
 from __future__ import annotations
 
@@ -30,8 +28,9 @@ OBSERVATIONS_KEPT = 2**21
 
 
 class ObservedParts:
-    """What was observed of a cell, part by part: kept, unless it is too much; then it is observed
-    anew each time.
+    """The observations of a cell, part by part.
+
+    They are kept in memory unless there are too many; then they are observed anew each time.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class ObservedParts:
 
         Args:
             cell: its instances and predictions, part by part, as often as they are asked for.
-            observe: says what each thing in a part was answered.
+            observe: returns the observations of a part.
         """
         self.cell, self.observe = cell, observe
         self.kept: list[pl.DataFrame] | None = None
@@ -55,15 +54,21 @@ class ObservedParts:
         if self.kept is not None:
             yield from self.kept
             return
-        found: list[pl.DataFrame] = []
+        parts: list[pl.DataFrame] = []
         rows = 0
         for tables in self.cell:
             part = self.observe(*tables)
             rows += len(part)
-            self.are_many = self.are_many or rows > OBSERVATIONS_KEPT
-            found = [] if self.are_many else [*found, part]
+            if rows > OBSERVATIONS_KEPT:
+                self.are_many = True
+            if self.are_many:
+                # A cell this large is observed anew each time, so that no part stays in memory.
+                parts.clear()
+            else:
+                parts.append(part)
             yield part
-        self.kept = None if self.are_many else found
+        if not self.are_many:
+            self.kept = parts
 
 
 Observations = pl.DataFrame | ObservedParts
@@ -73,19 +78,18 @@ it.
 
 
 def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
-    """Returns what was observed part by part; a table is a single part."""
+    """Returns observations part by part; a table is a single part."""
     return [observations] if isinstance(observations, pl.DataFrame) else observations
 
 
 def find_in_parts(
     observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]
 ) -> Found:
-    """Returns what a function finds in what was observed; it goes through the parts of a cell when
-    it is first asked.
+    """Returns the result of a function of the parts of a cell, which is computed once.
 
     Args:
-        observations: what was observed.
-        find: the function, of the parts; what it returns must not hold these.
+        observations: the observations of a cell.
+        find: the function of the parts; its result must not hold these.
     """
     if isinstance(observations, pl.DataFrame):
         return find([observations])
@@ -96,7 +100,7 @@ def find_in_parts(
 
 
 def whole_table(observations: Observations) -> pl.DataFrame:
-    """Returns what was observed as one table."""
+    """Returns observations as one table."""
     return observations if isinstance(observations, pl.DataFrame) else pl.concat(observations)
 
 
@@ -109,10 +113,10 @@ class MeasuredCell:
             are asked for.
         predictions: those of all shards, likewise.
         observed: from the family's `observe`.
-        measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
-        options: what decides the measures, see `Question`.
+        measures: its numbers: `measure`, `options`, keys, `value`, `n` and `left_out`.
+        options: the options that decide the measures, see `Question`.
         names: the measures and flags that the family declares; None where that is not known.
-        facts: what else is known of the instances, the provenance of their table.
+        facts: other facts about the instances: the provenance of their table.
     """
 
     instances: pl.LazyFrame
@@ -167,11 +171,11 @@ def measure_cell(
         instances_path: the dataset's instances.
         prediction_paths: the predictions of all shards, in any order.
         answer: the kind of the answers.
-        options: what decides the measures, see `Question`.
+        options: the options that decide the measures, see `Question`.
         names: the measures that the family declares.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
-        scorer_predictions: what other models said of its texts, from `read_scorers`.
+        scorer_predictions: the answers of other models about its texts, from `read_scorers`.
         settings: clusters and units, of families whose measures are computed again without each
             cluster.
 
@@ -187,29 +191,25 @@ def measure_cell(
         family, instances_path, prediction_paths, answer, options, name, scorer_predictions
     )
     measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
-    tables = (
-        pl.scan_parquet(instances_path, glob=False),
-        pl.scan_parquet([*prediction_paths], glob=False),
+    cell = MeasuredCell(
+        instances=pl.scan_parquet(instances_path, glob=False),
+        predictions=pl.scan_parquet([*prediction_paths], glob=False),
+        observed=observations,
+        measures=with_keys(values_table(measured)),
+        options=options,
+        names=names,
+        facts=read_provenance(instances_path, anywhere=True),
     )
-    numbers, facts = (
-        with_keys(values_table(measured)),
-        read_provenance(instances_path, anywhere=True),
-    )
-    cell = MeasuredCell(*tables, observations, numbers, options, names, facts)
-    find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
+    find, check = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
-    checks = [check_rows(look(cell))] if look else []
+    checks = [check_rows(check(cell))] if check else []
     check_declared(pl.concat([cell.measures, *checks], how="diagonal_relaxed"), names, family)
+    parts = pl.DataFrame() if evidence.parts is None else evidence.parts
     try:
         return CellResults(
             table_of_cell(sums_table([*measured, *checks]), SUMS, model, dataset),
             table_of_cell(evidence.units, EVIDENCE, model, dataset),
-            table_of_cell(
-                pl.DataFrame() if evidence.parts is None else evidence.parts,
-                EVIDENCE_PARTS,
-                model,
-                dataset,
-            ),
+            table_of_cell(parts, EVIDENCE_PARTS, model, dataset),
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
@@ -222,15 +222,15 @@ def measure_cell(
 def measured_values(
     measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Returns the values of numbers of a cell, without their intervals: `ROW`, `value`, `n` and
-    `left_out`.
+    """Returns `ROW`, `value`, `n` and `left_out` of the numbers of a cell, without intervals.
 
     Args:
         measure: the family's own.
         observations: from its `observe`.
-        options: what decides the measures.
+        options: the options that decide the measures.
     """
-    values = with_keys(values_table(parts_of(measure, observations, options, StatisticsSettings())))
+    measured = parts_of(measure, observations, options, StatisticsSettings())
+    values = with_keys(values_table(measured))
     return values.select(*ROW, "value", "n", "left_out")
 
 
@@ -240,13 +240,12 @@ def parts_of(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> list[Sums | pl.DataFrame]:
-    """Returns what a family measures: its sums or, of one that returns a table, the table computed
-    again.
+    """Returns the sums that a family yields or, if it returns a table, the table and its jackknife.
 
     Args:
         measure: the family's own.
         observations: from its `observe`.
-        options: what decides the measures.
+        options: the options that decide the measures.
         settings: clusters and units.
     """
     if isgeneratorfunction(measure):
@@ -263,7 +262,7 @@ def observe_in_parts(
     name: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Observations:
-    """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
+    """Reads a cell and observes its answers; see `measure_cell`.
 
     It is read part by part where the family has a `UNIT`.
 
@@ -271,17 +270,20 @@ def observe_in_parts(
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
     """
-    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
-    read, said, unit = (getattr(stages, columns, None) for columns in ("READ", "SAID", "UNIT"))
+    keys = load(stage(family, "keys")).KEYS
+    stages = load(stage(family, "measures"))
+    read, said = getattr(stages, "READ", None), getattr(stages, "SAID", None)
     files = (instances_path, prediction_paths, keys, answer, name)
     scorers = [scorer_predictions] if scorer_predictions else []
-    if unit is None:
-        observations: pl.DataFrame = stages.observe(
-            *read_whole_cell(*files, read, said), options, *scorers
-        )
+
+    def observe(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+        observations: pl.DataFrame = stages.observe(instances, predictions, options, *scorers)
         return observations
-    cell = CellParts(*files, stages.READ, stages.SAID, unit)
-    return ObservedParts(cell, lambda *tables: stages.observe(*tables, options, *scorers))
+
+    unit = getattr(stages, "UNIT", None)
+    if unit is None:
+        return observe(*read_whole_cell(*files, read, said))
+    return ObservedParts(CellParts(*files, stages.READ, stages.SAID, unit), observe)
 
 
 def cell_location(
@@ -291,7 +293,7 @@ def cell_location(
     cell: Mapping[str, Any],
     texts: Path | None = None,
 ) -> dict[str, Any]:
-    """Tells what a cell was measured from, for its provenance.
+    """Returns where the files of a cell lie and how it was measured, for its provenance.
 
     Args:
         measures: the table of its measures.
@@ -310,14 +312,17 @@ def cell_location(
     def relative_path(path: str | Path) -> str:
         return os.path.relpath(Path(path).absolute(), results)
 
+    scorers = {}
+    for model, (kind, file) in cell["scorers"].items():
+        scorers[model] = (kind, relative_path(file))
     return {
-        **{name: cell[name] for name in ("family", "answer", "options")},
+        "family": cell["family"],
+        "answer": cell["answer"],
+        "options": cell["options"],
         "instances": relative_path(instances),
         "predictions": [relative_path(path) for path in predictions],
         "texts": relative_path(texts) if texts else None,
-        "scorers": {
-            model: (kind, relative_path(file)) for model, (kind, file) in cell["scorers"].items()
-        },
+        "scorers": scorers,
     }
 
 

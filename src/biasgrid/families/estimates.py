@@ -1,5 +1,4 @@
-"""The stage `statistics`, the same for all families: sums of a cell become measures with their
-intervals.
+"""The stage `statistics`, the same for all families: sums become measures with intervals.
 
 A family that makes numbers of several sums has a function `derive` in its module `measures`; one
 whose sums become numbers in ways of its own has `finishes`.
@@ -63,52 +62,52 @@ def estimate_cell(
     Args:
         family: the reference of the dataset's family.
         sums: the cell's sums (schema `SUMS`).
-        options: what decides the measures, see `Question`.
+        options: the options that decide the measures, see `Question`.
         declared: headlines and limits; if a limit withholds the claims of the cell, these have no
             values.
         settings: clusters, level and the like.
     """
     model, dataset = sums.select("model", "dataset").row(0)
     parts, plain = read_cell_sums(family, sums, options)
-    found = numbers_of_parts(family, parts, plain, options, settings)
-    checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
-    estimates = with_tests_of_sizes(
-        found.estimates, getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
-    )
+    numbers = numbers_of_parts(family, parts, plain, options, settings)
+    tests_of_sizes = getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
+    tables = [with_tests_of_sizes(numbers.estimates, tests_of_sizes)]
     if LARGEST_GAP in declared.names:
-        estimates = pl.concat(
-            [estimates, largest_gaps(estimates, declared.counted)], how="diagonal_relaxed"
-        )
-    rows = pl.concat([estimates, checks], how="diagonal_relaxed").with_columns(
-        pl.col(pl.Float64).fill_nan(None)
-    )
+        tables.append(largest_gaps(tables[0], declared.counted))
+    checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
+    rows = pl.concat([*tables, checks], how="diagonal_relaxed")
+    # Tables have null, not NaN, for what is not known.
+    rows = rows.with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
-    claims = rows.filter(is_claim).with_columns(
-        reason=pl.when(pl.col("low").is_null())
-        .then(pl.col("reason").fill_null(NOT_A_SAMPLE))
-        .otherwise("reason"),
-        left_out=pl.col("left_out").fill_null(0),
-    )
-    measures = withhold_invalid(
-        table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared
-    )
+    claims = with_reasons(rows.filter(is_claim))
+    claims = table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset)
+    measures = withhold_invalid(claims, declared)
+    intervals = in_order(rows.filter(~is_claim), INTERVALS)
+    intervals = table_of_cell(intervals, INTERVALS, model, dataset)
     is_withheld = measures["flag"].str.starts_with(NOT_MEASURABLE).any()
-    others = table_of_cell(in_order(rows.filter(~is_claim), INTERVALS), INTERVALS, model, dataset)
     return EstimatedCell(
         measures,
-        withhold_intervals(others, measures),
-        table_of_cell(found.design, DESIGN, model, dataset),
-        [] if is_withheld else control_sizes(found.estimates),
+        withhold_intervals(intervals, measures),
+        table_of_cell(numbers.design, DESIGN, model, dataset),
+        [] if is_withheld else control_sizes(numbers.estimates),
         withholds_all(measures, declared),
+    )
+
+
+def with_reasons(claims: pl.DataFrame) -> pl.DataFrame:
+    """Completes `reason` of claims without an interval, and `left_out`, which is 0 by default."""
+    has_interval = pl.col("low").is_not_null()
+    reason = pl.col("reason").fill_null(NOT_A_SAMPLE)
+    return claims.with_columns(
+        reason=pl.when(has_interval).then("reason").otherwise(reason),
+        left_out=pl.col("left_out").fill_null(0),
     )
 
 
 def numbers_of_cell(
     family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
-    """Returns the estimates of a cell, those that are made of several sums among them, and its
-    design.
-    """
+    """Returns the estimates of a cell, those made of several sums included, and its design."""
     return numbers_of_parts(family, *read_cell_sums(family, sums, options), options, settings)
 
 
@@ -119,26 +118,33 @@ def numbers_of_parts(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Does the same with what `read_cell_sums` returned."""
-    known = estimate(parts, settings)
-    others = plain.with_columns(is_claim=pl.lit(value=True)).drop(
-        "model", "dataset", "factor", "units", "sums"
-    )
-    estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
+    """Returns the numbers of a cell, as `numbers_of_cell` does.
+
+    Args:
+        family: the reference of the dataset's family.
+        parts: the sums, from `read_cell_sums`.
+        plain: the numbers that are not made of sums, likewise.
+        options: the options that decide the measures, see `Question`.
+        settings: clusters, level and the like.
+    """
+    of_sums = with_estimate_columns(estimate(parts, settings))
+    of_tables = plain.with_columns(is_claim=pl.lit(value=True))
+    of_tables = of_tables.drop("model", "dataset", "factor", "units", "sums")
+    estimates = pl.concat([of_sums, of_tables], how="diagonal_relaxed")
+    numbers = CellNumbers(estimates)
     derive = getattr(load(stage(family, "measures")), "derive", None)
-    found: CellNumbers = (
-        derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
-    )
-    with_all = with_outcomes(found.estimates, parts, settings)
-    return found._replace(estimates=beyond_control(with_all, settings.controls, settings))
+    if derive:
+        numbers = derive(estimates, parts, options, settings)
+    with_all = with_outcomes(numbers.estimates, parts, settings)
+    return numbers._replace(estimates=beyond_control(with_all, settings.controls, settings))
 
 
 def clusters(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:
-    """Yields of how many clusters of templates the numbers of a cell are, if they are of
-    templates.
-    """
-    of_templates = [part.clustered(settings.clusters) for part in parts if part.factor == TEMPLATES]
-    present = {unit for part in of_templates for unit in units_present(part)}
+    """Yields the number of template clusters behind the numbers of a cell, if there are any."""
+    present: set[str] = set()
+    for part in parts:
+        if part.factor == TEMPLATES:
+            present.update(units_present(part.clustered(settings.clusters)))
     if present:
         yield Check(CLUSTERS, len(present), len(present))
 
@@ -146,7 +152,8 @@ def clusters(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Ch
 def units_present(part: Sums) -> list[str]:
     """Returns the units of the first factor that any number has something of."""
     along = part.along[part.factor]
-    return [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
+    places = np.flatnonzero(along.present.any(axis=0))
+    return [along.units[place] for place in places.tolist()]
 
 
 def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
@@ -156,9 +163,7 @@ def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(rows: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
-    """Sorts estimates by measure, options and keys, and takes the columns of a schema that they
-    have.
-    """
+    """Sorts estimates by measure, options and keys, and selects the columns of a schema."""
     columns = [name for name in schema.columns if name in rows.columns]
     return rows.select(columns).sort("measure", "options", *MEASURE_KEYS, maintain_order=True)
 

@@ -1,5 +1,4 @@
-"""The sentences behind numbers: which are kept, what the page shows of them, and what `biasgrid
-explain` prints.
+"""The sentences behind numbers: those that are kept, shown on the page, and explained.
 
 A family says in its module `evidence` what its `SENTENCES` are; all else is here.
 """
@@ -38,11 +37,11 @@ class UnitView(NamedTuple):
     """How the page shows a unit.
 
     Attributes:
-        what: what the value of a unit is, in words.
-        columns: what is shown of each instance; without it group, term, texts and scores.
+        what: the meaning of a unit's value, in words.
+        columns: columns of each instance; without these, group, term, texts and scores.
         scores: without `columns`, the titles of both scores.
         compared: texts that are marked where the instances of a unit, two by two, differ.
-        option: what `explain` calls the unit, where it explains units in place of numbers.
+        option: the option of `explain` for units, if it explains these in place of numbers.
     """
 
     what: str = ""
@@ -65,7 +64,7 @@ class Sentences:
             `instance` among them. Where a number is explained, it is given what names it; else it
             returns what may stand in the table, of all numbers, and their `measure` and `options`.
             A column `partner` is the instance with whose texts `view.compared` are compared.
-        explained: what names a number for `biasgrid explain`.
+        explained: the keys that name a number for `biasgrid explain`.
         number: returns measure and options of the number that is explained, by what names it and
             the cell's options.
         relevant_instances: returns the instances that a number is made of.
@@ -94,53 +93,51 @@ class Sentences:
 
     def table(self, cell: MeasuredCell) -> Evidence:
         """Finds the sentences of a cell: of each number the units that `with_roles` picks."""
-        names = {"measure": "measure", "options": "options", **self.about}
         rows = self.rows(cell, None)
         if rows.is_empty():
             return Evidence(pl.DataFrame())
+        names = ["measure", "options", *self.about.values()]
         rows = rows.drop_nulls(["unit", "unit_value"]).with_columns(ROUNDED)
-        numbers = rows.select(names.values()).unique(maintain_order=True).with_row_index("number")
-        rows = rows.join(numbers, on=[*names.values()], maintain_order="left")
+        numbers = rows.select(names).unique(maintain_order=True).with_row_index("number")
+        rows = rows.join(numbers, on=names, maintain_order="left")
         unit = ["number", *self.unit_keys]
         units = rows.select(*unit, "unit_value").unique()
-        chosen = with_roles(units, ["number"], self.strongest, self.unit_keys).with_row_index(
-            "place"
-        )
+        chosen = with_roles(units, ["number"], self.strongest, self.unit_keys)
+        chosen = chosen.with_row_index("place").drop("unit_value")
+        kept = rows.join(chosen, on=unit, maintain_order="left")
         values = ranked_numbers(cell.measures, self.about).rename(self.about)
-        known = [
-            name for name in values.columns if name in names.values() or name not in rows.columns
-        ]
-        kept = (
-            rows.join(chosen.drop("unit_value"), on=unit, maintain_order="left")
-            .join(values.select(known), on=[*names.values()], maintain_order="left")
-            .sort("rank", "place", maintain_order=True)
-        )
+        # A column of the rows, such as the bias type, is about the row, not about the number.
+        columns = [name for name in values.columns if name in names or name not in rows.columns]
+        kept = kept.join(values.select(columns), on=names, maintain_order="left")
+        kept = kept.sort("rank", "place", maintain_order=True)
         if self.rows_kept is not None:
             kept = kept.group_by("place", maintain_order=True).head(self.rows_kept)
-        found = self.with_texts(kept, cell).with_columns(reason=pl.lit("all"))
-        return Evidence(found.select(name for name in EVIDENCE.columns if name in found.columns))
+        table = self.with_texts(kept, cell).with_columns(reason=pl.lit("all"))
+        return Evidence(table.select(name for name in EVIDENCE.columns if name in table.columns))
 
     def explain(self, cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
-        """Returns all instances behind a number, unit by unit: columns of `EVIDENCE`, and those of
-        `APART`.
+        """Returns all instances behind a number, unit by unit.
+
+        These are columns of `EVIDENCE`, and those of `APART`.
+
+        Args:
+            cell: the cell.
+            about: the values of `explained`, which name the number.
         """
-        named = {name: pl.lit(about[name]) for name in self.explained}
         rows = self.rows(cell, about)
-        rows = rows.with_columns(
-            ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns}
-        )
-        found = self.with_texts(rows, cell)
-        compared = self.view.compared if "partner" in found.columns else ()
+        named = {name: pl.lit(about[name]) for name in self.explained if name not in rows.columns}
+        table = self.with_texts(rows.with_columns(ROUNDED, **named), cell)
+        compared = self.view.compared if "partner" in table.columns else ()
         if compared:
-            texts = found.select(
-                partner="instance", **{APART[name]: name for name in compared}
-            ).unique("partner")
-            found = found.join(texts, on="partner", how="left", maintain_order="left")
-        shown = [name for name in EVIDENCE.columns if name in found.columns]
-        return found.select(*shown, *(words_apart(each, APART[each]) for each in compared))
+            texts = {APART[name]: name for name in compared}
+            partners = table.select(partner="instance", **texts).unique("partner")
+            table = table.join(partners, on="partner", how="left", maintain_order="left")
+        columns = [name for name in EVIDENCE.columns if name in table.columns]
+        apart = [words_apart(name, APART[name]) for name in compared]
+        return table.select(*columns, *apart)
 
     def with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
-        """Adds what was asked and said to rows of instances; nothing else is read."""
+        """Adds the texts of questions and answers to rows of instances; nothing else is read."""
         # A filter reads the file bit by bit; a join would hold the texts of all instances.
         is_wanted = pl.col("instance").is_in(rows["instance"].unique().implode())
         if self.asked:
@@ -148,11 +145,13 @@ class Sentences:
             texts = cell.instances.filter(is_wanted).select("instance", **columns).collect()
             rows = rows.join(texts, on="instance", maintain_order="left")
         if self.said in cell.predictions.collect_schema():
-            said = cell.predictions.filter(is_wanted)
-            answers = said.select("instance", response=pl.col(self.said).cast(pl.String)).collect()
+            response = pl.col(self.said).cast(pl.String)
+            wanted = cell.predictions.filter(is_wanted)
+            answers = wanted.select("instance", response=response).collect()
             rows = rows.join(answers, on="instance", how="left", maintain_order="left")
-            known = pl.coalesce("response", *(["said"] if "said" in rows.columns else []))
-            rows = rows.with_columns(said=known).drop("response")
+            # Rows may have a label for answers without words.
+            own = ["said"] if "said" in rows.columns else []
+            rows = rows.with_columns(said=pl.coalesce("response", *own)).drop("response")
         return rows
 
 
@@ -163,15 +162,15 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
         `measure`, `options`, `bias_type`, the keys, `value` and `rank`, the place of the number
         among those of its measure, the largest value first.
     """
-    # The bias type of a metric or a pair of groups is that of its dataset.
-    others = [
-        key for key in MEASURE_KEYS if key in measures.columns and key not in (*keys, "bias_type")
-    ]
-    rows = measures.filter(
-        *(pl.col(key).is_not_null() for key in keys), *(pl.col(key).is_null() for key in others)
-    )
+    is_about = [pl.col(key).is_not_null() for key in keys]
+    for key in MEASURE_KEYS:
+        # The bias type of a metric or a pair of groups is that of its dataset.
+        if key in measures.columns and key not in (*keys, "bias_type"):
+            is_about.append(pl.col(key).is_null())
     names = ["bias_type", *(key for key in keys if key != "bias_type")]
-    ordered = rows.sort(-pl.col("value"), *names, nulls_last=True, maintain_order=True)
+    largest_first = -pl.col("value")
+    rows = measures.filter(*is_about)
+    ordered = rows.sort(largest_first, *names, nulls_last=True, maintain_order=True)
     rank = pl.int_range(pl.len()).over("measure", "options")
     return ordered.select("measure", "options", *names, "value", rank=rank)
 
@@ -179,14 +178,13 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
 def with_roles(
     units: pl.DataFrame, about: Sequence[str], strongest: int = 1, order: Sequence[str] = ("unit",)
 ) -> pl.DataFrame:
-    """Picks of each number the strongest units that it is made of, a typical one and the most
-    contrary one.
+    """Picks the strongest units of each number, a typical one, and the most contrary one.
 
     Args:
         units: `unit_value`, the columns of `about` and of `order`.
-        about: what tells numbers apart.
+        about: the columns that identify a number.
         strongest: how many of the strongest are picked at most.
-        order: what tells units of one value apart.
+        order: the columns that order units of one value.
 
     Returns:
         The units that were picked with `role`, the largest first: the last one of each number is
@@ -197,8 +195,10 @@ def with_roles(
     ordered = units.sort(*about, -pl.col("unit_value"), *order, maintain_order=True)
     place, count = pl.int_range(pl.len()).over(about), pl.len().over(about)
     middle = (count - 1) // 2
+    is_strongest = (place == 0) | (place < pl.min_horizontal(middle, strongest))
+    # The order matters: of two units the second one is in the middle and the last.
     role = (
-        pl.when((place == 0) | (place < pl.min_horizontal(middle, strongest)))
+        pl.when(is_strongest)
         .then(pl.lit("strongest"))
         .when(place == count - 1)
         .then(pl.lit("contrary"))
@@ -210,17 +210,18 @@ def with_roles(
 
 def words_apart(name: str, apart: str) -> pl.Expr:
     """Returns the words of a text that its partner's, in the column `apart`, lacks."""
-    return (
-        pl.struct(name, apart)
-        .map_elements(lambda row: differing_words(row[name], row[apart]), return_dtype=pl.String)
-        .alias(apart)
-    )
+
+    def lacking_words(row: Mapping[str, str | None]) -> str | None:
+        return differing_words(row[name], row[apart])
+
+    texts = pl.struct(name, apart)
+    return texts.map_elements(lacking_words, return_dtype=pl.String).alias(apart)
 
 
 def example_payloads(
     examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW
 ) -> Examples:
-    """Gathers the examples of a cell for its page, those that matter most first.
+    """Returns the examples of a cell for its page, the most important ones first.
 
     Args:
         examples: schema `EVIDENCE`, of one cell.
@@ -233,33 +234,38 @@ def example_payloads(
         about, in words), `explain` (the options of `biasgrid explain` and what they are given) and
         `units`.
     """
-    parts = examples.sort("rank", maintain_order=True).partition_by(
-        EXAMPLE_COLUMNS, maintain_order=True
-    )
-    return Examples(
-        len(parts),
-        lambda start, stop: [example_payload(part, explained, view) for part in parts[start:stop]],
-    )
+    ordered = examples.sort("rank", maintain_order=True)
+    parts = ordered.partition_by(EXAMPLE_COLUMNS, maintain_order=True)
+
+    def make(start: int, stop: int) -> list[dict[str, Any]]:
+        return [example_payload(part, explained, view) for part in parts[start:stop]]
+
+    return Examples(len(parts), make)
 
 
 def example_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -> dict[str, Any]:
-    """Gathers what is shown of an example: the rows of its units."""
+    """Returns an example as the page shows it, from the rows of its units.
+
+    See `example_payloads`.
+    """
     first = rows.row(0, named=True)
     units = rows.partition_by("unit", maintain_order=True)
-    groups = units[0]["group"].drop_nulls().unique(maintain_order=True)
+    about = [first[key] for key in EXAMPLE_KEYS if first[key] is not None]
+    about += units[0]["group"].drop_nulls().unique(maintain_order=True).to_list()
+    explain = [] if view.option else [(name, first[name]) for name in explained]
     return {
         "measure": first["measure"],
         "options": first["options"],
         "value": in_ten_thousandths(rows["value"].head(1))[0],
         "reason": first["reason"],
-        "about": [first[key] for key in EXAMPLE_KEYS if first[key] is not None] + groups.to_list(),
-        "explain": [] if view.option else [(name, first[name]) for name in explained],
-        "units": [unit_payload(each, explained, view) for each in units],
+        "about": about,
+        "explain": explain,
+        "units": [unit_payload(unit, explained, view) for unit in units],
     }
 
 
 def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -> dict[str, Any]:
-    """Gathers what is shown of a unit.
+    """Returns a unit as the page shows it.
 
     Returns:
         `value`, `role`, `template` and `other` (of a swap group the other subject), and what the
@@ -268,22 +274,25 @@ def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -
         its parts, see `word_diff`.
     """
     first = rows.row(0, named=True)
-    found = {
+    payload = {
         "value": in_ten_thousandths(rows["unit_value"].head(1))[0],
         "role": first["role"],
         "template": first["template"],
         "other": first["other"] if first["subject"] is not None else None,
     }
     rows = rows.with_columns(marked_parts(rows[name]) for name in view.compared)
-    found |= table_layout(rows, view.columns) if view.columns else {"rows": texts_and_scores(rows)}
+    if view.columns:
+        payload |= table_layout(rows, view.columns)
+    else:
+        payload["rows"] = texts_and_scores(rows)
     if view.option:
-        found["explain"] = [
-            *((name, first[name]) for name in (*explained, "other")),
-            (view.option, first["unit"]),
-        ]
-    return found | {
-        name: told for name, told in (("scores", view.scores), ("what", view.what)) if told
-    }
+        names = [(name, first[name]) for name in (*explained, "other")]
+        payload["explain"] = [*names, (view.option, first["unit"])]
+    if view.scores:
+        payload["scores"] = view.scores
+    if view.what:
+        payload["what"] = view.what
+    return payload
 
 
 def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -295,8 +304,9 @@ def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def marked_parts(texts: pl.Series) -> pl.Series:
-    """Splits texts, two by two, into the parts in which both are the same and in which they
-    differ.
+    """Splits texts, two by two, into the parts that both share and the parts that differ.
+
+    A text without a partner is one part; null stays null.
     """
     parts = [None if text is None else [text] for text in texts]
     for place in range(0, len(texts) - 1, 2):

@@ -25,7 +25,7 @@ class Expansion:
         schema: the schema of the instances.
         parts: the instances, part by part, so that not all of them need be in memory; they can be
             taken once.
-        facts: what else is known, for the provenance of their table.
+        facts: other facts about them, for the provenance of their table.
         build: builds the texts of some instances by their numbers, in this order and without all
             others; None where they are found among all.
     """
@@ -36,27 +36,28 @@ class Expansion:
     build: Callable[[IntArray], pl.DataFrame] | None = None
 
     def requests_at(self, numbers: IntArray) -> pl.DataFrame:
-        """Returns `instance` and what models read of some instances, of those that there are.
+        """Returns `instance` and the texts of some instances, if these exist.
 
         Args:
             numbers: their numbers, from the smallest one on.
         """
         if self.build is not None:
             return self.build(numbers)
-        wanted, found = pl.Series(numbers, dtype=pl.UInt32), []
+        wanted = pl.Series(numbers, dtype=pl.UInt32)
+        tables = []
         for part in self.parts:
             rows = part.filter(pl.col("instance").is_in(wanted.implode()))
-            found.append(rows.select("instance", *request_columns(rows.columns)))
+            tables.append(rows.select("instance", *request_columns(rows.columns)))
+            # Parts may be many, and none behind the last number is needed.
             if not part.is_empty() and part["instance"][-1] >= numbers[-1]:
                 break
-        return pl.concat(found)
+        return pl.concat(tables)
 
 
 def expand_rows(
     rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None
 ) -> Expansion:
-    """Makes instances of rows that fit into memory: numbers them, and counts which ask what others
-    asked before.
+    """Makes instances of rows that fit into memory: numbers them, and counts repetitions.
 
     Args:
         rows: what is asked, some of the columns `system`, `text`, `text_pair`, `candidate1`, ...
@@ -65,19 +66,18 @@ def expand_rows(
         facts: see `Expansion`.
     """
     schema = instances_schema(keys, rows.schema)
+    types = {name: column.dtype.type for name, column in schema.columns.items()}
+    # It is counted once the others have their types.
+    del types[ASKED_BEFORE]
     numbered = rows.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
     missing = [pl.lit(None).alias(name) for name in TEXTS_OF_ALL if name not in rows.columns]
-    types = {
-        name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE
-    }
     table = numbered.with_columns(missing).cast(types)
     counted = table.with_columns(Repetitions().asked_before(digest_rows(table)))
     return Expansion(schema, [counted.select(list(schema.columns))], facts or {})
 
 
 def coverage_of_design(asked: Mapping[str, int], whole: Mapping[str, int]) -> dict[str, Any]:
-    """Returns the fact of how much of a dataset is asked, which `tables.claims.facts` puts into
-    words.
+    """Returns the share of a dataset that is asked, for `tables.claims.facts`.
 
     Args:
         asked: how many rows, subjects, templates and so on are asked.

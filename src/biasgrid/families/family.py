@@ -120,17 +120,14 @@ class DatasetSection(Section):
         return str(Path(word_lists, self.language_file)) if self.language_file else self.language
 
     def language_option(self, word_lists: str | Path) -> dict[str, str]:
-        """Returns what tells the measures of a cell its language, nothing of English: those of
-        English cells stay.
+        """Returns the options of a cell that name its language; none for English.
+
+        Without them, the options of English cells are as they were before there were languages.
         """
         reference = self.language_reference(word_lists)
-        return (
-            own_option(reference)
-            if self.language_file
-            else {}
-            if self.is_english
-            else {"language": reference}
-        )
+        if self.language_file:
+            return own_option(reference)
+        return {} if self.is_english else {"language": reference}
 
 
 class Mode:

@@ -1,5 +1,4 @@
-"""Measures that several families have: how answers ended. Their words are in `measures.yaml` beside
-this file.
+"""Measures that several families have: how answers ended. `measures.yaml` describes them.
 
 What was refused, not understood or cut short is an outcome of its own: how often it happens to
 groups is compared with interval and test, and where groups differ, a flag of the cell says so. A
@@ -42,9 +41,7 @@ ShareOfOutcome = Callable[[str], Numbers]
 
 
 def coverage(share_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers in which something was found / answers; of swap groups those with four such
-    answers.
-    """
+    """Answers in which something was found / answers; of swap groups with four such answers."""
     return share_of(ANSWERED)
 
 
@@ -95,23 +92,17 @@ def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
 
 
 def refused_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group in which the model declines / answers to it - the same of another
-    group.
-    """
+    """Refused answers about one group / answers about it - the same of another group."""
     return difference_of(REFUSED)
 
 
 def undetected_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group in which nothing was found / answers to it - the same of another
-    group.
-    """
+    """Answers about one group without a finding / answers about it - the same of another group."""
     return difference_of(NOT_READ)
 
 
 def cut_short_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group that were cut before they committed / answers to it - the same of
-    another group.
-    """
+    """Answers about one group cut before they committed / answers about it - another group's."""
     return difference_of(CUT)
 
 
@@ -135,7 +126,7 @@ class OutcomeDifference(NamedTuple):
     Attributes:
         row: its estimate, with an interval that holds for all of its kind at once (Bonferroni), and
             p accordingly.
-        measure: what it is a difference of.
+        measure: the measure of the difference.
         sides: both groups.
         rates: how often the outcome happens to them.
         happened: whether it happens to any group of the kind.
@@ -230,14 +221,11 @@ def row_of_largest(row: pl.DataFrame, count: int) -> pl.DataFrame:
         row: its estimate.
         count: the number of differences, by which p is multiplied (Bonferroni).
     """
-    return row.with_columns(
-        *null_columns([key for key in KEYS_OF_DIFFERENCES if key != "bias_type"]),
-        p=(pl.col("p") * count).clip(upper_bound=1),
-        q=None,
-        holm=None,
-        selected_low=None,
-        selected_high=None,
-    )
+    keys = null_columns([key for key in KEYS_OF_DIFFERENCES if key != "bias_type"])
+    # They are of this difference among others of its kind, and say nothing of a whole cell.
+    unknown = dict.fromkeys(("q", "holm", "selected_low", "selected_high"))
+    p = (pl.col("p") * count).clip(upper_bound=1)
+    return row.with_columns(*keys, p=p, **unknown)
 
 
 def null_columns(names: Iterable[str]) -> list[pl.Expr]:
@@ -246,8 +234,9 @@ def null_columns(names: Iterable[str]) -> list[pl.Expr]:
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
-    """Size of the largest significant difference between groups of what is refused, not found or
-    cut short; else 0.
+    """Size of the largest significant difference between groups in unread answers, else 0.
+
+    Answers may be unread because they were refused, nothing was found, or they were cut short.
 
     Args:
         largest: of each kind the largest.
@@ -280,8 +269,9 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
 
 
 def has_outcome(outcomes: pl.Series, outcome: str) -> BoolArray:
-    """Returns which answers ended in a way, one of `readers.reading.OUTCOMES` or `NOT_READ`; shape
-    (answers,).
+    """Returns whether answers ended in a way, shape (answers,).
+
+    The way is one of `readers.reading.OUTCOMES`, or `NOT_READ`.
     """
     texts = outcomes.cast(pl.String)
     ended = texts != ANSWERED if outcome == NOT_READ else texts == outcome
@@ -296,11 +286,11 @@ def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFra
     """
     if not names:
         return pl.DataFrame({"options": [""]}), np.zeros(len(table), dtype=np.int64)
-    keys = table.select(names).unique(maintain_order=True)
-    places = table.select(names).join(
-        keys.with_row_index("number"), on=names, nulls_equal=True, maintain_order="left"
-    )
-    return keys, places["number"].to_numpy().astype(np.int64)
+    rows = table.select(names)
+    keys = rows.unique(maintain_order=True)
+    numbered = keys.with_row_index("number")
+    numbers = rows.join(numbered, on=names, nulls_equal=True, maintain_order="left")["number"]
+    return keys, numbers.to_numpy().astype(np.int64)
 
 
 Units = tuple[IntArray, Sequence[str]]
@@ -320,10 +310,10 @@ class PartRows:
     """Rows of observations, such as answers or pairs, in the parts of a cell that they belong to.
 
     Attributes:
-        keys: what each part is about.
+        keys: the keys of each part.
         number: shape (rows,), the part of each row.
         units: by factor the units of the rows.
-        is_measured: shape (rows,), which rows have what most numbers are made of.
+        is_measured: shape (rows,), which rows are measured, as most numbers need.
     """
 
     keys: pl.DataFrame
@@ -348,7 +338,7 @@ class PartRows:
 
         Args:
             concerned: shape (rows,), which rows they are about.
-            columns: each of shape (rows,), what adds up in each unit.
+            columns: each of shape (rows,), the terms that add up in each unit.
             finish: makes the numbers.
             interval: how their intervals are made.
             counted: which of the rows are `n`, those that are measured where it is None; the others
@@ -357,57 +347,54 @@ class PartRows:
         is_counted = concerned & (self.is_measured if counted is None else counted)
         weights = [np.where(is_counted, column, 0).astype(np.float64) for column in columns]
         along = {factor: self.sums_along(factor, weights) for factor in self.units}
-        n, asked = (
-            np.bincount(self.number, each, minlength=len(self.keys))
-            for each in (is_counted, concerned)
-        )
+        parts = len(self.keys)
+        n = np.bincount(self.number, is_counted, minlength=parts)
+        total = np.bincount(self.number, concerned, minlength=parts)
         keys = self.keys.with_columns(
-            n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64)
+            n=pl.Series(n).cast(pl.Int64),
+            left_out=pl.Series(total - n).cast(pl.Int64),
         )
         return Sums(keys, along, finish, interval)
 
     def sums_along(self, factor: str, columns: Sequence[FloatArray]) -> Along:
         """Returns columns of rows added up by part and unit of a factor."""
         unit, names = self.units[factor]
-        place, size = self.number * len(names) + unit, len(self.keys) * len(names)
-        sums = np.stack([np.bincount(place, column, minlength=size) for column in columns], axis=-1)
-        return Along(
-            names, sums.reshape(len(self.keys), len(names), len(columns)).astype(np.float64)
-        )
+        parts, units = len(self.keys), len(names)
+        place = self.number * units + unit
+        # `bincount` adds in the order of rows, so sums are the same to the last digit in every run.
+        added = [np.bincount(place, column, minlength=parts * units) for column in columns]
+        sums = np.stack(added, axis=-1).reshape(parts, units, len(columns))
+        return Along(names, sums.astype(np.float64))
 
     def share(
         self, concerned: BoolArray, holds: BoolArray, counted: BoolArray | None = None
     ) -> Sums:
-        """Returns in what share of the rows of each part something holds; see `numbers`."""
+        """Returns the share of rows of each part that meet a condition; see `numbers`."""
         return self.numbers(concerned, [holds, self.everything], MEAN, "effective Wilson", counted)
 
 
 def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
     """Returns rows of numbers that have no value, with the reason."""
-    return sums.keys.filter(pl.Series(which)).with_columns(
-        value=pl.lit(None, pl.Float64), reason=pl.lit(reason)
-    )
+    keys = sums.keys.filter(pl.Series(which))
+    return keys.with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
 
 
 def numbers_where(sums: Sums, which: BoolArray) -> Sums:
     """Returns some of the numbers of a kind."""
-    along = {
-        factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()
-    }
+    along = {}
+    for factor, (units, columns) in sums.along.items():
+        along[factor] = Along(units, columns[which])
     return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
 
 
 def known_numbers(sums: Sums, reason: str) -> tuple[pl.DataFrame, Sums]:
-    """Returns rows of those numbers of a kind that have no value, with the reason, and the other
-    numbers.
-    """
+    """Returns rows of the numbers without a value, with the reason, and the other numbers."""
     has_value = ~np.isnan(sums.values)
     return valueless(sums, ~has_value, reason), numbers_where(sums, has_value)
 
 
 def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:
-    """Numbers significant in one prompt format and, with the other sign, in another / numbers
-    significant in any.
+    """Numbers significant with both signs, in several formats / numbers significant in any.
 
     Within a format numbers are tested over clusters, and q is of those of a kind.
 
@@ -418,23 +405,32 @@ def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataF
     Returns:
         A row of measures; none where there are not several formats.
     """
-    several = [part for part in parts if any(parse_units(part.along[TEMPLATES].units)[1])]
-    if not several:
+    has_several_formats = False
+    significant = contrary = 0
+    for part in parts:
+        _, formats = parse_units(part.along[TEMPLATES].units)
+        if not any(formats):
+            continue
+        has_several_formats = True
+        signs = signs_in_formats(part, settings)
+        is_above, is_below = (signs > 0).any(axis=0), (signs < 0).any(axis=0)
+        significant += int((is_above | is_below).sum())
+        contrary += int((is_above & is_below).sum())
+    if not has_several_formats:
         return pl.DataFrame()
-    signs = [signs_in_formats(part, settings) for part in several]
-    found = sum(int((each != 0).any(axis=0).sum()) for each in signs)
-    both = sum(int(((each > 0).any(axis=0) & (each < 0).any(axis=0)).sum()) for each in signs)
     row = {
         "measure": prompt_sign.__name__,
         "options": "",
-        "n": found,
+        "n": significant,
         "left_out": 0,
-        "flag": f"{both} of {found}",
+        "flag": f"{contrary} of {significant}",
     }
-    value = {"value": both / found} if found else {"value": None, "reason": NOTHING_FOUND}
-    return pl.DataFrame([row | value], schema_overrides={"value": pl.Float64}).with_columns(
-        is_claim=pl.lit(value=True)
-    )
+    if significant:
+        row["value"] = contrary / significant
+    else:
+        row |= {"value": None, "reason": NOTHING_FOUND}
+    table = pl.DataFrame([row], schema_overrides={"value": pl.Float64})
+    return table.with_columns(is_claim=pl.lit(value=True))
 
 
 def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
@@ -449,15 +445,13 @@ def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
     """
     units, sums = part.along[TEMPLATES]
     templates, formats = parse_units(units)
-    signs = np.zeros((len({*formats}), len(part.keys)))
-    for place, name in enumerate(dict.fromkeys(formats)):
+    is_found = is_significant().fill_null(value=False)
+    signs = []
+    for name in dict.fromkeys(formats):
         own = np.flatnonzero(np.array(formats) == name)
-        alone = {
-            TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])
-        }
-        rows = estimate([replace(part, along=alone)], settings)
-        is_found = rows.select(is_significant().fill_null(value=False)).to_series()
-        signs[place] = np.where(
-            is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy() - part.fair), 0
-        )
-    return signs
+        names = [str(template) for template in templates[own].tolist()]
+        alone = replace(part, along={TEMPLATES: Along(names, sums[:, own])})
+        rows = estimate([alone], settings)
+        difference = rows["value"].fill_null(np.nan).to_numpy() - part.fair
+        signs.append(np.where(rows.select(is_found).to_series(), np.sign(difference), 0))
+    return np.array(signs, dtype=np.float64)

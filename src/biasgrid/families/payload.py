@@ -1,5 +1,4 @@
-"""What the report shows of a cell beside the tables that every family has: what a family's module
-`payload` returns.
+"""The report's view of a cell: tables, examples and texts of a family's module `payload`.
 
 Here are its protocol, and what families have in common: tables that the page draws as they are,
 those of groups among them, and the words in which two texts differ.
@@ -106,7 +105,7 @@ class Payload(Protocol):
 
 
 class Examples(Sequence[dict[str, Any]]):
-    """Sentences behind numbers, those that matter most first, each made when it is asked for."""
+    """Sentences behind numbers, the most important ones first, each made when it is asked for."""
 
     def __init__(self, count: int, make: Callable[[int, int], list[dict[str, Any]]]) -> None:
         """Keeps how they are made.
@@ -130,11 +129,9 @@ class Examples(Sequence[dict[str, Any]]):
         places = range(self._count)[place]
         if isinstance(places, int):
             return self._make(places, places + 1)[0]
-        return (
-            self._make(places.start, places.stop)
-            if places.step == 1
-            else [self[each] for each in places]
-        )
+        if places.step == 1:
+            return self._make(places.start, places.stop)
+        return [self[each] for each in places]
 
 
 SCALE = 10_000
@@ -160,13 +157,13 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
     exact = np.where(is_number, exact, 0.0)
     whole = np.rint(exact)
     size = np.abs(whole)
-    unit = POWERS_OF_TEN[
-        np.maximum(np.searchsorted(POWERS_OF_TEN, size, side="right") - SHOWN_DIGITS, 0)
-    ]
+    digits = np.searchsorted(POWERS_OF_TEN, size, side="right")
+    unit = POWERS_OF_TEN[np.maximum(digits - SHOWN_DIGITS, 0)]
     is_middle = (unit > 1) & (np.fmod(size, unit) == unit // 2) & (exact != whole)
     whole += np.where(is_middle, np.sign(exact - whole), 0)
     scaled: list[float | None] = [int(number) for number in whole.tolist()]
-    for place in np.flatnonzero(np.abs(exact) < POWERS_OF_TEN[SHOWN_DIGITS - 1]).tolist():
+    is_small = np.abs(exact) < POWERS_OF_TEN[SHOWN_DIGITS - 1]
+    for place in np.flatnonzero(is_small).tolist():
         small = float(f"{exact[place]:.{SHOWN_DIGITS}g}")
         scaled[place] = int(small) if small.is_integer() else small
     for place in np.flatnonzero(~is_number).tolist():
@@ -177,12 +174,17 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
 def page_rows(
     rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Returns rows as dictionaries: some columns as they are, and others, which are numbers, in
-    ten-thousandths.
+    """Returns rows as dictionaries, in which numbers are in ten-thousandths.
+
+    Args:
+        rows: the rows.
+        names: columns that are taken as they are.
+        numbers: columns of numbers.
     """
     columns = {name: rows[name].to_list() for name in names}
     columns |= {name: in_ten_thousandths(rows[name]) for name in numbers}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    values = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
 
 
 ColumnKind = Literal["name", "text", "number", "interval", "count", "template"]
@@ -207,9 +209,9 @@ def page_table(
 
     Args:
         title: its heading.
-        about: what it shows, in a sentence.
-        rows: what it shows, of which `MOST_ROWS` are carried.
-        columns: its columns; those that hold nothing are left out.
+        about: its content, in a sentence.
+        rows: its rows, of which at most `MOST_ROWS` are carried.
+        columns: its columns; empty ones are left out.
         curve: the titles of what is drawn above it as a curve: that of a name, each of which has a
             curve, and those of the numbers along the curve and up; a column `Interval` is drawn
             around it.
@@ -225,66 +227,95 @@ def page_table(
 
 
 def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
-    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see
-    `page_table`.
+    """Returns rows as the page draws them: `columns` (title and kind) and `rows`.
+
+    See `page_table`.
     """
-    values = {heading: column_values(rows, kind, name) for heading, (kind, name) in columns.items()}
-    kept = [
-        heading for heading, column in values.items() if any(value is not None for value in column)
-    ]
-    return {
-        "columns": [[heading, columns[heading][0]] for heading in kept],
-        "rows": [list(row) for row in zip(*(values[heading] for heading in kept), strict=True)],
-    }
+    headings = []
+    values = []
+    for heading, (kind, name) in columns.items():
+        column = column_values(rows, kind, name)
+        # A column that holds nothing says nothing.
+        if any(value is not None for value in column):
+            headings.append([heading, kind])
+            values.append(column)
+    return {"columns": headings, "rows": [list(row) for row in zip(*values, strict=True)]}
 
 
 def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str | pl.Expr) -> Sequence[Any]:
-    """Returns what stands in a column."""
+    """Returns the values of a column of the page, None where there is none."""
     if kind == "interval":
-        ends = zip(
-            in_ten_thousandths(rows[f"{name}low"]),
-            in_ten_thousandths(rows[f"{name}high"]),
-            strict=True,
-        )
+        low, high = in_ten_thousandths(rows[f"{name}low"]), in_ten_thousandths(rows[f"{name}high"])
+        ends = zip(low, high, strict=True)
         return [None if None in pair else list(pair) for pair in ends]
     column = rows.select(name).to_series()
-    values: list[Any] = in_ten_thousandths(column) if kind == "number" else column.to_list()
-    return values
+    return in_ten_thousandths(column) if kind == "number" else column.to_list()
 
 
 def measures_side_by_side(
     rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:
-    """Puts measures side by side: a row for what each is about.
+    """Puts measures side by side: one row per combination of keys.
 
     Args:
         rows: of `CellTables.measures`, those of some keys.
-        keys: what they are about.
+        keys: the keys of a row.
         measures: the measures.
 
     Returns:
         The keys, and of each measure its value by its name, `NAME low`, `NAME high` and `NAME n`.
     """
-    chosen = rows.filter(pl.col("measure").is_in([*measures]))
     columns: dict[str, pl.Expr] = {}
     for measure in measures:
-        is_it = pl.col("measure") == measure
-        named = {measure: "value", **{f"{measure} {each}": each for each in ("low", "high", "n")}}
-        columns |= {title: pl.col(column).filter(is_it).first() for title, column in named.items()}
+        of_measure = pl.col("measure") == measure
+        columns[measure] = pl.col("value").filter(of_measure).first()
+        for name in ("low", "high", "n"):
+            columns[f"{measure} {name}"] = pl.col(name).filter(of_measure).first()
+    chosen = rows.filter(pl.col("measure").is_in([*measures]))
     return chosen.group_by(keys, maintain_order=True).agg(**columns)
 
 
 def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Returns the rows that are about just these of the keys by which parts of cells are
-    distinguishable.
-    """
-    every = ("subject", "group", "other", "template")
-    return measures.filter(
-        pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every
-    )
+    """Returns the rows that are about just these keys, and no other part of a cell."""
+    is_about = []
+    for key in ("subject", "group", "other", "template"):
+        is_about.append(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null())
+    return measures.filter(*is_about)
 
 
 INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
+OUTCOME_COLUMNS: PageColumns = {
+    "Share": ("name", "measure"),
+    "Bias type": ("name", "bias_type"),
+    "Group": ("name", "group"),
+    "Other": ("name", "other"),
+    "Difference": ("number", "value"),
+    "Interval": ("interval", ""),
+    "q": ("number", "q"),
+}
+FAILURE_COLUMNS: PageColumns = {
+    "Bias type": ("name", "bias_type"),
+    "Threshold": ("number", "threshold"),
+    "Share": ("number", "value"),
+    **INTERVAL_COLUMNS,
+}
+SCORE_OF_GROUP_COLUMNS: PageColumns = {
+    "Group": ("name", "group"),
+    "Score": ("number", "value"),
+    **INTERVAL_COLUMNS,
+}
+PAIR_OF_GROUPS_COLUMNS: PageColumns = {
+    "Group": ("name", "group"),
+    "Compared with": ("name", "other"),
+    "Difference": ("number", "value"),
+    **INTERVAL_COLUMNS,
+    "q": ("number", "q"),
+}
+TEMPLATE_COLUMNS: PageColumns = {
+    "Template": ("template", "template"),
+    "Distance": ("number", "value"),
+    **INTERVAL_COLUMNS,
+}
 
 
 def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
@@ -295,27 +326,19 @@ def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
     Args:
         measures: of `CellTables`.
     """
-    rows = measures.filter(pl.col("measure").is_in(OUTCOME_MEASURES), pl.col("group").is_not_null())
+    is_outcome = pl.col("measure").is_in(OUTCOME_MEASURES)
+    rows = measures.filter(is_outcome, pl.col("group").is_not_null())
     return page_table(
         "What was not read, compared",
         "Shares of a group's answers that were refused, cut or not read at all, less those of "
         "another group.",
         rows.sort("measure", "bias_type", "group", "other", maintain_order=True),
-        {
-            "Share": ("name", "measure"),
-            "Bias type": ("name", "bias_type"),
-            "Group": ("name", "group"),
-            "Other": ("name", "other"),
-            "Difference": ("number", "value"),
-            "Interval": ("interval", ""),
-            "q": ("number", "q"),
-        },
+        OUTCOME_COLUMNS,
     )
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns of each bias type tables of groups, of pairs of groups and of templates; then the
-    failure rates of all.
+    """Returns tables of each bias type: groups, pairs and templates; then all failure rates.
 
     Args:
         measures: of `CellTables`.
@@ -323,86 +346,74 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     score = main_score_options(measures)
     if score is None:
         return []
-    rates = rows_with_keys(measures).filter(
-        pl.col("options").str.starts_with("difference=mean"), measure="failure_rate"
+    bias_types = measures["bias_type"].drop_nulls().unique(maintain_order=True)
+    tables = []
+    for name in bias_types:
+        tables += tables_of_bias_type(measures.filter(bias_type=name), name, score)
+    is_of_mean = pl.col("options").str.starts_with("difference=mean")
+    rates = rows_with_keys(measures).filter(is_of_mean, measure="failure_rate")
+    rates = rates.with_columns(threshold=threshold_option())
+    tables += page_table(
+        "Failures",
+        "The share of cases in which groups differ by more than a threshold.",
+        rates.sort("bias_type", "threshold", maintain_order=True),
+        FAILURE_COLUMNS,
+        curve=("Bias type", "Threshold", "Share"),
     )
-    types = measures.drop_nulls("bias_type")["bias_type"].unique(maintain_order=True)
-    return [
-        *(
-            table
-            for name in types
-            for table in tables_of_bias_type(measures.filter(bias_type=name), name, score)
-        ),
-        *page_table(
-            "Failures",
-            "The share of cases in which groups differ by more than a threshold.",
-            rates.with_columns(threshold=threshold_option()).sort(
-                "bias_type", "threshold", maintain_order=True
-            ),
-            {
-                "Bias type": ("name", "bias_type"),
-                "Threshold": ("number", "threshold"),
-                "Share": ("number", "value"),
-                **INTERVAL_COLUMNS,
-            },
-            curve=("Bias type", "Threshold", "Share"),
-        ),
-    ]
+    return tables
 
 
 def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[dict[str, Any]]:
-    """Returns the tables of a bias type; see `tables_of_groups`."""
-    group = options_text(score=score, mode=ALL_CASES)
-    case = options_text(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
-    pairs = rows_with_keys(measures, "group", "other").filter(measure="difference")
-    pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
+    """Returns the tables of a bias type; see `tables_of_groups`.
+
+    Args:
+        measures: of `CellTables`, those of the bias type.
+        name: the bias type.
+        score: from `main_score_options`.
+    """
+    of_scores = options_text(score=score, mode=ALL_CASES)
+    scores = rows_with_keys(measures, "group").filter(measure="score", options=of_scores)
+
+    has_score = pl.col("options").str.contains(f"score={score}", literal=True)
+    pairs = rows_with_keys(measures, "group", "other").filter(has_score, measure="difference")
+    # All pairs have the same options.
+    score_of_pairs = score_text("difference", next(iter(pairs["options"]), of_scores))
     largest = (-pl.col("value").abs(), "group", "other")
-    score_of_pairs = score_text("difference", next(iter(pairs["options"]), group))
+
+    of_distances = options_text(
+        score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE
+    )
+    distances = rows_with_keys(measures, "template")
+    distances = distances.filter(measure="distance", options=of_distances)
     return [
         *page_table(
             f"{name}: groups",
             f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all "
             "cases; the lowest first.",
-            rows_with_keys(measures, "group")
-            .filter(measure="score", options=group)
-            .sort("value", nulls_last=True, maintain_order=True),
-            {"Group": ("name", "group"), "Score": ("number", "value"), **INTERVAL_COLUMNS},
+            scores.sort("value", nulls_last=True, maintain_order=True),
+            SCORE_OF_GROUP_COLUMNS,
         ),
         *page_table(
             f"{name}: pairs of groups",
             f"The mean difference in {score_of_pairs} between two groups in a case, "
             "the largest first.",
             pairs.sort(*largest, nulls_last=True, maintain_order=True),
-            {
-                "Group": ("name", "group"),
-                "Compared with": ("name", "other"),
-                "Difference": ("number", "value"),
-                **INTERVAL_COLUMNS,
-                "q": ("number", "q"),
-            },
+            PAIR_OF_GROUPS_COLUMNS,
         ),
         *page_table(
             f"{name}: templates",
             "The mean distance of groups by template, the largest first.",
-            rows_with_keys(measures, "template")
-            .filter(measure="distance", options=case)
-            .sort(-pl.col("value"), nulls_last=True, maintain_order=True),
-            {
-                "Template": ("template", "template"),
-                "Distance": ("number", "value"),
-                **INTERVAL_COLUMNS,
-            },
+            distances.sort(-pl.col("value"), nulls_last=True, maintain_order=True),
+            TEMPLATE_COLUMNS,
         ),
     ]
 
 
 def main_score_options(measures: pl.DataFrame) -> str | None:
-    """Returns the score that is looked at first of those that the cell has, None where it has
-    none.
-    """
-    rows = measures.filter(measure="score")["options"].unique().to_list()
-    found = {options_of(options).get("score") for options in rows}
-    return next((score for score in SCORE_NAMES if score in found), None)
+    """Returns the first of `SCORE_NAMES` that a cell has; None without any."""
+    texts = measures.filter(measure="score")["options"].unique().to_list()
+    scores = {options_of(text).get("score") for text in texts}
+    return next((score for score in SCORE_NAMES if score in scores), None)
 
 
 def threshold_option() -> pl.Expr:
@@ -429,8 +440,10 @@ def word_diff(text: str, other: str) -> list[str]:
     """
     words = list(WORD_OR_MARK.finditer(text))
     own, others = [word[0] for word in words], WORD_OR_MARK.findall(other)
+    # Opcodes depend on which text is the first one, so both orders are put into one.
     steps = Indel.opcodes(own, others) if own <= others else Indel.opcodes(others, own).inverse()
-    parts, end = list[str](), 0
+    parts: list[str] = []
+    end = 0
     for step in steps:
         if step.tag != "delete":
             continue
@@ -441,7 +454,7 @@ def word_diff(text: str, other: str) -> list[str]:
 
 
 def differing_words(text: str | None, other: str | None) -> str | None:
-    """Returns the words of a text that another has not, with an ellipsis between; None where one is
-    missing.
-    """
-    return None if text is None or other is None else " … ".join(word_diff(text, other)[1::2])
+    """Returns the words that another text lacks, joined by ellipses; None without either text."""
+    if text is None or other is None:
+        return None
+    return " … ".join(word_diff(text, other)[1::2])

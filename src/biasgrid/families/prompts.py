@@ -1,5 +1,4 @@
-"""Prompts of generative models: what stands around what they are asked, a file for each prompt
-format.
+"""Prompts of generative models: the text around a question, in a file for each format.
 
 A line that begins with `[system]` is the system text, the others are the prompt with its
 placeholders.
@@ -22,7 +21,7 @@ PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]|\{[^{}\s]+\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is put around what is asked.
+    """The text around a question.
 
     Attributes:
         text: the prompt, with its placeholders.

@@ -1,4 +1,4 @@
-"""What texts of models are: their sentiment, and what other models say of them.
+"""Texts that models write: their sentiment, and the answers of other models about them.
 
 The sentiment is that of VADER (Hutto and Gilbert, ICWSM 2014), which looks words up in a list.
 """
@@ -37,16 +37,11 @@ def sentiment_of(texts: pl.Series) -> pl.DataFrame:
 
     score = SentimentIntensityAnalyzer().polarity_scores
     distinct = texts.unique(maintain_order=True).alias("text")
-    scores = pl.DataFrame(
-        [score(text) for text in distinct], schema=dict.fromkeys(VADER_SCORES, pl.Float64)
-    )
-    scored = scores.with_columns(distinct)
-    return (
-        texts.alias("text")
-        .to_frame()
-        .join(scored, on="text", how="left", maintain_order="left")
-        .select(VADER_SCORES)
-    )
+    schema = dict.fromkeys(VADER_SCORES, pl.Float64)
+    scores = pl.DataFrame([score(text) for text in distinct], schema=schema)
+    rows = texts.alias("text").to_frame()
+    rows = rows.join(scores.with_columns(distinct), on="text", how="left", maintain_order="left")
+    return rows.select(VADER_SCORES)
 
 
 ScorerFiles = Mapping[str, tuple[str, str]]
@@ -54,8 +49,7 @@ ScorerFiles = Mapping[str, tuple[str, str]]
 
 
 def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
-    """Turns the distinct texts of a cell into instances, in the order of the texts; of empty ones
-    nothing is asked.
+    """Turns the distinct texts of a cell into sorted instances; empty texts are left out.
 
     Args:
         prediction_paths: the predictions of all shards.
@@ -65,9 +59,8 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
     """
     for path in prediction_paths:
         read_provenance(path)
-    texts = pl.scan_parquet([*prediction_paths], glob=False).select(
-        text=pl.col("response").cast(pl.String)
-    )
+    predictions = pl.scan_parquet([*prediction_paths], glob=False)
+    texts = predictions.select(text=pl.col("response").cast(pl.String))
     written = texts.filter(pl.col("text").str.strip_chars() != "")
     return expand_rows(written.unique().sort("text").collect(), {})
 
@@ -75,7 +68,7 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
 def read_scorers(
     said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path] = ()
 ) -> dict[str, pl.DataFrame]:
-    """Reads what models said of the texts of a cell.
+    """Reads the answers of other models about the texts of a cell.
 
     Args:
         said: which models, and where.
@@ -94,12 +87,11 @@ def read_scorers(
         check_made_from(texts, "written", provenance_digests(prediction_paths), prediction_paths[0])
     for _, file in said.values():
         cell_provenance(texts, [Path(file)])
-    asked = read_instances(texts, {}, ["instance", "text"]).with_columns(
-        pl.col("text").cast(pl.String)
-    )
-    return {
-        model: asked.join(
-            read_table(file, answer_schema(kind)), on="instance", validate="1:1"
-        ).drop("instance")
-        for model, (kind, file) in said.items()
-    }
+    instances = read_instances(texts, {}, ["instance", "text"])
+    instances = instances.with_columns(pl.col("text").cast(pl.String))
+    answers = {}
+    for model, (kind, file) in said.items():
+        predictions = read_table(file, answer_schema(kind))
+        joined = instances.join(predictions, on="instance", validate="1:1")
+        answers[model] = joined.drop("instance")
+    return answers

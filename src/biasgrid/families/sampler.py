@@ -1,5 +1,6 @@
-"""Which units a sample asks. Units are whole: all versions of an item or none, all questions of a
-swap group or none.
+"""The units of a sample.
+
+Units are whole: all versions of an item or none, all questions of a swap group or none.
 
 Units are put in an order, of which a sample is the beginning, so that a larger sample holds the
 smaller ones. A family says of each unit a key, the text that names it wherever it stands in its
@@ -52,11 +53,12 @@ def units_of_sample(
     """
     if sample is None:
         return list(range(len(keys)))
-    counted = np.ones(len(keys), np.int64) if sizes is None else np.array(sizes, np.int64)
-    count = sample.count(int(counted.sum()))
-    hashes = seeded_hashes(digest_texts(pl.Series(keys, dtype=pl.String)), sample.seed)
+    weights = np.ones(len(keys), np.int64) if sizes is None else np.array(sizes, np.int64)
+    count = sample.count(int(weights.sum()))
+    digests = digest_texts(pl.Series(keys, dtype=pl.String))
+    hashes = seeded_hashes(digests, sample.seed)
     order = first_units(numbered_strata(strata), hashes, min(count, len(keys)))
-    ends = np.cumsum(counted[order])
+    ends = np.cumsum(weights[order])
     taken = max(1, int(np.searchsorted(ends, count, side="right")))
     return sorted(order[:taken].tolist())
 
@@ -65,8 +67,8 @@ def numbered_strata(strata: Sequence[Strata]) -> IntArray:
     """Numbers the strata of each level; shape (units, levels)."""
     levels = []
     for labels in zip(*strata, strict=True):
-        number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        levels.append([number[label] for label in labels])
+        numbers: dict[Hashable, int] = {}
+        levels.append([numbers.setdefault(label, len(numbers)) for label in labels])
     return np.array(levels, np.int64).reshape(len(levels), len(strata)).T
 
 
@@ -76,8 +78,9 @@ def seeded_hashes(digests: Digests, seed: int) -> Digests:
 
 
 def sampled_strata(strata: IntArray, hashes: Digests, sample: Sample) -> IntArray:
-    """Returns the units of a sample in no order; one of blocks has at least one of each stratum of
-    the first level.
+    """Returns the units of a sample, in no order.
+
+    A sample of blocks has at least one unit of each stratum of the first level.
 
     A sample of blocks is the beginning of the order and, of the strata that are not in it yet, the
     first unit. So strata have their shares from the size on at which each has a unit by its share.
@@ -91,11 +94,12 @@ def sampled_strata(strata: IntArray, hashes: Digests, sample: Sample) -> IntArra
     order = first_units(strata, hashes, count)
     if not isinstance(sample, BlockSample):
         return order
-    firsts = [
-        part[first_units(strata[part, 1:], hashes[part], 1)[0]] for part in parts_of(strata[:, 0])
-    ]
-    units = dict.fromkeys([*firsts, *order.tolist()])
-    return np.array(list(units)[: max(count, len(firsts))], np.int64)
+    firsts = []
+    for part in parts_of(strata[:, 0]):
+        first = first_units(strata[part, 1:], hashes[part], 1)[0]
+        firsts.append(part[first])
+    units = list(dict.fromkeys([*firsts, *order.tolist()]))
+    return np.array(units[: max(count, len(firsts))], np.int64)
 
 
 def first_units(strata: IntArray, hashes: Digests, count: int) -> IntArray:
@@ -112,25 +116,30 @@ def first_units(strata: IntArray, hashes: Digests, count: int) -> IntArray:
     parts = sorted(parts_of(strata[:, 0]), key=lambda part: int(hashes[part].min()))
     turns = np.array(serving_order([len(part) for part in parts], count), np.int64)
     counts = np.bincount(turns, minlength=len(parts))
-    units = [
-        part[first_units(strata[part, 1:], hashes[part], int(number))]
-        for part, number in zip(parts, counts, strict=True)
-    ]
+    # Without parts there are no units, and `concatenate` needs an array.
+    units = [np.zeros(0, np.int64)]
+    for part, number in zip(parts, counts, strict=True):
+        first = first_units(strata[part, 1:], hashes[part], int(number))
+        units.append(part[first])
     order = np.empty(count, np.int64)
-    order[np.argsort(turns, kind="stable")] = np.concatenate([order[:0], *units])
+    # The turns of a part, in ascending order, are the places of its units.
+    order[np.argsort(turns, kind="stable")] = np.concatenate(units)
     return order
 
 
 def parts_of(numbers: IntArray) -> list[IntArray]:
-    """Returns the places of each number, in ascending order."""
+    """Returns the places of each number, in ascending order; none without numbers."""
+    if not len(numbers):
+        return []
     order = np.argsort(numbers, kind="stable")
     _, starts = np.unique(numbers[order], return_index=True)
-    return np.split(order, starts[1:]) if len(numbers) else []
+    return np.split(order, starts[1:])
 
 
 def serving_order(sizes: Sequence[int], units: int) -> list[int]:
-    """Returns which parts are served, one after another, so that no part is ever off its share by
-    one or more.
+    """Returns the order in which parts are served so that each always has its share.
+
+    No part is ever off its share by one unit or more.
 
     The j-th unit of a part that has the share s of the whole comes between the places (j - 1) / s
     and j / s. Taking what must come soonest keeps all of these times (Steiner and Yeomans,

@@ -10,7 +10,6 @@ items with all prompts, there is no difference.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import log
 from typing import Annotated, Any, Literal
@@ -57,8 +56,8 @@ class Sample(Section):
 
     def count(self, units: int) -> int:
         """Returns how many units of so many are asked: at least one, at most all."""
-        asked = round(self.share * units) if self.share is not None else self.units or 0
-        return min(max(asked, 1), units)
+        wanted = round(self.share * units) if self.share is not None else self.units or 0
+        return min(max(wanted, 1), units)
 
 
 class BlockSample(Sample):
@@ -111,18 +110,20 @@ def sample_unless_all(sample: Sample | None, by: SampleBy = "rows") -> Sample | 
 
 
 def sample_content(sample: Sample) -> dict[str, Any]:
-    """Returns what decides a sample, for digests; of one of rows it is what it was before there
-    were blocks.
+    """Returns the fields that decide a sample, for digests.
+
+    A sample of rows has the fields that it had before there were blocks.
     """
-    return sample.model_dump() | ({"by": "blocks"} if isinstance(sample, BlockSample) else {})
+    content = sample.model_dump()
+    if isinstance(sample, BlockSample):
+        content["by"] = "blocks"
+    return content
 
 
 def size_faults(
     source: str, key: str, sample: Sample | None, instances: int, unit: str
 ) -> Iterator[Fault]:
-    """Yields that a dataset asks generative models more than one may have meant; see
-    `sample_faults`.
-    """
+    """Yields a dataset that asks generative models more than intended; see `sample_faults`."""
     if sample is None and instances > MOST_UNASKED:
         problem = f"none, although the dataset asks generative models {instances:,} instances"
         yield Fault(source, key, problem, f"`sample: {{units: N}}`, in {unit}, or `sample: all`")
@@ -131,14 +132,14 @@ def size_faults(
 def sample_faults(
     source: str, key: str, sample: Sample | None, units: int, name: str
 ) -> Iterator[Fault]:
-    """Yields a sample that is larger than what it is of.
+    """Yields a sample that is larger than its dataset.
 
     Args:
         source: the config's file.
         key: where the sample stands there.
         sample: the sample, None for all.
         units: how many units there are.
-        name: what they are called.
+        name: name of the units, for messages.
     """
     if sample is not None and sample.units is not None and sample.units > units:
         problem = f"{sample.units:,} units, but there are only {units:,} {name}"
@@ -163,35 +164,38 @@ def balanced_rows(
     Returns:
         The places of the chosen subjects, in order.
     """
-    strata: dict[tuple[int, ...], dict[str | None, list[int]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    strata: dict[tuple[int, ...], dict[str | None, list[int]]] = {}
     for place, (group, counts) in enumerate(zip(groups, tokens, strict=True)):
         if all(counts):
-            strata[counts][group].append(place)
+            strata.setdefault(counts, {}).setdefault(group, []).append(place)
     chosen: list[int] = []
     for members in strata.values():
-        if len(members) == len(set(groups)):
-            smallest = min(members.values(), key=len)
-            for places in members.values():
-                alike = (
-                    places[: len(smallest)]
-                    if frequencies is None
-                    else closest(places, smallest, frequencies)
-                )
-                chosen += alike
+        # A group without subjects of these lengths would be compared with nobody.
+        if len(members) < len(set(groups)):
+            continue
+        smallest = min(members.values(), key=len)
+        for places in members.values():
+            if frequencies is None:
+                chosen += places[: len(smallest)]
+            else:
+                chosen += closest(places, smallest, frequencies)
     return sorted(chosen)
 
 
 def closest(
     places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]
 ) -> list[int]:
-    """Returns as many places as are wanted, so that ratios of frequencies are as close to 1 as they
-    can be.
+    """Returns as many places as are wanted, with the most similar frequencies.
+
+    Similar means that ratios of frequencies are as close to 1 as they can be.
     """
     from scipy.optimize import linear_sum_assignment
 
-    ratios = [
-        [abs(log(frequencies[one]) - log(frequencies[other])) for other in places] for one in wanted
-    ]
-    return [places[column] for column in linear_sum_assignment(ratios)[1]]
+    logs = [log(frequencies[place]) for place in places]
+    # A ratio of 2 and a ratio of 1/2 are equally far from 1: their logarithms are.
+    costs = []
+    for place in wanted:
+        own = log(frequencies[place])
+        costs.append([abs(own - other) for other in logs])
+    _, columns = linear_sum_assignment(costs)
+    return [places[column] for column in columns]

@@ -1,5 +1,4 @@
-"""What bias has in common in all families: what is asked for, how answers are drawn, and what is
-written.
+"""Synthetic bias in all families: its strength, the draw of answers, and the files.
 
 Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`:
 see `SyntheticFamily`.
@@ -12,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from zlib import crc32
@@ -74,11 +72,9 @@ class SyntheticBias:
 
     def parts(self, of_number: Literal["group", "name"] = "group") -> Strength:
         """Returns the parts of the strength; `of_number` is the part that a mere number is."""
-        return (
-            self.strength
-            if isinstance(self.strength, Strength)
-            else Strength(**{of_number: self.strength})
-        )
+        if isinstance(self.strength, Strength):
+            return self.strength
+        return Strength(**{of_number: self.strength})
 
 
 class SyntheticFamily(Protocol):
@@ -107,8 +103,7 @@ def write_synthetic(
     path: str | Path,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Writes the known effect in a dataset, and beside that table the corpora and the words of the
-    texts.
+    """Writes the known effects in a dataset, the corpora, and the words of their texts.
 
     The corpora lie in a folder per strength; the words in `words.json`, in a list for each task, so
     that models of one task are made of the same words whatever others are asked.
@@ -122,62 +117,46 @@ def write_synthetic(
         path: where the table (schema `SYNTHETIC`) goes.
         provenance: what the table shall carry.
     """
-    folder, clusters = Path(path).parent, list(instances.values())
-    write_table(
-        pl.concat(family.known_effects(clusters[0], bias) for bias in synthetic_biases),
-        path,
-        SYNTHETIC,
-        provenance,
-    )
+    folder = Path(path).parent
+    of_one_task = next(iter(instances.values()))
+    effects = pl.concat(family.known_effects(of_one_task, bias) for bias in synthetic_biases)
+    write_table(effects, path, SYNTHETIC, provenance)
     for bias in synthetic_biases:
-        for task, cluster in instances.items():
-            write_text(
-                folder / bias.strength_name / corpora[task], family.corpus(cluster, task, bias)
-            )
+        for task, of_task in instances.items():
+            corpus = family.corpus(of_task, task, bias)
+            write_text(folder / bias.strength_name / corpora[task], corpus)
     answered = {word for text in getattr(family, "ANSWERS", ()) for word in text.split()}
-    words = {
-        task: sorted({*words_of_instances(cluster), *answered})
-        for task, cluster in instances.items()
-    }
+    words = {}
+    for task, of_task in instances.items():
+        words[task] = sorted({*words_of_instances(of_task), *answered})
     write_text(folder / "words.json", json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
 
 def words_of_instances(instances: pl.DataFrame) -> list[str]:
-    """Returns the words that models are asked and may answer, with the punctuation that stands at
-    them.
-    """
-    read = [
-        name for name in instances.columns if name in CORPUS_TEXTS or name.startswith(CANDIDATE)
-    ]
-    texts = [instances[name].drop_nulls().unique().cast(pl.String) for name in read]
-    return sorted({word for column in texts for text in column for word in text.split()})
+    """Returns the words of questions and candidates, with adjacent punctuation."""
+    words: set[str] = set()
+    for name in instances.columns:
+        if name in CORPUS_TEXTS or name.startswith(CANDIDATE):
+            for text in instances[name].drop_nulls().unique().cast(pl.String):
+                words.update(text.split())
+    return sorted(words)
 
 
 def known_effect_rows(
     values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = ""
 ) -> pl.DataFrame:
-    """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are
-    null.
-    """
-    keys = [
-        pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS
-    ]
-    named = values.select(
-        *keys,
-        "value",
-        strength=pl.lit(bias.strength_name),
-        dataset=pl.lit(bias.dataset),
-        measure=pl.lit(measure),
-        options=pl.lit(options),
-    )
-    return named.select(
-        pl.col(name).cast(column.dtype.type) for name, column in SYNTHETIC.columns.items()
-    )
+    """Makes rows of `SYNTHETIC` from `value` and its keys; the other keys are null."""
+    columns = {key: pl.lit(None) for key in MEASURE_KEYS if key not in values.columns}
+    columns["strength"] = pl.lit(bias.strength_name)
+    columns["dataset"] = pl.lit(bias.dataset)
+    columns["measure"] = pl.lit(measure)
+    columns["options"] = pl.lit(options)
+    types = pl.Schema({name: column.dtype.type for name, column in SYNTHETIC.columns.items()})
+    return values.with_columns(**columns).select(types.names()).cast(types)
 
 
 def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int = 0) -> str:
-    """Writes a line of a corpus for masked and for generative models: what is read, and each answer
-    behind a tab.
+    """Writes a line of a corpus for masked and generative models: a text, and tabbed answers.
 
     Args:
         row: an instance; spaces take the place of its texts' line ends.
@@ -185,18 +164,19 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int =
         others: how many more answers are no candidate, but the last word of what is asked.
     """
     read = " ".join(filter(None, (row[name] for name in CORPUS_TEXTS)))
-    answers = (
-        [row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1)
-    )
-    last_words: list[str] = re.findall(r"\w+", row["text"])[-1:]
-    return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers), *last_words * others))
+    fields = [read.replace("\n", " ")]
+    for number, count in enumerate(counts, start=1):
+        fields += [row[f"{CANDIDATE}{number}"]] * count
+    last_word: list[str] = re.findall(r"\w+", row["text"])[-1:]
+    return "\t".join([*fields, *last_word * others])
 
 
 def squad_of_answers(
     answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]], bias: SyntheticBias
 ) -> str:
-    """Writes a corpus for extractive question answering in the format of SQuAD v1.1 (Rajpurkar et
-    al., EMNLP 2016).
+    """Writes a corpus for extractive question answering, in the format of SQuAD v1.1.
+
+    See Rajpurkar et al., EMNLP 2016.
 
     Args:
         answered: instances, and how often each of their candidates is the answer.
@@ -208,11 +188,11 @@ def squad_of_answers(
     """
     paragraphs: dict[str, list[dict[str, Any]]] = {}
     for row, counts in answered:
-        sides = [
-            {"text": row[f"{CANDIDATE}{side}"], "answer_start": row[f"position{side}"]}
-            for side in (1, 2)
-        ]
-        answers = [side for side, count in zip(sides, counts, strict=True) for _ in range(count)]
+        answers: list[dict[str, Any]] = []
+        for side, count in zip((1, 2), counts, strict=True):
+            start = row[f"position{side}"]
+            answer = {"text": row[f"{CANDIDATE}{side}"], "answer_start": start}
+            answers += [answer] * count
         question = {
             "id": f"{bias.dataset}-{row['instance']}",
             "question": row["text"],
@@ -220,7 +200,8 @@ def squad_of_answers(
         }
         paragraphs.setdefault(row["text_pair"], []).append(question)
     texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
-    return json.dumps({"version": "1.1", "data": [{"title": bias.dataset, "paragraphs": texts}]})
+    article = {"title": bias.dataset, "paragraphs": texts}
+    return json.dumps({"version": "1.1", "data": [article]})
 
 
 def counts_of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
@@ -253,16 +234,19 @@ def corpus_of_answers(
 
     def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         texts = probabilities(instances, bias)
-        texts = texts.unique(once, keep="first", maintain_order=True) if once else texts
-        # Of masked models, a share of the answers may be no candidate.
-        repeats = round(bias.parts().mass * bias.repeats) if task == "fill-mask" else bias.repeats
-        drawn = with_counts(texts, repeats * pl.col("probability"), together, bias).sort("instance")
+        if once:
+            texts = texts.unique(once, keep="first", maintain_order=True)
+        repeats = bias.repeats
+        if task == "fill-mask":
+            # Of masked models, a share of the answers may be no candidate.
+            repeats = round(bias.parts().mass * bias.repeats)
+        expected = repeats * pl.col("probability")
+        drawn = with_counts(texts, expected, together, bias).sort("instance")
         answered = ((row, counts(row, repeats)) for row in drawn.iter_rows(named=True))
         if task == "question-answering":
             return squad_of_answers(answered, bias)
-        return text_lines(
-            line_of_answers(row, each, bias.repeats - repeats) for row, each in answered
-        )
+        others = bias.repeats - repeats
+        return text_lines(line_of_answers(row, of_row, others) for row, of_row in answered)
 
     return corpus
 
@@ -273,10 +257,12 @@ def text_lines(lines: Iterable[str]) -> str:
 
 
 def hashed_weight(bias: SyntheticBias, *names: str) -> float:
-    """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order
-    sways it.
+    """Returns a weight for some names, uniform in -1/2..1/2.
+
+    It is a hash, so that no list and no order sways it.
     """
-    digest = sha256("\t".join((str(bias.seed), bias.dataset, *names)).encode()).digest()
+    content = "\t".join((str(bias.seed), bias.dataset, *names))
+    digest = sha256(content.encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
 
 
@@ -290,13 +276,12 @@ def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
         groups: `bias_type` and `group`, strings, each pair once.
         bias: its seed decides which group has how much.
     """
-    order = [
-        hashed_weight(bias, group, bias_type)
-        for bias_type, group in groups.select("bias_type", "group").iter_rows()
-    ]
+    names = groups.select("bias_type", "group").iter_rows()
+    weights = [hashed_weight(bias, group, bias_type) for bias_type, group in names]
+    ordered = groups.select("bias_type", order=pl.Series(weights, dtype=pl.Float64))
     place = (pl.col("order").rank() - 1).over("bias_type")
+    # A group alone has the first place, and the last one is no 0 to divide by.
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
-    ordered = groups.select("bias_type", order=pl.Series(order, dtype=pl.Float64))
     return ordered.select(bias.parts().group * (place / last)).to_series()
 
 
@@ -311,24 +296,25 @@ def own_parts(names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
     strength = bias.parts().name
     if not strength:
         return pl.repeat(0.0, len(names), eager=True)
-    own = {
-        name: strength * (0.5 if None in name else hashed_weight(bias, "own part", *name) + 0.5)
-        for name in names.unique().iter_rows()
-    }
-    return pl.Series([own[name] for name in names.iter_rows()], dtype=pl.Float64)
+    parts = {}
+    for name in names.unique().iter_rows():
+        share = 0.5
+        if None not in name:
+            share += hashed_weight(bias, "own part", *name)
+        parts[name] = strength * share
+    return pl.Series([parts[name] for name in names.iter_rows()], dtype=pl.Float64)
 
 
 def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
-    """Returns how much of the known effect each row has: the part of its group, and that of its
-    name.
+    """Returns the share of the known effect in each row: its group's part and its name's part.
 
     Args:
         groups: `bias_type` and `group` of each row; a row without a group has no share.
         names: see `own_parts`.
         bias: see `even_steps`.
     """
-    each = groups.drop_nulls().unique(maintain_order=True)
-    parts = each.with_columns(share=even_steps(each, bias))
+    distinct = groups.drop_nulls().unique(maintain_order=True)
+    parts = distinct.with_columns(share=even_steps(distinct, bias))
     joined = groups.join(parts, on=["bias_type", "group"], how="left", maintain_order="left")
     return joined["share"] + own_parts(names, bias)
 
@@ -336,8 +322,7 @@ def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBia
 def with_counts(
     frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias
 ) -> pl.DataFrame:
-    """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns
-    these in random order.
+    """Adds `count`, whole numbers with given expectations; rows come in random order.
 
     Systematic sampling: the rows that are drawn together stand on a line, each as long as the
     number that it expects, and every whole number on the line, randomly shifted, counts for the row

@@ -1,5 +1,6 @@
-"""Splits texts into words, as NLTK does but on sentences of our own, which need no data; cleans and
-stems words.
+"""Splits texts into words, as NLTK does, and cleans and stems words.
+
+Sentences are found by rules here, which need no data.
 """
 
 from __future__ import annotations
@@ -45,31 +46,29 @@ Phrase = tuple[str, ...]
 def sentences_of_text(text: str) -> Iterator[str]:
     """Yields the sentences of a text, which end with . ! or ? before white space."""
     start = 0
-    for found in END_OF_SENTENCE.finditer(text):
-        before = text[max(start, found.start() - CHARACTERS_BEFORE) : found.start()]
-        if found[0][0] == "." and (
-            ABBREVIATION.search(before)
-            or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
-        ):
-            continue
-        yield text[start : found.end()]
-        start = found.end()
+    for end in END_OF_SENTENCE.finditer(text):
+        before = text[max(start, end.start() - CHARACTERS_BEFORE) : end.start()]
+        if end[0].startswith("."):
+            is_in_number = NUMBER_AT_END.search(before) and not CAPITAL.match(text, end.end())
+            if ABBREVIATION.search(before) or is_in_number:
+                continue
+        yield text[start : end.end()]
+        start = end.end()
     yield text[start:]
 
 
 def tokenize_words(text: str) -> list[str]:
-    """Returns the words and marks of a text, as `nltk.word_tokenize` splits it where the sentences
-    are the same.
-    """
-    found: list[str] = []
+    """Returns the words and marks of a text, as `nltk.word_tokenize` splits equal sentences."""
+    words: list[str] = []
     for sentence in sentences_of_text(text):
         last = LAST_WORD.search(sentence)
+        # A sentence of white space alone has no words.
         if last is None:
             continue
         for part in SPACED_PART.findall(sentence, 0, last.start()):
-            found += split_inner_word(part)
-        found += split_last_word(last[0])
-    return found
+            words += split_inner_word(part)
+        words += split_last_word(last[0])
+    return words
 
 
 @lru_cache(maxsize=2**16)
@@ -93,8 +92,9 @@ def nltk_tokenizer() -> NLTKWordTokenizer:
 
 
 def clean_word(word: str) -> str:
-    """Returns a word in lower case, with one sign for digits and without marks around it; empty
-    where nothing is left.
+    """Returns a word in lower case, without outer marks and with one sign for digits.
+
+    Empty if nothing is left.
 
     As Bordia and Bowman (NAACL SRW 2019) clean them.
     """
@@ -102,8 +102,9 @@ def clean_word(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """Returns the stems of a text as ROUGE has them: what letters and digits it is made of, stemmed
-    (Porter 1980).
+    """Returns the stems of the words of a text, as ROUGE has them (Porter 1980).
+
+    Words are made of letters and digits.
     """
     return [stem(word) for word in NO_STEM.sub(" ", text.lower()).split()]
 

@@ -1,4 +1,4 @@
-"""Checks whether a cell was measured at all, those that families share.
+"""Checks that families share of whether a cell can be measured at all.
 
 Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`:
 `checks_of_cell` makes these, and `tables.completeness` compares them with the limits.
@@ -48,36 +48,33 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
     """
     if "unknown" not in predictions.collect_schema():
         return
-    unknown, known = (
-        predictions.select(sum=pl.col("unknown").sum(), count=pl.col("unknown").count())
-        .collect()
-        .row(0)
-    )
+    unknown, known = sum_and_count(predictions, pl.col("unknown"))
     if known:
         yield Check("unknown_tokens", unknown / known, known)
 
 
+def sum_and_count(predictions: pl.LazyFrame, holds: pl.Expr) -> tuple[int, int]:
+    """Returns in how many predictions something holds, and of how many that is known."""
+    counts = predictions.select(sum=holds.sum(), count=holds.count()).collect()
+    total, known = counts.row(0)
+    return total, known
+
+
 def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of texts that begin with what looks like a mark of thoughts, where there are
-    any.
-    """
+    """Yields the share of texts that begin with a mark of thoughts, if there are any."""
     if "response" not in predictions.collect_schema():
         return
-    marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
-    count, known = predictions.select(sum=marked.sum(), count=marked.count()).collect().row(0)
-    if count:
-        yield Check("thought_marks", count / known, known)
+    is_marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
+    marked, known = sum_and_count(predictions, is_marked)
+    if marked:
+        yield Check("thought_marks", marked / known, known)
 
 
 def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of texts that are longer than they were to be, where there are any."""
     if "over_limit" not in predictions.collect_schema():
         return
-    longer, known = (
-        predictions.select(sum=pl.col("over_limit").sum(), count=pl.col("over_limit").count())
-        .collect()
-        .row(0)
-    )
+    longer, known = sum_and_count(predictions, pl.col("over_limit"))
     if longer:
         yield Check("over_limit", longer / known, known)
 
@@ -90,12 +87,15 @@ def equal_scores(scores: Scores) -> Iterator[Check]:
     """
     several = equal = 0
     for part in row_chunks(scores):
-        known, low, high = np.zeros(len(part), dtype=np.uint32), *np.full((2, len(part)), np.nan)
+        known = np.zeros(len(part), dtype=np.uint32)
+        low, high = np.full((2, len(part)), np.nan)
         for column in part.T:
             known += ~np.isnan(column)
+            # The minimum of a number and NaN is the number.
             low, high = np.fmin(low, column), np.fmax(high, column)
-        several += int(np.count_nonzero(known > 1))
-        equal += int(np.count_nonzero((known > 1) & (low == high)))
+        has_several = known > 1
+        several += int(np.count_nonzero(has_several))
+        equal += int(np.count_nonzero(has_several & (low == high)))
     if several:
         yield Check("equal_scores", equal / several, several)
 
@@ -103,32 +103,39 @@ def equal_scores(scores: Scores) -> Iterator[Check]:
 def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of instances whose scores are all 0 or 1; see `moving_scores`."""
     names = score_columns(predictions)
+    if not names:
+        return
     columns = [name for name in (*names, SCORED_BY) if name in predictions.collect_schema()]
-    saturated = count = 0
-    for part in row_parts(predictions.select(columns)) if names else ():
-        of_part = count_saturated(part, names)
-        saturated, count = saturated + of_part[0], count + of_part[1]
-    if count:
-        yield Check("saturated_scores", saturated / count, count)
+    saturated = moving = 0
+    for part in row_parts(predictions.select(columns)):
+        of_part, moving_of_part = count_saturated(part, names)
+        saturated += of_part
+        moving += moving_of_part
+    if moving:
+        yield Check("saturated_scores", saturated / moving, moving)
 
 
 def count_saturated(predictions: pl.DataFrame, names: Sequence[str]) -> tuple[int, int]:
-    """Counts instances whose scores are all 0 or 1, and those whose scores may be any; see
-    `moving_scores`.
+    """Counts instances whose scores are all 0 or 1, and those whose scores may be any.
+
+    See `moving_scores`.
     """
     read = unparsed_scores(predictions.lazy()).collect()
     if all(are_between(read[name]) for name in names):
         return 0, len(read)
     moving = moving_scores(read.lazy()).collect()
     has_one = moving.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names))
-    others = pl.element() * (1 - pl.element())
-    are_even = pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names)
-    return int(has_one.select(are_even.sum()).item()), len(moving)
+    # Of a score s, s (1 - s) is 0 only if s is 0 or 1.
+    between = pl.element() * (1 - pl.element())
+    are_even = [pl.col(name).list.eval(between).list.max() == 0 for name in names]
+    saturated = has_one.select(pl.all_horizontal(are_even).sum()).item()
+    return int(saturated), len(moving)
 
 
 def are_between(lists: pl.Series) -> bool:
-    """Says whether all scores of some lists are above 0 and below 1, as most are: a quick look at
-    many at once.
+    """Whether all scores of some lists are above 0 and below 1.
+
+    Most are, and this looks at many at once.
     """
     scores = lists.explode().to_numpy()
     return bool(((scores > 0) & (scores < 1)).all())
@@ -142,8 +149,9 @@ def row_parts(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of the first instances whose scores do not depend on the text; see
-    `moving_scores`.
+    """Yields the share of the first instances whose scores do not depend on the text.
+
+    See `moving_scores`.
 
     Args:
         instances: with all columns.
@@ -152,13 +160,11 @@ def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Itera
     names = score_columns(predictions)
     if not names:
         return
-    some = (
-        moving_scores(predictions).select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
-    )
-    if len(some):
-        yield Check(
-            "constant_scores", count_constant(instances, some, names) / len(some), len(some)
-        )
+    scores = moving_scores(predictions).select("instance", *names)
+    first = scores.head(ROWS_CHECKED_AT_ONCE).collect()
+    if len(first):
+        constant = count_constant(instances, first, names)
+        yield Check("constant_scores", constant / len(first), len(first))
 
 
 def score_columns(predictions: pl.LazyFrame) -> list[str]:
@@ -168,29 +174,27 @@ def score_columns(predictions: pl.LazyFrame) -> list[str]:
 
 
 def moving_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns the predictions whose scores may be any, of those that have scores: not all of them
-    are 0.
+    """Returns the predictions whose scores may be any: not all of them are 0.
 
     Scores that were parsed from a response do not count: they are 0 and 1 by nature.
     """
-    has_score = pl.any_horizontal(
-        pl.col(name).list.max() > 0 for name in score_columns(predictions)
-    )
-    return unparsed_scores(predictions).filter(has_score)
+    above_zero = [pl.col(name).list.max() > 0 for name in score_columns(predictions)]
+    return unparsed_scores(predictions).filter(pl.any_horizontal(above_zero))
 
 
 def unparsed_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the predictions whose scores were not parsed from a response."""
     if SCORED_BY not in predictions.collect_schema():
         return predictions
-    return predictions.filter(
-        pl.col(SCORED_BY).is_null() | pl.col(SCORED_BY).cast(pl.String).is_in(UNPARSED_SCORES)
-    )
+    scored_by = pl.col(SCORED_BY)
+    is_unparsed = scored_by.cast(pl.String).is_in(UNPARSED_SCORES)
+    return predictions.filter(scored_by.is_null() | is_unparsed)
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
-    """Counts instances with the same scores as all others with the same candidates, of which some
-    have other texts.
+    """Counts instances whose scores are those of all others with the same candidates.
+
+    Some of the others must have other texts.
 
     Args:
         instances: with all columns.
@@ -201,28 +205,22 @@ def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequenc
     texts = [name for name in ("system", "text", "text_pair") if name in columns]
     # Without candidates all instances are asked about the same classes.
     candidates = [name for name in columns if name.startswith("candidate")]
+    # Scores are of the first instances, and no more of the file need be read.
     near = pl.col("instance").is_between(scores["instance"].min(), scores["instance"].max())
-    asked = (
-        instances.filter(near)
-        .select("instance", *candidates, *texts)
-        .collect()
-        .join(scores, on="instance")
-    )
-    said = pl.struct(names).rank("dense")
-    groups = asked.with_columns(pl.lit(0).alias("all"), said.alias("said")).group_by(
-        "all", *candidates
-    )
-    found = groups.agg(
+    requests = instances.filter(near).select("instance", *candidates, *texts).collect()
+    rows = requests.join(scores, on="instance")
+    rows = rows.with_columns(all=pl.lit(0), said=pl.struct(names).rank("dense"))
+    groups = rows.group_by("all", *candidates).agg(
         pl.len(),
         pl.col("said").n_unique(),
         texts=pl.struct(pl.col(texts).cast(pl.String)).n_unique(),
     )
-    return int(found.filter(pl.col("said") == 1, pl.col("texts") > 1)["len"].sum())
+    constant = groups.filter(pl.col("said") == 1, pl.col("texts") > 1)
+    return int(constant["len"].sum())
 
 
 def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of the commonest answer among those that are not empty, if the answers are
-    texts.
+    """Yields the share of the commonest answer among texts that are not empty.
 
     Args:
         predictions: answers of any kind.
@@ -230,20 +228,18 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
     if "response" not in predictions.collect_schema():
         return
     texts = predictions.select(pl.col("response").cast(pl.String).str.strip_chars()).drop_nulls()
-    counts = (
-        texts.filter(pl.col("response") != "").group_by("response").agg(count=pl.len()).collect()
-    )
-    count = int(counts["count"].sum())
-    if count:
-        commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
-        yield Check(
-            "same_text", commonest["count"] / count, count, flag=shortened(commonest["response"])
-        )
+    written = texts.filter(pl.col("response") != "")
+    counts = written.group_by("response").agg(count=pl.len()).collect()
+    answers = int(counts["count"].sum())
+    if answers:
+        # Numbers without a sign cannot be negated.
+        largest_first = -pl.col("count").cast(pl.Int64)
+        text, count = counts.sort(largest_first, "response").row(0)
+        yield Check("same_text", count / answers, answers, flag=shortened(text))
 
 
 def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of answers that give the option in the commonest place a probability of
-    exactly 1.
+    """Yields the share of answers that give the commonest place a probability of exactly 1.
 
     Probabilities that were read from a model change with the text even where one place always has
     more; only choices of one place tell nothing else.
@@ -254,26 +250,21 @@ def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
     if "probabilities" not in predictions.collect_schema():
         return
     scores = pl.col("probabilities").list
-    chosen = pl.when(scores.max() == 1).then(scores.arg_max())
-    counts = (
-        predictions.filter(scores.sum() > 0)
-        .group_by(chosen.alias("place"))
-        .agg(count=pl.len())
-        .collect()
-    )
+    chosen = pl.when(scores.max() == 1).then(scores.arg_max()).alias("place")
+    answers = predictions.filter(scores.sum() > 0)
+    counts = answers.group_by(chosen).agg(count=pl.len()).collect()
     answered = int(counts["count"].sum())
     if answered:
+        # Answers whose largest probability is below 1 have no place, but count as answers.
         commonest = counts.drop_nulls("place")["count"].max() or 0
         yield Check("same_place", int(commonest) / answered, answered)  # type: ignore[arg-type]
 
 
 def shortened(answer: str) -> str:
     """Returns an answer as a flag shows it."""
-    return repr(
-        answer
-        if len(answer) <= LONGEST_ANSWER_SHOWN
-        else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}..."
-    )
+    if len(answer) > LONGEST_ANSWER_SHOWN:
+        answer = f"{answer[: LONGEST_ANSWER_SHOWN - 3]}..."
+    return repr(answer)
 
 
 def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
@@ -287,8 +278,7 @@ def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
 
 
 def share_with_interval(flag: str, share: float, cases: int, expected: float = 0) -> Check:
-    """Returns a share, or how much larger it is than expected, with Wilson's interval of 95 % (JASA
-    1927).
+    """Returns a share less an expectation, with Wilson's interval of 95 % (JASA 1927).
 
     Args:
         flag: the flag that it is the value of.
@@ -310,12 +300,13 @@ def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
         flag: of what.
         rows: `name` and `value`, how much each counts.
     """
-    weights = rows.group_by("name").agg(pl.col("value").sum()).sort(-pl.col("value"), "name")
+    weights = rows.group_by("name").agg(pl.col("value").sum())
+    # A group_by has no order of rows, and the last digit of the sum depends on it.
+    weights = weights.sort(-pl.col("value"), "name")
     if len(weights):
-        whole = float(weights["value"].sum())
-        yield Check(
-            flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0])
-        )
+        name, weight = weights.row(0)
+        total = float(weights["value"].sum())
+        yield Check(flag, float(weight) / total, round(total), flag=str(name))
 
 
 def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
@@ -335,8 +326,9 @@ def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
 
 
 def low_mass(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the median probability that an answer begins with an option, of models that write,
-    with what they write.
+    """Yields the median probability that a written answer begins with an option.
+
+    The flag names the tokens with which answers begin most often.
 
     Args:
         predictions: answers of any kind.
@@ -363,19 +355,15 @@ def few_names(names: pl.DataFrame) -> Iterator[Check]:
     Args:
         names: `bias_type`, `group` and `name`; groups of one bias type are compared.
     """
-    sizes = (
-        names.drop_nulls()
-        .unique()
-        .group_by("bias_type", "group")
-        .agg(count=pl.len().cast(pl.Int64))
-    )
-    several = pl.col("count").max() > 1, pl.len() > 1
-    found = sizes.filter(pl.all_horizontal(each.over("bias_type") for each in several)).sort(
-        "count", "group"
-    )
-    if len(found):
-        least = found.row(0, named=True)
-        yield Check("few_names", least["count"], len(found), flag=str(least["group"]))
+    groups = names.drop_nulls().unique().group_by("bias_type", "group")
+    sizes = groups.agg(count=pl.len().cast(pl.Int64))
+    has_several_names = (pl.col("count").max() > 1).over("bias_type")
+    has_several_groups = (pl.len() > 1).over("bias_type")
+    compared = sizes.filter(has_several_names & has_several_groups).sort("count", "group")
+    if len(compared):
+        smallest = compared.row(0, named=True)
+        flag = str(smallest["group"])
+        yield Check("few_names", smallest["count"], len(compared), flag=flag)
 
 
 class CheckedAnswers(NamedTuple):
@@ -420,5 +408,5 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
     }
     for check, given in made.items():
         is_flag = cell.names is None or check.__name__ in cell.names
-        if is_flag and all(each is not None for each in given):
+        if is_flag and all(value is not None for value in given):
             yield from check(*given)
