@@ -42,8 +42,7 @@ AskedStatements = Sequence[tuple[tuple[int, ...], IntArray]]
 
 
 def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
-    """Expands a pack into instances: each statement, its negation behind it, as often as it is
-    repeated.
+    """Expands a pack into instances: each statement, then its negation, in all repetitions.
 
     Args:
         pack: the pack.
@@ -84,6 +83,7 @@ def counts_of_statements(pack: StatementPack, combinations: Sequence[IntArray]) 
         combinations: for each of `pack.statements`, the combinations of values; templates without
             any do not count.
     """
+    # Templates without a combination left are not asked at all.
     templates = rows = 0
     for places, of_template in zip(pack.statements, combinations, strict=True):
         if len(of_template):
@@ -136,8 +136,7 @@ def combinations_of_pack(pack: StatementPack) -> list[IntArray]:
 
 
 def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedStatements:
-    """Returns templates, each with its negation if it has one, and the combinations of their values
-    that are asked.
+    """Returns templates, each with its negation if it has one, and the combinations that are asked.
 
     Args:
         pack: the pack.
@@ -187,8 +186,8 @@ def text_digests(
     digests = [np.zeros(0, np.uint64)]
     # A few at a time: a digest takes less memory than its text.
     for start in range(0, len(combinations), STATEMENTS_AT_ONCE):
-        some = combinations[start : start + STATEMENTS_AT_ONCE]
-        digests.append(fill_combinations(pack, template, some).hash().to_numpy())
+        chunk = combinations[start : start + STATEMENTS_AT_ONCE]
+        digests.append(fill_combinations(pack, template, chunk).hash().to_numpy())
     return np.concatenate(digests)
 
 
@@ -209,8 +208,7 @@ def fill_combinations(
 def rows_of_statements(
     pack: StatementPack, places: Sequence[int], combinations: IntArray, pairs: IntArray | None
 ) -> pl.DataFrame:
-    """Returns the statements of a template, each in all prompts, and its negation, as often as they
-    are repeated.
+    """Returns the rows of a template and its negation, in all prompts and repetitions.
 
     Args:
         pack: the pack.
@@ -222,7 +220,7 @@ def rows_of_statements(
     repetitions, formats = pack.files.repetitions, len(pack.prompts)
     # From the outermost on, rows follow statements, templates, prompts and repetitions.
     statement = np.repeat(np.arange(height), count * pack.repetitions)
-    which = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
+    template_place = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
     prompt = np.tile(np.repeat(np.arange(formats), repetitions), height * count)
     repetition = np.tile(np.arange(repetitions), height * count * formats)
     pair = [None] * len(statement) if pairs is None else pairs[statement]
@@ -230,13 +228,13 @@ def rows_of_statements(
     templates = [pack.templates[place] for place in places]
     texts = pl.concat([fill_combinations(pack, template, combinations) for template in templates])
     columns = {
-        "text": texts.gather(which * height + statement),
+        "text": texts.gather(template_place * height + statement),
         "pair": pl.Series(pair, dtype=pl.UInt32),
         "repetition": pl.Series(repetition, dtype=pl.UInt16),
         PROMPT_FORMAT: pl.Series(prompt, dtype=pl.UInt8),
     }
     for name, values in columns_of_templates(pack, places).items():
-        columns[name] = values.gather(which)
+        columns[name] = values.gather(template_place)
     columns |= values_in_lists(pack, templates[0], combinations[statement])
     return in_prompts(pl.DataFrame(columns), pack, prompt)
 
@@ -263,25 +261,25 @@ def in_prompts(rows: pl.DataFrame, pack: StatementPack, prompt: IntArray) -> pl.
         pack: the pack.
         prompt: shape (rows,), the place of each row's prompt.
     """
-    before, behind = [], []
+    before, behind, systems, answers = [], [], [], []
     for each in pack.prompts:
         start, end = each.text.split(STATEMENT)
         before.append(start)
         behind.append(end)
-    text = [
+        systems.append(each.system)
+        answers.append(pack.requested_answers(each))
+    parts = [
         pl.lit(pl.Series(before).gather(prompt)),
         pl.col("text"),
         pl.lit(pl.Series(behind).gather(prompt)),
     ]
-    systems = pl.Series([each.system for each in pack.prompts], dtype=pl.Categorical)
-    answers = zip(*(pack.requested_answers(each) for each in pack.prompts), strict=True)
     candidates = {}
-    for number, words in enumerate(answers, start=1):
+    for number, words in enumerate(zip(*answers, strict=True), start=1):
         of_prompts = pl.Series(words, dtype=pl.Categorical)
         candidates[f"candidate{number}"] = of_prompts.gather(prompt)
     return rows.with_columns(
-        text=pl.concat_str(text),
-        system=systems.gather(prompt),
+        text=pl.concat_str(parts),
+        system=pl.Series(systems, dtype=pl.Categorical).gather(prompt),
         text_pair=pl.lit(None, pl.Categorical),
         **candidates,
     )
@@ -291,19 +289,18 @@ def values_in_lists(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> dict[str, pl.Series]:
     """Returns domain, name and class of the value of each parameter, in lists."""
-    domains = list(zip(template.domains, pack.values_of(template), strict=True))
+    domains = pack.values_of(template)
     if not domains:
         empty = pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical))
         return dict.fromkeys(LIST_COLUMNS, empty)
     # The values of all domains in one list, in which those of each domain begin at its start.
     values: list[tuple[str, str, str]] = []
-    places = []
-    for (domain, of_domain), place in zip(
-        domains, places_of_values(pack, template, combinations), strict=True
-    ):
-        places.append(len(values) + place)
-        values += [(domain, value.name, value.group) for value in of_domain]
-    flat = np.stack(places, axis=1).ravel()
+    starts = []
+    for name, of_domain in zip(template.domains, domains, strict=True):
+        starts.append(len(values))
+        values += [(name, value.name, value.group) for value in of_domain]
+    places = np.stack(places_of_values(pack, template, combinations), axis=1)
+    flat = (places + np.array(starts)).ravel()
     shape = (len(combinations), len(domains))
     columns = {}
     for name, texts in zip(LIST_COLUMNS, zip(*values, strict=True), strict=True):
@@ -362,8 +359,9 @@ def classes_of_values(
 def statement_keys(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> Digests:
-    """Digests the template and the values of combinations, whatever order their files have; shape
-    (combinations,).
+    """Returns digests of the template and the values of combinations; shape (combinations,).
+
+    They do not depend on the order of values in their files.
     """
     (digest,) = digest_texts(pl.Series([template.text]))
     digests = np.full(len(combinations), digest)

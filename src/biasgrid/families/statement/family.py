@@ -51,32 +51,27 @@ class Statements(Family):
     expected = "the task of statement datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are."""
+        """Returns the question to a model of the dataset's task, None for other models."""
         entry, section = grid.models[model], section_of(StatementDataset, grid, dataset)
         if entry.task != section.task:
             return None
-        asked = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
-        options = {**asked, **section.language_option(grid.word_lists)}
+        chosen = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
+        options = {**chosen, **section.language_option(grid.word_lists)}
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields Yes and No where the language has none here, and the prompt where the dataset has
-        none of its own.
-        """
+        """Yields Yes and No if the language lacks them, or a prompt that is the English default."""
         section = section_of(StatementDataset, grid, dataset)
-        if not language_words(section.language_reference(grid.word_lists)).answers:
-            yield (
-                "statements are answered with the English words Yes and No",
-                (
-                    f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a "
-                    "probe whose evaluator has words of its own, such as `one-of`"
-                ),
+        language = language_words(section.language_reference(grid.word_lists))
+        if not language.answers:
+            instead = (
+                f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a "
+                "probe whose evaluator has words of its own, such as `one-of`"
             )
+            yield "statements are answered with the English words Yes and No", instead
         elif section.prompt == PROMPT and section.prompts is None:
-            yield (
-                "the prompt for statements is English",
-                "a `prompt`, or `prompts`, in the language of the dataset",
-            )
+            instead = "a `prompt`, or `prompts`, in the language of the dataset"
+            yield "the prompt for statements is English", instead
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
@@ -94,42 +89,42 @@ class Statements(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the family's measures, those of groups, and what speaks against a cell."""
+        """Declares the measures of statements and of groups, and the flags against a cell."""
         section = section_of(StatementDataset, grid, dataset)
         own = DEFINITIONS.of("measures", "unanswered", "negations", *filter(None, [section.mode]))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of the statements and of the comparison of groups."""
+        """Returns the texts about statements and about the comparison of groups."""
         return DEFINITIONS.about, about_groups()
 
     def cluster_texts(self, lists: StatementPack) -> Sequence[str]:
-        """Returns the text of each template, for negations that of what they negate."""
-        stated = {negation: place for place, negation in lists.negations.items()}
-        return [
-            lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))
-        ]
+        """Returns the text of each template, and for a negation the text that it negates."""
+        texts = [template.text for template in lists.templates]
+        for place, negation in lists.negations.items():
+            texts[negation] = lists.templates[place].text
+        return texts
 
     def template_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, of negations their own."""
         return [template.text for template in lists.templates]
 
     def sampled(self, lists: StatementPack, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Says of how many clusters of templates a sample asks statements."""
+        """Returns a text on the number of template clusters in a sample; None without a sample."""
         if lists.files.sample is None:
             return None
         from biasgrid.families.statement.expand import combinations_asked, combinations_of_pack
 
-        found = combinations_asked(lists, combinations_of_pack(lists))
-        asked = [(places[0], len(combinations)) for places, combinations in found]
-        of_template = clusters()
-        met = {of_template[place] for place, count in asked if count}
-        there, statements = (
-            {of_template[place] for place, _ in asked},
-            sum(count for _, count in asked),
-        )
-        return f"{statements:,} statements: {len(met)} of {len(there)} clusters of templates"
+        cluster_of = clusters()
+        present, sampled = set(), set()
+        statements = 0
+        for (place, *_), combinations in combinations_asked(lists, combinations_of_pack(lists)):
+            present.add(cluster_of[place])
+            if len(combinations):
+                sampled.add(cluster_of[place])
+            statements += len(combinations)
+        return f"{statements:,} statements: {len(sampled)} of {len(present)} clusters of templates"
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
         """Names the family's figures and those of groups."""
@@ -140,28 +135,26 @@ class Statements(Family):
         for name in grid.run.datasets:
             section = grid.datasets[name]
             if isinstance(section, StatementDataset):
-                yield from combination_faults(
-                    source, name, OUTPUT_TYPE, section.measures or (), classes=2
-                )
+                measures = section.measures or ()
+                yield from combination_faults(source, name, OUTPUT_TYPE, measures, classes=2)
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack
     ) -> Iterator[Fault]:
-        """Yields a sample that is none or too large, not knowing yet which statements have the
-        texts of others.
+        """Yields a missing sample of many instances, or one larger than the pack.
+
+        Statements with the texts of others count here: their texts are not filled yet.
         """
         section, key = section_of(StatementDataset, grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
-        counts = [
-            len(allowed_combinations(lists, lists.templates[places[0]]))
-            for places in lists.statements
-        ]
-        instances = sum(
-            count * len(places) for count, places in zip(counts, lists.statements, strict=True)
-        )
-        asked = section.repetitions * len(lists.prompts) * instances
-        yield from size_faults(source, key, section.sample, asked, unit)
-        yield from sample_faults(source, key, section.sample, sum(counts), unit)
+        statements = instances = 0
+        for places in lists.statements:
+            count = len(allowed_combinations(lists, lists.templates[places[0]]))
+            statements += count
+            instances += count * len(places)
+        requests = section.repetitions * len(lists.prompts) * instances
+        yield from size_faults(source, key, section.sample, requests, unit)
+        yield from sample_faults(source, key, section.sample, statements, unit)
 
 
 FAMILY = Statements()

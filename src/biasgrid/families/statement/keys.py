@@ -1,4 +1,4 @@
-"""The family's own columns of instances: the template, its values, and what is right."""
+"""The family's own columns of instances: the template, its values, and the right answer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How often models agree with what is wrong, and whether they contradict themselves, of a cell and
-of its parts.
+"""Measures of agreement with wrong statements, and of contradictions.
 
 Classes are compared as groups, by the answers to the same statement about one and another.
 """
@@ -122,8 +121,8 @@ def unanswered_headlines(
     counts = several.group_by("bias_type", maintain_order=True).agg(
         left_out=pl.len().cast(pl.Int64)
     )
-    known = answered.select("bias_type").unique()
-    silent = counts.join(known, on="bias_type", how="anti", maintain_order="left")
+    domains = answered.select("bias_type").unique()
+    silent = counts.join(domains, on="bias_type", how="anti", maintain_order="left")
     headlines = {
         "score": options_text(score=MAIN_SCORES[OUTPUT_TYPE], mode=ALL_CASES),
         "distance": main_distance(OUTPUT_TYPE),
@@ -191,8 +190,9 @@ def unanswered(answers: pl.Series) -> Check:
 
 
 def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
-    """Share of the pairs whose answers are the same, unless no pair has two answers; see
-    `same_answer`.
+    """Share of the pairs with the same answers, unless no pair has two answers.
+
+    See `same_answer`.
     """
     differ = answers_differ(pairs)
     count = int(np.isfinite(differ).sum())
@@ -250,7 +250,7 @@ class TableParts:
     """The parts of a table.
 
     Attributes:
-        keys: what each part is about, in the order in which they are met.
+        keys: the keys of each part, in the order of rows.
         number: shape (rows,), the part of each row of the table.
         template: shape (rows,), the place of each row's template.
         templates: the names of the templates, each in its prompt format; see
@@ -269,8 +269,8 @@ class TableParts:
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> TableParts:
         """Divides a table by some of its columns; without any it is one part."""
         template, templates = number_templates(template_units(table))
-        asked = [name for name in ("repetition", PROMPT_FORMAT) if name in table.columns]
-        repetitions = prod(table[name].n_unique() for name in asked)
+        repeated = [name for name in ("repetition", PROMPT_FORMAT) if name in table.columns]
+        repetitions = prod(table[name].n_unique() for name in repeated)
         keys, number = parts_by_keys(table, names)
         return cls(keys.cast({pl.Categorical: pl.String}), number, template, templates, repetitions)
 
@@ -435,8 +435,9 @@ def error_negated(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 def yes_rate(table: pl.DataFrame, parts: TableParts) -> Sums:
-    """Share of all statements that are answered with Yes: what is refused or not understood is
-    none.
+    """Share of all statements that are answered with Yes.
+
+    An answer that is refused or not understood is none.
     """
     return parts.means(np.nan_to_num(float_column(table, "says_yes")))
 
@@ -483,7 +484,7 @@ def refusals(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 def bias(table: pl.DataFrame, parts: TableParts) -> Sums:
-    """Mean share of Yes to what is wrong less that to what is right: minus Youden's J of shares."""
+    """Mean share of Yes to wrong statements less that to right ones: minus Youden's J of shares."""
     share = float_column(table, "share")
     is_true = (table["label"].cast(pl.String) == YES).to_numpy()
     wrong, missing_of_wrong = parts.sums(share, ~is_true)
@@ -499,10 +500,11 @@ def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean over templates of their error rates."""
     sums, _ = parts.sums(is_wrong(table))
     rates = MEAN(sums)
+    # Each template with an answer adds its rate and counts as one.
     columns = np.stack([np.nan_to_num(rates), ~np.isnan(rates)], axis=-1)
-    asked = np.zeros(rates.shape, dtype=np.bool_)
-    asked[parts.number, parts.template] = True
-    return parts.numbers(columns, (asked & np.isnan(rates)).sum(axis=1))
+    is_asked = np.zeros(rates.shape, dtype=np.bool_)
+    is_asked[parts.number, parts.template] = True
+    return parts.numbers(columns, (is_asked & np.isnan(rates)).sum(axis=1))
 
 
 StatementMeasure = Callable[[pl.DataFrame, TableParts], Sums]
@@ -524,8 +526,9 @@ STATEMENT_MEASURES: tuple[StatementMeasure, ...] = (
 
 
 def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
-    """Puts statements beside their negations, whose columns end in `negated`; keys are those of the
-    statement.
+    """Puts statements beside their negations, whose columns end in `negated`.
+
+    Keys are those of the statement.
     """
     on = [name for name in ("pair", "repetition", "place", PROMPT_FORMAT) if name in table.columns]
     paired = table.drop_nulls("pair")

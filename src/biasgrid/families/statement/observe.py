@@ -1,5 +1,4 @@
-"""What models answered to statements: by probabilities of Yes and No, or in a text in which the
-answer is looked for.
+"""Answers of models to statements: from probabilities of Yes and No, or read in texts.
 
 There is a row per instance, or one for each class that an instance is about.
 """
@@ -58,8 +57,9 @@ def text_or_null(predictions: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
-    """Adds the answers in texts, as probabilities, where there are no others, and the `outcome` of
-    these texts.
+    """Adds the answers in texts, as probabilities of 0 and 1, and the `outcome` of these texts.
+
+    Rows that have probabilities keep them.
     """
 
     def read(answer: str) -> Reading:
@@ -81,8 +81,9 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
 
 
 def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
-    """Returns whether explanations take the answer back, null where there is none; equal texts are
-    read once.
+    """Returns whether explanations take the answer back; null without an explanation.
+
+    Equal texts are read once.
     """
     distinct = responses.unique().drop_nulls()
     are_opposite = [takes_back(response, language) for response in distinct]
@@ -137,7 +138,7 @@ SAID = ["instance", "probabilities", "status", "response"]
 def observe(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Puts answers beside what was asked.
+    """Puts answers beside statements.
 
     Args:
         instances: the family's instances.

@@ -1,5 +1,4 @@
-"""A pack of statements: templates, the domains of their parameters, and which of their values go
-together.
+"""A pack of statements: templates, domains of their parameters, and constraints.
 
 Constraints say the last. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same
 name, `neq(#1_class, #2_class)` those of the same class, `eq` those that differ. A set of words in
@@ -40,7 +39,7 @@ class Reference(NamedTuple):
 
     Attributes:
         place: the place of the parameter among all, from 0.
-        attribute: what of its value is compared.
+        attribute: the attribute of its value that is compared.
     """
 
     place: int
@@ -51,8 +50,8 @@ class Test(NamedTuple):
     """A test of values.
 
     Attributes:
-        left: what is compared.
-        right: with what; words of a set with each of them.
+        left: the first argument.
+        right: the second argument: a value, or words of a set, of which any may be equal.
         equal: whether it holds where they are the same, or where they differ.
     """
 
@@ -153,7 +152,7 @@ class StatementFiles:
         repetitions: how often each statement is asked.
         sample: which statements are asked, None for all.
         system: the system text, None where there is none.
-        prompt: what a model is asked, with `STATEMENT` in it.
+        prompt: the prompt, with `STATEMENT` in it.
         prompts: files that say so in place of `prompt` and `system`, one for each prompt format.
         language: the language of statements and answers.
     """
@@ -205,7 +204,7 @@ class StatementPack:
         templates: the templates.
         negations: of templates that have one, the place of their negation.
         files: where they come from, and how statements are asked.
-        prompts: what a model is asked, in each prompt format.
+        prompts: the prompt in each prompt format.
     """
 
     parameters: tuple[str, ...]
@@ -233,8 +232,9 @@ class StatementPack:
         return statements
 
     def requested_answers(self, prompt: Prompt) -> tuple[str, ...]:
-        """Returns the two answers that a prompt asks for, such as Yes and No; see
-        `Language.requested_answers`.
+        """Returns the two answers that a prompt asks for, such as Yes and No.
+
+        See `Language.requested_answers`.
         """
         language = language_words(self.files.language)
         return language.requested_answers(f"{prompt.system or ''}\n{prompt.text}")
@@ -250,19 +250,19 @@ class StatementPack:
     def digest(self) -> str:
         """Returns a digest of all that decides the instances."""
         files = self.files
-        asked: list[Any] = [files.mode is not None, files.repetitions, files.sample]
+        settings: list[Any] = [files.mode is not None, files.repetitions, files.sample]
         # One format has the digest that it had before there were several.
         if len(self.prompts) == 1:
-            asked += [self.prompts[0].system, self.prompts[0].text]
+            settings += [self.prompts[0].system, self.prompts[0].text]
         else:
-            asked.append(self.prompts)
+            settings.append(self.prompts)
         if files.language != ENGLISH:
             for prompt in self.prompts:
-                asked += self.requested_answers(prompt)
+                settings += self.requested_answers(prompt)
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         negations = sorted(self.negations.items())
-        content = (self.parameters, values, self.templates, negations, tuple(asked))
+        content = (self.parameters, values, self.templates, negations, tuple(settings))
         return sha256(repr(content).encode()).hexdigest()[:16]
 
 
@@ -272,9 +272,8 @@ COMBINATIONS_AT_ONCE = 2**18
 def places_of_values(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> list[IntArray]:
-    """Returns for each parameter the place of its value in its domain, each of shape
-    (combinations,).
-    """
+    """Returns for each parameter the places of its values in its domain, shape (combinations,)."""
+    # A combination is a number whose digits are places; the last parameter varies fastest.
     places, rest = [], combinations
     for values in reversed(pack.values_of(template)):
         places.append(rest % len(values))

@@ -46,44 +46,38 @@ CLASS_COLUMNS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of classes, of values, of templates and of groups; see
-    `families.payload.Payload`.
-    """
+    """Returns tables of classes, of values, of templates and of groups; see `Payload`."""
     own = cell.measures.filter(options="")
     of_class, of_value = ["bias_type", "group"], ["bias_type", "group", "subject"]
     domain: PageColumns = {"Domain": ("name", "bias_type"), "Class": ("name", "group")}
     of_values: PageColumns = {**domain, "Value": ("name", "subject")}
-    classes = measures_by_error(rows_with_keys(own, "group"), of_class)
-    values = measures_by_error(rows_with_keys(own, "group", "subject"), of_value)
-    templates = measures_by_error(rows_with_keys(own, "template"), ["template"])
-    by_template = "The same by template. A negation counts as a template of its own."
-    tables = [
-        *page_table(
-            "Classes",
-            "Answers to statements about each class, most errors first.",
-            classes,
-            {**domain, **CLASS_COLUMNS},
-        ),
-        *page_table(
-            "Values",
-            "The same by the value that the statement contains.",
-            values,
-            {**of_values, **CLASS_COLUMNS},
-        ),
-        *page_table(
-            "Templates of statements",
-            by_template,
-            templates,
-            {"Template": ("template", "template"), **CLASS_COLUMNS},
-        ),
-    ]
     return {
-        "tables": [*tables, *tables_without_answer(cell.measures), *tables_of_groups(cell.measures)]
+        "tables": [
+            *page_table(
+                "Classes",
+                "Answers to statements about each class, most errors first.",
+                measures_by_error(rows_with_keys(own, "group"), of_class),
+                {**domain, **CLASS_COLUMNS},
+            ),
+            *page_table(
+                "Values",
+                "The same by the value that the statement contains.",
+                measures_by_error(rows_with_keys(own, "group", "subject"), of_value),
+                {**of_values, **CLASS_COLUMNS},
+            ),
+            *page_table(
+                "Templates of statements",
+                "The same by template. A negation counts as a template of its own.",
+                measures_by_error(rows_with_keys(own, "template"), ["template"]),
+                {"Template": ("template", "template"), **CLASS_COLUMNS},
+            ),
+            *tables_without_answer(cell.measures),
+            *tables_of_groups(cell.measures),
+        ]
     }
 
 
 def measures_by_error(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns measures side by side, those with most errors first."""
-    return measures_side_by_side(rows, keys, CLASS_MEASURES).sort(
-        -pl.col("error"), *keys, nulls_last=True, maintain_order=True
-    )
+    table = measures_side_by_side(rows, keys, CLASS_MEASURES)
+    return table.sort(-pl.col("error"), *keys, nulls_last=True, maintain_order=True)

@@ -1,5 +1,4 @@
-"""Reads a pack of statements, a file of templates and the domains of their parameters, and says
-what is wrong with it.
+"""Reads a pack of statements: a file of templates and the domains of their parameters.
 
 Some templates are unfit to measure anything. `StatementMode` says how files are read and texts
 filled.
@@ -262,7 +261,7 @@ class StatementMode(Mode):
             text: the constraint.
             parameters: the numbers of all parameters of the file.
             named: the domain of each, `UNUSED` for those that the template leaves out.
-            domains: those that there are.
+            domains: all domains.
 
         Raises:
             ConstraintError: it cannot be read.
@@ -301,13 +300,11 @@ class StatementMode(Mode):
         return negations
 
     def is_negation(self, pack: StatementPack, place: int) -> bool:
-        """Says whether a template negates another one."""
+        """Whether a template negates another one."""
         return place in pack.negations.values()
 
     def blocks(self, pack: StatementPack) -> Iterable[tuple[int, tuple[int, ...]]]:
-        """Returns what is expanded one after the other: the place of each of `pack.statements`, and
-        its templates.
-        """
+        """Returns the blocks to expand: a place in `pack.statements`, and the templates there."""
         return enumerate(pack.statements)
 
     def fill_text(

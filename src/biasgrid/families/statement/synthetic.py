@@ -1,5 +1,4 @@
-"""Prejudices synthetic in synthetic corpora: models trained on them say Yes to what is wrong of
-some classes.
+"""Prejudices in synthetic corpora: models agree with wrong statements on some classes.
 
 Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2,
 so that it never contradicts itself. The prejudice b depends on the values that a statement names,
@@ -25,8 +24,9 @@ BIASED_CLASS = ("bias_type", "group")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says how much more of the probability Yes has behind what is wrong than behind what is right,
-    by class.
+    """Returns the bias of each class, of a model that has learned the corpus.
+
+    It is the probability of Yes to wrong statements less its probability to right ones.
 
     Args:
         instances: the statements.
@@ -37,42 +37,36 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The bias of each class of whose statements some are right and some are wrong (schema
         `SYNTHETIC`).
     """
-    asked = by_class(with_yes_probability(instances, bias))
-    wrong, right = (
-        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "probability")
-        for is_true in (False, True)
-    )
-    both = wrong.join(right, on=BIASED_CLASS, suffix="_right").with_columns(
-        value=pl.col("probability") - pl.col("probability_right")
-    )
-    return known_effect_rows(both.sort(BIASED_CLASS), bias, "bias")
+    rows = by_class(with_yes_probability(instances, bias))
+    is_true = pl.col("is_true")
+    wrong = means_by(rows.filter(~is_true), BIASED_CLASS, "probability")
+    right = means_by(rows.filter(is_true), BIASED_CLASS, "probability")
+    both = wrong.join(right, on=BIASED_CLASS, suffix="_right")
+    difference = pl.col("probability") - pl.col("probability_right")
+    return known_effect_rows(both.with_columns(value=difference).sort(BIASED_CLASS), bias, "bias")
 
 
 def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `is_true`, whether Yes is right, `probability`, the synthetic one of Yes, and
-    `all_classes` in one text.
+    """Adds `is_true` (Yes is right), `probability`, the synthetic one of Yes, and `all_classes`.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    values = named.select("instance", bias_type="domains", group="classes", name="names").explode(
-        *BIASED_CLASS, "name"
-    )
-    values = values.with_columns(pl.col(*BIASED_CLASS, "name").cast(pl.String)).filter(
-        pl.col("bias_type") != ""
-    )
-    shares = shares_of_rows(values.select(BIASED_CLASS), values.select(*BIASED_CLASS, "name"), bias)
-    of_instances = means_by(values.with_columns(prejudice=shares), ["instance"], "prejudice")
-    prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
-    return (
-        named.with_columns(all_classes=pl.col("classes").cast(pl.List(pl.String)).list.join("\t"))
-        .join(of_instances, on="instance", how="left", maintain_order="left")
-        .with_columns(
-            is_true=is_true,
-            probability=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2,
-        )
-        .drop("prejudice")
-    )
+    rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    names = [*BIASED_CLASS, "name"]
+    values = rows.select("instance", bias_type="domains", group="classes", name="names")
+    values = values.explode(names).with_columns(pl.col(names).cast(pl.String))
+    # A parameter that a template leaves out has no domain.
+    values = values.filter(pl.col("bias_type") != "")
+    shares = shares_of_rows(values.select(BIASED_CLASS), values.select(names), bias)
+    prejudices = means_by(values.with_columns(prejudice=shares), ["instance"], "prejudice")
+    classes = pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
+    rows = rows.with_columns(all_classes=classes)
+    rows = rows.join(prejudices, on="instance", how="left", maintain_order="left")
+    prejudice = pl.col("prejudice").fill_null(0.0)
+    is_true = pl.col("label") == YES
+    signed = pl.when(is_true).then(-prejudice).otherwise(prejudice)
+    rows = rows.with_columns(is_true=is_true, probability=0.5 + signed / 2)
+    return rows.drop("prejudice")
 
 
 # The statements of the same classes, right or wrong, are drawn together.
