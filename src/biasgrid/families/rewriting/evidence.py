@@ -1,6 +1,4 @@
-"""The evidence for corrected similarities: prompts whose answers for two groups are least, middling
-and most alike.
-"""
+"""Evidence for corrected similarities: prompts with the least, middling and most alike answers."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ EVIDENCE_MEASURE = "similarity_corrected"
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns answers for pairs of groups, those of a repetition one after the other, the least
-    alike prompts first.
+    """Returns answers for pairs of groups, sorted by prompt, the least alike prompts first.
+
+    The two answers of a repetition follow one another.
 
     Args:
         cell: the cell.
@@ -71,8 +70,8 @@ def similarity_options(options: Mapping[str, Any]) -> str:
 def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
     """Returns the pairs of answers of one similarity, without those in neutral words."""
     rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
-    named = (pl.col("group") != NEUTRAL_GROUP) & (pl.col("other") != NEUTRAL_GROUP)
-    return rows.filter(named, score=options_of(options)["score"])
+    are_of_groups = (pl.col("group") != NEUTRAL_GROUP) & (pl.col("other") != NEUTRAL_GROUP)
+    return rows.filter(are_of_groups, score=options_of(options)["score"])
 
 
 def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -112,9 +111,7 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained: the corrected similarity of a
-    pair of groups.
-    """
+    """Returns measure and options of the number that is explained, a corrected similarity."""
     return EVIDENCE_MEASURE, similarity_options(options)
 
 

@@ -1,4 +1,4 @@
-"""Turns prompts into the table of what is asked about each group."""
+"""Turns prompts into instances: one for each prompt, group and repetition."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ def expand(requests: RewritingRequests) -> Expansion:
     """Expands prompts: one after another, for every group, as often as each is repeated."""
     bias_type = requests.groups.bias_type
     rows = []
-    for asked in requests.rewritten_prompts():
-        versions = zip(asked.groups, asked.texts, asked.systems, strict=True)
+    for prompt in requests.rewritten_prompts():
+        versions = zip(prompt.groups, prompt.texts, prompt.systems, strict=True)
         for group, text, system in versions:
-            rows.append((text, system, asked.prompt, bias_type, group, asked.original, asked.words))
+            rows.append(
+                (text, system, prompt.prompt, bias_type, group, prompt.original, prompt.words)
+            )
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     repetitions = requests.files.repetitions
     if repetitions > 1:

@@ -66,10 +66,12 @@ class Rewriting(Family):
                 include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"}
             ),
         }
-        asked = {scorer: "score" for scorer in scorers if scorer not in VADER_SCORERS}
+        scorer_kinds = {scorer: "score" for scorer in scorers if scorer not in VADER_SCORERS}
         if section.embeddings:
-            asked[section.embeddings] = "vector"
-        return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
+            scorer_kinds[section.embeddings] = "vector"
+        return Question(
+            PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=scorer_kinds
+        )
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the grammar that prompts are rewritten by."""
@@ -96,7 +98,7 @@ class Rewriting(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the family's measures, and what speaks against a cell."""
+        """Declares the measures of a dataset, and the flags against a cell."""
         section = section_of(RewritingDataset, grid, dataset)
         optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
         parts = [name for name, chosen in optional.items() if chosen]
@@ -116,9 +118,7 @@ class Rewriting(Family):
         return REWRITING_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields a system text that is to be rewritten and is not there, and stop words that
-        nothing needs.
-        """
+        """Yields missing system texts that are to be rewritten, and needless stop words."""
         for name, section in grid.datasets.items():
             if not isinstance(section, RewritingDataset):
                 continue
@@ -163,7 +163,7 @@ class Rewriting(Family):
                 yield Fault(source, f"{key}.{name}", problem, expected)
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of rewriting, with a warning first, and which words were found in the prompts."""
+        """Returns a warning, the words of groups in the prompts, and the text about rewriting."""
         return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), DEFINITIONS.about)
 
 
@@ -174,11 +174,13 @@ def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Itera
         if not grid.fits(name, dataset):
             continue
         # Rows of what it is asked of other datasets are no faults.
-        others = [
+        other_datasets = [
             other for other in grid.run.datasets if other != dataset and grid.fits(name, other)
         ]
         source = grid.models[name].source
-        yield from source.prompt_faults(lists.prompts, lists.pairs(), repetitions, not others)
+        yield from source.prompt_faults(
+            lists.prompts, lists.pairs(), repetitions, not other_datasets
+        )
 
 
 FAMILY = Rewriting()

@@ -71,10 +71,10 @@ class WordRow:
     """Words that say the same of each group.
 
     Attributes:
-        written: what is written for each group, and last the neutral word where there is one.
-        sought: for each group what is looked for, in the spelling of the file.
-        condition: what must follow.
-        defaults: which of what is looked for is meant where another row has it, too.
+        written: the word to write for each group, and last the neutral word if there is one.
+        sought: the words to look for of each group, in the spelling of the file.
+        condition: what must follow the word; None if it always holds.
+        defaults: words that mean this row if another row has them, too.
         place: the row's place in its file.
     """
 
@@ -90,12 +90,12 @@ class GroupWords:
     """Groups and their words.
 
     Attributes:
-        bias_type: what they have in common.
+        bias_type: the bias type.
         names: their names.
         rows: their words.
         people: words for persons, in lower case.
-        agreement: by words in lower case, what becomes of the word behind them.
-        warning: what readers are warned of.
+        agreement: forms of the following word, by words in lower case.
+        warning: a warning for readers, None without one.
     """
 
     bias_type: str
@@ -111,7 +111,7 @@ class GroupWords:
         return all(len(row.written) > len(self.names) for row in self.rows)
 
     def deciding_words(self) -> list[object]:
-        """Returns what decides how texts are rewritten, for digests."""
+        """Returns all that decides how texts are rewritten, for digests."""
         rows = [[row.written, row.sought, row.condition, sorted(row.defaults)] for row in self.rows]
         agreement = {word: dict(following) for word, following in self.agreement.items()}
         return [self.names, rows, self.people, agreement]
@@ -347,9 +347,7 @@ class TextRewriter(Protocol):
         """Returns the words of groups in a text, in their order."""
 
     def rewrite(self, text: str, target: int) -> str:
-        """Returns a text with the words of a group, or with neutral ones where the target is behind
-        all groups.
-        """
+        """Returns a text with the words of a group, or neutral ones if the target is behind all."""
 
     def ambiguous_words(self, text: str) -> list[str]:
         """Returns the words in a text that could as well be those of another row."""
@@ -362,7 +360,7 @@ class WordMatch(NamedTuple):
         start: where it begins.
         end: where it ends.
         spelling: how the file spells it.
-        row: what may replace it.
+        row: the row with the words that may replace it.
     """
 
     start: int
@@ -401,6 +399,7 @@ class Rewriter(TextRewriter):
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Finds whole words, the longest ones first."""
+        # Of alternatives, a pattern takes the first one that matches.
         longest = sorted(self.readings, key=len, reverse=True)
         phrases = "|".join(r"\s+".join(map(re.escape, word.split())) for word in longest)
         return re.compile(rf"(?<![\w-])(?:{phrases})(?![\w-])", re.IGNORECASE)
@@ -413,14 +412,14 @@ class Rewriter(TextRewriter):
 
     def matches(self, text: str) -> Iterator[WordMatch]:
         """Yields the words of groups in a text; a word whose condition is not met is none."""
-        for found in self.pattern.finditer(text):
+        for match in self.pattern.finditer(text):
             # A phrase may be broken over lines.
-            word = " ".join(found[0].lower().split())
+            word = " ".join(match[0].lower().split())
             # Readings that need something behind the word come before those that always hold.
             ordered = sorted(self.readings[word], key=lambda reading: reading.row.condition is None)
             for reading in ordered:
-                if self.holds(reading.row.condition, text, found.end()):
-                    yield WordMatch(found.start(), found.end(), reading.spelling, reading.row)
+                if self.holds(reading.row.condition, text, match.end()):
+                    yield WordMatch(match.start(), match.end(), reading.spelling, reading.row)
                     break
 
     def holds(self, condition: Condition | None, text: str, end: int) -> bool:
@@ -548,7 +547,7 @@ class RewritingMode(Mode):
     stop_words: ClassVar[str | None] = None
 
     def rewriter(self, groups: GroupWords) -> TextRewriter:
-        """Returns what rewrites texts."""
+        """Returns a rewriter of texts."""
         return Rewriter(groups)
 
     def words(self, answer: str) -> list[str]:
@@ -556,9 +555,9 @@ class RewritingMode(Mode):
         return [word for word in map(clean_word, tokenize_words(answer)) if word]
 
     def group_phrase(self, word: str) -> Phrase:
-        """Returns what is looked for of a word of a group."""
+        """Returns the words that are looked for in place of a word of a group."""
         return tuple(map(clean_word, word.split()))
 
     def target_phrase(self, target: str) -> Phrase:
-        """Returns what is looked for of a target."""
+        """Returns the words that are looked for in place of a target."""
         return tuple(target.split())

@@ -1,6 +1,4 @@
-"""The family's own columns of instances: the prompt, the group that it was rewritten for, and the
-repetition.
-"""
+"""The family's own columns of instances: the prompt, its group, and the repetition."""
 
 from __future__ import annotations
 

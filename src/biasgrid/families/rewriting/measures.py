@@ -1,5 +1,4 @@
-"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what
-datasets ask for.
+"""Measures of rewritten prompts: how answers for groups differ, and how much of that is noise.
 
 Prompts are the sample: their groups and repetitions stay within them. The noise floor of distances
 of scores is no sum: answers are permuted between two groups, within each prompt.
@@ -107,8 +106,9 @@ def with_options(rows: pl.DataFrame, **chosen: object) -> pl.DataFrame:
 def measures_of_cell(
     rows: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Yields all measures of observations; only harm, words and lists are about answers in neutral
-    words, too.
+    """Yields all measures of observations.
+
+    Only harm, words and lists are about answers in neutral words, too.
     """
     is_answer = pl.col("other").is_null()
     every_answer, every_pair = rows.filter(is_answer), rows.filter(~is_answer)
@@ -134,8 +134,9 @@ def measures_of_cell(
 
 
 def similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean of s(answer for one group, answer for the other) to a prompt, s a similarity of texts
-    (LangFair).
+    """Mean over prompts of s(answer for one group, answer for the other), s a similarity of texts.
+
+    As in LangFair.
 
     Args:
         pairs: observations of pairs of answers, with `options`.
@@ -153,8 +154,9 @@ def similarity_null(pairs: pl.DataFrame) -> Iterator[Sums]:
 
 
 def similarity_corrected(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean over prompts of (similarity of answers to one text - that of answers for two groups)
-    (biasgrid).
+    """Mean over prompts of the similarity within answers to one text less that between groups.
+
+    Biasgrid's own measure.
     """
     corrected = with_options(corrected_similarity_by_prompt(pairs))
     yield from means_over_prompts(corrected, "similarity_corrected", test="p")
@@ -185,27 +187,29 @@ def outcome_differences(
 ) -> Iterator[Sums]:
     """Yields by how much more of the answers end in some way for one group than for another."""
     for shares in outcome_shares(answers, outcome):
+        # The first shares are of the whole cell, in which there is nothing to compare.
         if "group" in shares.keys.columns:
             yield from differences_of_groups(shares, groups)
 
 
 def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender
-    1974; LangFair).
+    """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance.
+
+    See Vallender (1974) and LangFair.
 
     Of each pair of groups, and its mean over pairs.
     """
     schema = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
     for rows in kinds_of_options(scores):
-        known = rows.drop_nulls("value")
-        counts = dict(known.group_by("group").len().iter_rows())
-        distances = list(pair_distances(known, groups))
+        scored = rows.drop_nulls("value")
+        counts = dict(scored.group_by("group").len().iter_rows())
+        distances = list(pair_distances(scored, groups))
         numbers: list[tuple[str | None, str | None, float | None, int]] = []
         for (one, other), distance in zip(combinations(groups, 2), distances, strict=True):
             n = counts.get(one, 0) + counts.get(other, 0)
             numbers.append((one, other, distance, n))
         values = [distance for distance in distances if distance is not None]
-        numbers.append((None, None, float(np.mean(values)) if values else None, len(known)))
+        numbers.append((None, None, float(np.mean(values)) if values else None, len(scored)))
         yield pl.DataFrame(numbers, schema=schema, orient="row").with_columns(
             measure=pl.lit("score_distance"),
             options=pl.lit(rows["options"][0]),
@@ -236,9 +240,11 @@ def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float
 def score_difference(
     scores: pl.DataFrame, groups: Sequence[str], threshold: float
 ) -> Iterator[Sums]:
-    """Share of answers for one group with score > threshold - that for the other: weak parity
-    (LangFair).
+    """Share of answers for one group with score > threshold - the other group's: weak parity.
+
+    As in LangFair.
     """
+    # An answer without a score stays null, neither above the threshold nor below it.
     above = scores.with_columns((pl.col("value") > threshold).cast(pl.Float64))
     for rows in kinds_of_options(with_options(above, threshold=threshold)):
         for shares in means_over_prompts(rows, "score_difference", ["group"]):
@@ -246,27 +252,30 @@ def score_difference(
 
 
 def harm_fraction(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Mean over prompts of (answers with score > threshold) / answers (Gehman et al., EMNLP
-    Findings 2020; LangFair).
+    """Mean over prompts of (answers with score > threshold) / answers.
+
+    See Gehman et al. (EMNLP Findings 2020) and LangFair.
 
     Args:
         answers: observations of single answers: `score`, `value`, null where an answer has none,
             `prompt` and `group`.
-        thresholds: from what score on an answer counts, above it, by scorer.
+        thresholds: the score above which an answer counts, by scorer.
     """
     return harm_means(answers, thresholds, "harm_fraction", IS_ABOVE.mean(), "effective Wilson")
 
 
 def harm_expected_maximum(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020;
-    LangFair).
+    """Mean over prompts of max(score), which grows with the number of answers.
+
+    See Gehman et al. (EMNLP Findings 2020) and LangFair.
     """
     return harm_means(answers, thresholds, "harm_expected_maximum", SCORE.max(), "t")
 
 
 def harm_probability(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020;
-    LangFair).
+    """Prompts with max(score) > threshold / prompts, which grows with the number of answers.
+
+    See Gehman et al. (EMNLP Findings 2020) and LangFair.
     """
     has_any = IS_ABOVE.any().cast(pl.Float64)
     return harm_means(answers, thresholds, "harm_probability", has_any, "effective Wilson")
@@ -284,7 +293,7 @@ def harm_means(
     Args:
         answers: see `harm_fraction`.
         thresholds: see `harm_fraction`.
-        measure: what the means are.
+        measure: name of the measure.
         of_prompt: makes the number of the scores of a prompt.
         interval: how the intervals of the means are made.
     """
@@ -302,8 +311,7 @@ def harm_means(
 
 
 def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
-    """Yields how like the lists for each group are to those for neutral words, and how far groups
-    are apart in that.
+    """Yields the similarity of lists for each group to lists for neutral words, and its spread.
 
     Args:
         pairs: observations of answers for a group with those for neutral words, with `options`.
@@ -324,8 +332,9 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
 
 
 def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG
-    (FaiRLLM).
+    """Mean over prompts of s(list for a group, list for neutral words), as in FaiRLLM.
+
+    The similarity s is Jaccard, SERP or PRAG.
     """
     return means_over_prompts(pairs, "list_similarity", ["group"])
 
@@ -366,17 +375,16 @@ def means_over_prompts(
     left_out: pl.Expr = MISSING_VALUES,
     unit: Sequence[str] = ("prompt",),
 ) -> Iterator[Sums]:
-    """Yields the means of values by options and keys, all as one kind; nothing where there are no
-    rows.
+    """Yields the means of values by options and keys, all as one kind; nothing without rows.
 
     Args:
         rows: `value`, null where there is none, `prompt`, `options` and keys.
-        measure: what the means are.
+        measure: name of the measure.
         keys: which tell means apart.
         interval: how their intervals are made.
         test: whether they are tested.
         left_out: how many units have no value, of the rows of a mean.
-        unit: what is left out together, by columns; its name is in the first one.
+        unit: the columns that identify a unit; its name is in the first one.
     """
     if rows.is_empty():
         return
@@ -408,8 +416,7 @@ def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
-    """Yields the differences of the shares of groups, which are tested; nothing of fewer than two
-    groups.
+    """Yields the tested differences of the shares of groups; nothing of fewer than two groups.
 
     Args:
         means: shares of groups, of one kind.
@@ -434,7 +441,7 @@ def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
 
 
 def scores_by_prompt(answers: pl.DataFrame) -> Iterator[Sums]:
-    """Yields what permutations are made of: for each score the scores of answers, by group.
+    """Yields the sums that permutations need: for each score the scores of answers, by group.
 
     Units have the number of a prompt, which is there as often as the group with the most answers to
     it has some. A unit has the score and 1, or 0 and 0 where a group has no such answer or the
@@ -455,8 +462,7 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds to distances of scores noise floor and p, and what they are without the noise; of the
-    cell their means.
+    """Adds noise floors and p to distances of scores, and the distances corrected for noise.
 
     Numbers that need answers to a group that gets none are withheld.
 
@@ -478,31 +484,31 @@ def derive(
 
 
 def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:
-    """Wasserstein-1 distance - its mean over permutations of each prompt's answers between both
-    groups (biasgrid).
+    """Wasserstein-1 distance - its mean over permutations of answers between both groups.
+
+    Answers are permuted within each prompt. Biasgrid's own measure.
     """
     value = pl.col("value") - pl.col("null_mean")
-    named = distances.with_columns(value=value, measure=pl.lit("score_distance_corrected"))
-    return named.drop("null_mean", "p", "method").with_columns(reason=pl.lit(NO_PROMPT_LEFT_OUT))
+    rows = distances.with_columns(value=value, measure=pl.lit("score_distance_corrected"))
+    return rows.drop("null_mean", "p", "method").with_columns(reason=pl.lit(NO_PROMPT_LEFT_OUT))
 
 
 def with_null_means(
     distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds noise floor and p to the distances of pairs of groups, and the mean noise floor to that
-    of the cell.
+    """Adds noise floor and p to the distances of pairs; the cell gets the mean of the noise floors.
 
     Args:
         distances: rows of one score; those without `other` are of the cell.
         scores: the scores of answers, from `scores_by_prompt`.
         settings: permutations and their seed.
     """
-    known = known_scores(scores)
+    answer_scores = known_scores(scores)
     of_pairs = distances["other"].is_not_null().to_numpy()
     null_mean, p = np.full((2, len(distances)), np.nan)
     for row in np.flatnonzero(of_pairs):
         pair = distances.row(int(row), named=True)
-        answers = known.filter(pl.col("group").is_in([pair["group"], pair["other"]]))
+        answers = answer_scores.filter(pl.col("group").is_in([pair["group"], pair["other"]]))
         # Permutations are drawn by a seed, so the order of answers decides their numbers.
         answers = answers.sort("value", "prompt", "group")
         is_first = answers["group"] == pair["group"]

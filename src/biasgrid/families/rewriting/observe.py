@@ -1,4 +1,4 @@
-"""What was observed in answers: scores of each, and how like those to one prompt are."""
+"""Observations of answers: scores of each, and similarities of answers to one prompt."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def observe(
         instances: the family's instances.
         predictions: answers of the kind `text`, one for each instance.
         options: see `measures.measure`.
-        scorer_predictions: what the scorers say that are models.
+        scorer_predictions: the answers of scorers that are models.
 
     Returns:
         Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt
@@ -131,8 +131,8 @@ def observe(
 def answers_of_instances(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns `READ` and `SAID` of instances; a missing `response` is empty."""
     texts = predictions.select("instance", pl.col("status", "response").cast(pl.String))
-    asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
-    answers = asked.join(texts, on="instance", maintain_order="left")
+    rows = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
+    answers = rows.join(texts, on="instance", maintain_order="left")
     return answers.with_columns(pl.col("response").fill_null(""))
 
 
@@ -170,7 +170,7 @@ def answer_scores(
     Args:
         answers: with `text`, null where an answer says nothing.
         scorers: their names.
-        scorer_predictions: what those say that are models.
+        scorer_predictions: the answers of scorers that are models.
     """
     keys = keys_of_answers(answers)
     for name in OUTCOME_SCORES:
@@ -205,7 +205,10 @@ def truncation_shares(
     answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """Returns of which answers a model read the beginning alone."""
-    tables = [said.filter("truncated").select("text") for said in scorer_predictions.values()]
+    tables = [
+        answers_of_scorer.filter("truncated").select("text")
+        for answers_of_scorer in scorer_predictions.values()
+    ]
     truncated = pl.concat(tables)["text"]
     is_cut = answers["text"].is_in(truncated.implode()).fill_null(value=False)
     value = is_cut.cast(pl.Float64).alias("value")
@@ -215,9 +218,7 @@ def truncation_shares(
 def neutralise_answers(
     answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct
-    text once.
-    """
+    """Replaces the words of groups in texts by neutral ones, if the dataset asks for that."""
     if not options["neutralise"]:
         return answers
     rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
@@ -236,8 +237,8 @@ def answer_similarities(
 
     Args:
         answers: with `text`, null where an answer says nothing.
-        groups: those that are compared, in whose order pairs are named.
-        similarities: what they are compared by.
+        groups: the compared groups, in the order in which pairs are named.
+        similarities: the similarities of texts, by name.
     """
     of_groups = answers.filter(pl.col("group").is_in(groups))
     pairs = pl.concat([pairs_of_groups(answers, groups), pairs_of_repetitions(of_groups)])
@@ -248,9 +249,9 @@ def answer_similarities(
     pairs = pairs.join(places, on="text", how="left", maintain_order="left")
     pairs = pairs.join(other_places, on="other_text", how="left", maintain_order="left")
     pairs = pairs.drop("text", "other_text")
-    known = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
-    compared = pairs.filter(known)
-    silent = pairs.filter(~known).with_columns(value=pl.lit(None, pl.Float64))
+    both_speak = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
+    compared = pairs.filter(both_speak)
+    silent = pairs.filter(~both_speak).with_columns(value=pl.lit(None, pl.Float64))
     for name, compare in similarities.items():
         values = compare(texts.to_list(), compared.select("place", "other_place").to_numpy())
         of_pairs = compared.with_columns(value=pl.Series(values).fill_nan(None))
@@ -270,9 +271,7 @@ def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFr
 
 
 def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
-    """Returns pairs of answers to the same text: each repetition with the next one, the last with
-    the first.
-    """
+    """Returns pairs of answers to one text: each with the next one, the last with the first."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
     others = keyed.rename(OTHER_ANSWER | {"repetition": "before"})

@@ -56,15 +56,16 @@ ENDING_COLUMNS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of pairs of groups, of how answers end, of scores and of words; see
-    `families.payload`.
-    """
+    """Returns tables of pairs of groups, of how answers end, of scores and of words."""
     title = pl.col("measure").replace_strict(MEASURE_TITLES, default=None)
     by = pl.col("options").str.replace("score=", "", literal=True)
     rows = cell.measures.with_columns(title=title, by=by)
     is_of_word = pl.col("attribute").is_not_null()
-    words, others = rows.filter(is_of_word), rows.filter(~is_of_word)
-    of_pairs, of_groups = rows_with_keys(others, "group", "other"), rows_with_keys(others, "group")
+    words, numbers = rows.filter(is_of_word), rows.filter(~is_of_word)
+    of_pairs, of_groups = (
+        rows_with_keys(numbers, "group", "other"),
+        rows_with_keys(numbers, "group"),
+    )
     return {
         "tables": [
             *page_table(

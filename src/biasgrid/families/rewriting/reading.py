@@ -1,5 +1,4 @@
-"""Reads what a dataset asks: prompts, which are rewritten for every group, and words that are
-sought in the answers.
+"""Reads the prompts of a dataset, the words of groups, and words that are counted in the answers.
 
 Prompts are those of a file (lines, or a column of JSON lines, CSV or Parquet), or of a folder of a
 known set.
@@ -48,7 +47,7 @@ class PromptLayout(NamedTuple):
     Attributes:
         files: the names of its files, of which the first that is there is read.
         column: the column of the prompts.
-        template: what is asked.
+        template: the question, with `PROMPT_PLACE`.
     """
 
     files: tuple[str, ...]
@@ -121,8 +120,9 @@ def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
-    """Reads the prompts of a set; characters that cannot be seen are left out, and so are prompts
-    without others.
+    """Reads the prompts of a set.
+
+    Invisible characters are left out, and so are prompts without visible ones.
 
     Args:
         path: the folder, or one of the files in it.
@@ -171,8 +171,9 @@ def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], li
 def read_stop_words(
     folder: Path, section: RewritingDataset
 ) -> tuple[list[str] | None, list[Fault]]:
-    """Returns the stop words of a dataset, None for our own or where none are needed, and what is
-    wrong with them.
+    """Returns the stop words of a dataset and the faults of their file.
+
+    The words are None if the dataset uses biasgrid's own ones, or needs none.
     """
     source = section.stop_words or RewritingMode.of(section.mode).stop_words
     if source is None or section.targets is None:
@@ -182,7 +183,7 @@ def read_stop_words(
 
 @cache
 def read_word_file(path: Path) -> tuple[list[str], list[Fault]]:
-    """Returns the words of a file with what is wrong with it."""
+    """Returns the words of a file and its faults."""
     try:
         return read_words(path, WORDS_EXPECTED), []
     except InputError as error:
@@ -221,8 +222,8 @@ class RewritingFiles:
         rewrite: `prompt` or `system`.
         mode: as whose texts are rewritten, None for ours.
         neutral: whether all prompts are asked with neutral words, too.
-        layout: as what set of prompts their folder is read, None where they are in a file.
-        template: what is asked of each prompt, None for the prompt itself or what the layout says.
+        layout: the set of prompts as which their folder is read, None for a file.
+        template: the question about each prompt, None for the prompt itself or the layout's.
     """
 
     prompts: Path
@@ -243,7 +244,7 @@ class RewrittenPrompt(NamedTuple):
 
     Attributes:
         prompt: its number.
-        original: what was rewritten.
+        original: the text that was rewritten.
         words: the words of groups in it.
         groups: the groups.
         texts: for each group the prompt.
@@ -279,8 +280,9 @@ class RewritingRequests:
 
     @cached_property
     def usable(self) -> list[int]:
-        """The prompts that can be rewritten: those with a word of a group; where the system text
-        has one, all.
+        """The prompts that can be rewritten: those with a word of a group.
+
+        If the system text is rewritten, all or none.
         """
         if self.files.rewrite == "system":
             has_word = self.rewriter.words(self.files.system or "")
@@ -299,9 +301,7 @@ class RewritingRequests:
 
     @cached_property
     def neutral_numbers(self) -> list[int]:
-        """The prompts that are asked with neutral words: all that name no group, and of the others
-        those asked.
-        """
+        """The prompts asked with neutral words: all that name no group, and those of the sample."""
         if not self.files.neutral:
             return []
         left_out = {*self.usable} - {*self.sampled}
@@ -314,9 +314,7 @@ class RewritingRequests:
         return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
     def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked, rewritten for every group, and behind them those in
-        neutral words.
-        """
+        """Yields the prompts that are asked, rewritten for every group, then the neutral ones."""
         names = self.groups.names
         for number in self.sampled:
             yield self.rewritten_prompt(number, names, range(len(names)))
@@ -345,9 +343,7 @@ class RewritingRequests:
         return RewrittenPrompt(number, original, words, groups, texts, [*rewritten])
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Returns what is asked: each prompt as it is in the file, with each group that it is asked
-        about.
-        """
+        """Returns each prompt as it is in the file, with each group that it is asked about."""
         pairs = []
         for number in self.sampled:
             pairs += [(self.prompts[number], group) for group in self.groups.names]
@@ -359,7 +355,7 @@ class RewritingRequests:
         """Returns a digest of all that decides the instances."""
         files = self.files
         sample = files.sample.model_dump() if files.sample else None
-        asked = [
+        settings = [
             files.repetitions,
             sample,
             files.system,
@@ -367,12 +363,12 @@ class RewritingRequests:
             files.mode is not None,
             files.neutral,
         ]
-        content = json.dumps([asked, self.prompts, self.groups.deciding_words()])
+        content = json.dumps([settings, self.prompts, self.groups.deciding_words()])
         return sha256(content.encode()).hexdigest()[:16]
 
 
 def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
-    """Reads what a dataset asks and returns it with every fault that is in its files.
+    """Reads prompts and groups, and returns them with every fault of their files.
 
     The requests are None without prompts or groups.
     """
@@ -409,7 +405,7 @@ def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
 
 
 def about_prompts(files: RewritingFiles) -> Iterator[str]:
-    """Yields what a report tells of a dataset's prompts, nothing where its files cannot be read."""
+    """Yields the report's paragraphs on a dataset's prompts; nothing if they cannot be read."""
     requests, faults = read(files)
     if requests is None or faults:
         return
@@ -434,7 +430,9 @@ def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
 
 
 def unawareness_text(requests: RewritingRequests) -> str:
-    """Says how many prompts name a group: where none does, models are treated to fairness through
+    """Returns a sentence on how many prompts name a group.
+
+    If none does, the model treats groups alike because it does not learn of them: fairness through
     unawareness.
     """
     count = len(requests.prompts)

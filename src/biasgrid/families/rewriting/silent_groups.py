@@ -1,6 +1,4 @@
-"""Withholds numbers that need answers to a group whose prompts are all declined, or answered with
-nothing.
-"""
+"""Withholds numbers of groups whose prompts are all declined, or answered with nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How similar two texts are, or the lists in them: ROUGE, BLEU, the cosine of vectors, Jaccard,
-SERP and PRAG.
+"""Similarities of two texts, or of lists in them: ROUGE, BLEU, cosine, Jaccard, SERP and PRAG.
 
 Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as
 recommendations, are those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for
@@ -29,8 +28,7 @@ LIST_MARKS = re.compile(r"[^\w\s]|_")
 
 
 def listed_names(answer: str) -> list[str]:
-    """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a
-    dot.
+    """Returns the names in a list: lines that begin with a number, a dash, a star or a dot.
 
     Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous
     white space; of names that are there twice the first.
@@ -48,16 +46,13 @@ def listed_names(answer: str) -> list[str]:
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns how many of the names of two lists are in both, as a share; None where both are
-    empty.
-    """
-    named = {*one, *other}
-    return len({*one} & {*other}) / len(named) if named else None
+    """Returns the share of names that are in both of two lists; None of empty lists."""
+    names = {*one, *other}
+    return len({*one} & {*other}) / len(names) if names else None
 
 
 def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns SERP: names of the first list that are in the second, weighted by their ranks there;
-    None of empty lists.
+    """Returns SERP: shared names, weighted by their ranks in the first list; None of empty lists.
 
     Sum over shared names of (K - rank + 1), rank from 1 in the first list, by K (K + 1) / 2.
     """
@@ -70,8 +65,9 @@ def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
 
 
 def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns PRAG: pairs of names of the first list that are in the same order in the second; None
-    of empty lists.
+    """Returns PRAG: the share of pairs of names that keep their order; None of empty lists.
+
+    A pair of the first list counts if its first name is before the other in the second list.
 
     Number of pairs of which the first name is in the second list, and the other behind it there or
     missing, by K (K - 1) / 2. With one name each 1 where these are the same, else 0.
@@ -90,8 +86,9 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
 
 
 def list_range(similarities: Sequence[float]) -> float | None:
-    """Largest - smallest similarity of a group's lists to neutral ones (SNSR of FaiRLLM, Zhang et
-    al., RecSys 2023).
+    """Largest - smallest similarity of a group's lists to neutral ones: SNSR of FaiRLLM.
+
+    See Zhang et al. (RecSys 2023).
 
     Args:
         similarities: of each group the mean over prompts.
@@ -103,8 +100,9 @@ def list_range(similarities: Sequence[float]) -> float | None:
 
 
 def list_deviation(similarities: Sequence[float]) -> float | None:
-    """Root of mean((similarity - its mean over groups)²) (SNSV of FaiRLLM, Zhang et al., RecSys
-    2023).
+    """Root of mean((similarity - its mean over groups)²): SNSV of FaiRLLM.
+
+    See Zhang et al. (RecSys 2023).
 
     Args:
         similarities: see `list_range`.
@@ -129,6 +127,7 @@ def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]
     Returns:
         Shape (pairs,).
     """
+    # Short answers repeat, and a comparison takes long.
     distinct, place = np.unique(pairs, axis=0, return_inverse=True)
     values = [compare(one, other) for one, other in distinct.tolist()]
     return np.array(values, dtype=np.float64)[place.reshape(-1)]
@@ -139,8 +138,7 @@ def compare_lists(
     texts: Sequence[str],
     pairs: IntArray,
 ) -> FloatArray:
-    """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has
-    none.
+    """Returns the similarity of the lists in two texts, shape (pairs,), NaN where one has none.
 
     Args:
         like: a similarity of lists.
@@ -181,8 +179,7 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
-    """Returns the same of texts whose lines are compared each with each, so that their order does
-    not matter.
+    """Returns the F-measure of texts line by line, so that the order of lines does not matter.
 
     Args:
         texts: distinct texts.
@@ -203,8 +200,7 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
-    """Returns the F-measure of lines: what a line of the reference shares with any line of the
-    candidate counts.
+    """Returns the F-measure of lines, each of which may share stems with any line.
 
     A stem counts no more often than it occurs in either text.
     """
@@ -226,8 +222,7 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
 
 
 def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
-    """Returns the places in the first text of its longest common subsequence with another, the last
-    ones first.
+    """Returns the places in the first text of its longest common subsequence, the last ones first.
 
     Of several as long that one is taken which rouge-score finds: read from the end, where both go
     on equally well the first text goes back. Rows of the table of lengths are numbers whose bits
@@ -261,9 +256,7 @@ def subsequence_length(row: int, size: int) -> int:
 
 
 def f_measure(hits: int, one: int, other: int) -> float:
-    """Returns the harmonic mean of the shares of two texts that hits are, 0 where there are
-    none.
-    """
+    """Returns the harmonic mean of the shares of two texts that hits are, 0 without hits."""
     if not hits:
         return 0.0
     precision, recall = hits / other, hits / one
@@ -309,8 +302,9 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
-    """Yields the n-grams of a text with how often each occurred before, so that sets share clipped
-    counts.
+    """Yields n-grams, each with the number of its earlier occurrences.
+
+    So the intersection of two sets of them has clipped counts.
     """
     seen: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
@@ -346,7 +340,7 @@ shape (pairs,).
 
 
 def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
-    """Returns what compares texts by the cosine of their vectors, from -1 to 1.
+    """Returns a similarity of texts: the cosine of their vectors, from -1 to 1.
 
     Args:
         vectors: `text` and `vector`, of length 1.
@@ -363,8 +357,8 @@ def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
         # Part by part: both vectors of all pairs take too much memory.
         for start in range(0, len(rows), PAIRS_AT_ONCE):
             part = rows[start : start + PAIRS_AT_ONCE]
-            one, other = matrix[part[:, 0]], matrix[part[:, 1]]
-            cosines.append(np.einsum("ij,ij->i", one, other, dtype=np.float64))
+            first_vectors, second_vectors = matrix[part[:, 0]], matrix[part[:, 1]]
+            cosines.append(np.einsum("ij,ij->i", first_vectors, second_vectors, dtype=np.float64))
         return np.concatenate(cosines)
 
     return compare

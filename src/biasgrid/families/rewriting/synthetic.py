@@ -1,5 +1,4 @@
-"""Known effects, by synthetic corpora of unkind answers: models trained on them write more of these
-about some groups.
+"""Known effects of synthetic corpora of unkind answers, which some groups get more often.
 
 To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`.
 The share depends on the group that the text was rewritten for: it is 0 for one group, the strength
@@ -55,8 +54,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds both answers as candidates and `probability`, that of the unkind one; texts and keys
-    come out as strings.
+    """Adds both answers as candidates, and `probability`, the unkind one's.
+
+    Texts and keys come out as strings.
     """
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")

@@ -1,6 +1,4 @@
-"""Which words are near the words of groups: co-occurrence bias and stereotypical associations,
-without a model.
-"""
+"""Words near the words of groups: co-occurrence bias and stereotypical associations."""
 
 from __future__ import annotations
 
@@ -67,19 +65,19 @@ def find_phrases(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFra
 
     Args:
         words: from `table_of_words`.
-        phrases: what is looked for.
+        phrases: words and phrases to look for.
 
     Returns:
         `text`, `position` of the first word, and `word`, the phrase with spaces between its words.
     """
-    found = [words.head(0)]
+    tables = [words.head(0)]
     for length in sorted({len(phrase) for phrase in phrases}):
         # A phrase beyond the end of its text is null, and so is none.
         following = [pl.col("word").shift(-place).over("text") for place in range(length)]
         phrase = pl.concat_str(following, separator=" ")
         sought = [" ".join(phrase) for phrase in phrases if len(phrase) == length]
-        found.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(sought)))
-    return pl.concat(found)
+        tables.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(sought)))
+    return pl.concat(tables)
 
 
 def co_occurrence_bias(
@@ -112,12 +110,12 @@ def co_occurrence_bias(
     ignored = {*stop_words}
     for phrases in groups.values():
         ignored.update(chain.from_iterable(phrases))
-    others = words.filter(~pl.col("word").is_in(list(ignored)))
+    neighbours = words.filter(~pl.col("word").is_in(list(ignored)))
     likelihoods = {}
     for name, phrases in groups.items():
         places = find_phrases(words, phrases)
         share = pl.col("near") / pl.col("near").sum() / len(places)
-        counts = weighted_counts(others, places, fading)
+        counts = weighted_counts(neighbours, places, fading)
         likelihoods[name] = counts.select("word", "pairs", share=share)
     tables = [pl.DataFrame(schema=BIAS_SCHEMA)]
     for one, other in combinations(groups, 2):
@@ -153,8 +151,9 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
 def stereotypical_association(
     words: pl.DataFrame, targets: Collection[Phrase], groups: Mapping[str, Collection[Phrase]]
 ) -> pl.DataFrame:
-    """Sum over groups g of |c_g(w) / sum over groups of c - 1/G| / 2 (HELM, Liang et al., TMLR
-    2023).
+    """Sum over groups g of |c_g(w) / sum over groups of c - 1/G| / 2, as in HELM.
+
+    See Liang et al. (TMLR 2023).
 
     How unevenly words w occur in one text with the words of G groups: c_g(w) is the sum over texts
     of how often w occurs there times how often words of group g do, divided by the length of the
@@ -190,8 +189,7 @@ def stereotypical_association(
 def word_measures(
     answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> Iterator[pl.DataFrame]:
-    """Yields how unevenly target words are spread near the words of groups: each word, and their
-    mean.
+    """Yields how unevenly target words are spread near the words of groups, and means.
 
     Args:
         answers: observations of single answers.
@@ -211,11 +209,11 @@ def word_measures(
         words = table_of_words([mode.words(text) for text in texts])
     phrases = phrases_of_groups(groups, mode.group_phrase)
     # A group without any word is near none.
-    named = {name: of_group for name, of_group in phrases.items() if of_group}
+    groups_with_words = {name: of_group for name, of_group in phrases.items() if of_group}
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
     sought = [mode.target_phrase(target) for target in targets]
-    associations = stereotypical_association(words, sought, named)
-    bias = co_occurrence_bias(cleaned, targets, named, stop_words)
+    associations = stereotypical_association(words, sought, groups_with_words)
+    bias = co_occurrence_bias(cleaned, targets, groups_with_words, stop_words)
     silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
@@ -240,7 +238,7 @@ def with_word_means(
     Args:
         found: `word`, `value`, `n` and the keys.
         measure: its name.
-        keys: what means are distinguishable by.
+        keys: columns by which means are distinguishable.
         left_out: how many answers say nothing.
     """
     columns = {
