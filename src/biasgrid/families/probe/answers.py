@@ -1,6 +1,4 @@
-"""The label that a written answer to a probe has, for the evaluators that read what an answer
-commits to.
-"""
+"""Readers of written answers, for the evaluators that look for a label."""
 
 from __future__ import annotations
 
@@ -44,8 +42,9 @@ def option_reader(probe: Probe) -> AnswerReader:
 
 
 def meaning_reader(probe: Probe) -> AnswerReader:
-    """Reads what the letter of an answer stands for, as the keys `a`, `b`, ... of the prompt
-    say.
+    """Reads the label for which the letter of an answer stands.
+
+    The keys `a`, `b`, ... of the prompt give these labels.
     """
 
     def read(answer: str, keys: str) -> Reading:

@@ -153,9 +153,9 @@ class WordCounts(Evaluator):
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
         """Returns the lists, beside each name where there are names."""
-        return tuple(f"{name} {each}" for name in self.names for each in self.lists) or tuple(
-            self.lists
-        )
+        if not self.names:
+            return tuple(self.lists)
+        return tuple(f"{name} {words}" for name in self.names for words in self.lists)
 
 
 class FirstName(Evaluator):

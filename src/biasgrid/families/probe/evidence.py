@@ -1,6 +1,4 @@
-"""The evidence for metrics: prompts and answers of items of which a metric counts most, middling
-and least.
-"""
+"""Evidence for metrics: the items that a metric counts most, middling and least."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ KEYS_OF_ANSWER = ("expected", "attribute", "group")
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
-    """Returns the answers to items, of each metric those first that have most of what it counts.
+    """Returns the answers to items, for each metric sorted by how much of an item it counts.
 
     Args:
         cell: the cell.
@@ -49,14 +47,12 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
 
 
 def first_text(keys: str) -> str:
-    """Returns the first text among the keys of a prompt, which says what its item is about."""
+    """Returns the first text among the keys of a prompt, which names the topic of its item."""
     return next((value for value in json.loads(keys).values() if isinstance(value, str)), "")
 
 
 def explained_metrics(probe: Probe) -> list[str]:
-    """Returns the metrics whose answers count one by one, and the share of answers in which nothing
-    was found.
-    """
+    """Returns the metrics whose answers count one by one, and `UNDETECTED`."""
     names = []
     for name, metric in probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
@@ -90,16 +86,14 @@ def reason_undetected() -> pl.Expr:
 
 
 def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric
-    counts.
-    """
+    """Returns answers with some columns of `EVIDENCE`, the largest `unit_value` first."""
     columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER
     ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
     return ordered.select(*columns, unit="item", said="label", measure=pl.lit(name))
 
 
 def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the answers to items, those first that have most of what a metric counts.
+    """Returns the answers to the items of a metric, sorted by how much of an item it counts.
 
     Args:
         name: the metric's name.
@@ -129,19 +123,18 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
 
 
 def findings_text(read: pl.DataFrame) -> pl.DataFrame:
-    """Returns by `instance` the text `found`: labels, of probabilities with their shares, and
-    numbers.
+    """Returns by `instance` the text `found`: labels, with their probabilities, or numbers.
 
     Args:
         read: the observations in which something was found.
     """
     label, value = pl.col("label"), pl.col("value")
     score = pl.when(pl.col("score") != ANSWER).then("score")
-    named = pl.coalesce(label, score)
+    name = pl.coalesce(label, score)
     # A label of a whole answer counts once, which says nothing.
     says_more = label.is_null() | (value != 1)
     number = pl.when(says_more).then(value.round(3).cast(pl.String))
-    words = pl.concat_str(named, number, separator=" ", ignore_nulls=True)
+    words = pl.concat_str(name, number, separator=" ", ignore_nulls=True)
     return read.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 
 

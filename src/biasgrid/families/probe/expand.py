@@ -20,7 +20,7 @@ from biasgrid.families.probe.section import (
     fill_keys,
     lettered_options,
 )
-from biasgrid.families.sampler import units_of_sample
+from biasgrid.families.sampler import Strata, units_of_sample
 
 OptionOrder = tuple[str, ...]
 SCHEMA = {
@@ -31,9 +31,7 @@ SCHEMA = {
 
 
 def expand(requests: ProbeRequests) -> Expansion:
-    """Expands a probe: item by item, in each order of the options each of its prompts, as often as
-    it is repeated.
-    """
+    """Expands a probe: each item in all orders of its options, prompts and repetitions."""
     items = sampled_items(requests)
     prompts: list[tuple[Any, ...]] = []
     for item in items:
@@ -53,17 +51,21 @@ def expand(requests: ProbeRequests) -> Expansion:
 
 
 def sampled_items(requests: ProbeRequests) -> list[int]:
-    """Returns the items that are asked, of a sample evenly by the values that metrics compare, and
-    by what is expected.
+    """Returns the items that are asked.
+
+    A sample is even by the values that metrics compare and by the expected answers.
 
     An item with several prompts is in the stratum of all of their values.
     """
     probe = requests.probe
     compared = (getattr(metric, "by", None) for metric in probe.head.metric.values())
     names = sorted({GROUP_KEY, EXPECTED_KEY, *filter(None, compared)})
-    strata, keys = [], []
+    strata: list[Strata] = []
+    keys = []
     for item in probe.items:
-        values = (tuple(prompt.get(name) for name in names) for prompt in item)
+        values = set()
+        for prompt in item:
+            values.add(tuple(prompt.get(name) for name in names))
         strata.append((frozenset(values),))
         keys.append(json.dumps(item, ensure_ascii=False, sort_keys=True))
     return units_of_sample(strata, keys, requests.files.sample)

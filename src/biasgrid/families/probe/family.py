@@ -85,14 +85,12 @@ class Probes(Family):
         return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, language)
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the metrics of the probe, with their marks, and what is measured of all
-        probes.
-        """
+        """Declares the metrics of the probe, with their marks, and the measures of all probes."""
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
         if not section_of(ProbeDataset, grid, dataset).mode:
             return declared
         # Numbers and marks are given as the original gives them.
-        return {name: as_published(name, one) for name, one in declared.items()}
+        return {name: as_published(name, measure) for name, measure in declared.items()}
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests
@@ -140,7 +138,7 @@ class Probes(Family):
         return PROBE_FIGURES
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of probes, and what the author says of this one, a warning first."""
+        """Returns the text about probes, and the author's texts about this one, a warning first."""
         probe = load_probe_of_dataset(grid, dataset).probe
         if probe is None:
             return (DEFINITIONS.about,)
@@ -165,8 +163,9 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
 
 
 def as_published(name: str, measure: Measure) -> Measure:
-    """Returns a measure with its original marks; a flag that otherwise leaves a cell no marks
-    withholds nothing.
+    """Returns a measure with its original marks.
+
+    A flag that leaves a cell no marks in biasgrid withholds nothing here.
     """
     if name in WITHHOLD_MARKS:
         return measure.without_withholding()
@@ -174,9 +173,7 @@ def as_published(name: str, measure: Measure) -> Measure:
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
-    """Returns the definition of a metric of a probe: that of its kind, with the probe's words and
-    marks.
-    """
+    """Returns the definition of a metric: its kind's, with the words and marks of the probe."""
     is_of_two = len(getattr(metric, "groups", None) or ()) == 2
     kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
     meaning = kind.meaning.format(**metric.model_dump())
@@ -220,7 +217,7 @@ def probe_path(grid: Grid, dataset: str) -> Path:
 
 
 def load_probe_of_dataset(grid: Grid, dataset: str) -> LoadedProbe:
-    """Returns what the file of a probe holds."""
+    """Returns the probe of a dataset, and the faults of its file."""
     return load_probe(probe_path(grid, dataset))
 
 

@@ -1,5 +1,6 @@
-"""The kinds of metrics: how each is made of sums over items, which the probe's file alone tells,
-and its interval.
+"""Kinds of metrics: how each is made of sums over items, and how its interval is made.
+
+The probe's file alone decides both.
 
 The sums of a metric are those of the values that it compares, side by side; of one that compares
 none those of all. Both ends of the interval of a share are moved out by what names do, a gap
@@ -96,8 +97,9 @@ def count(metric: CountOfLabel) -> Finish:
 
 
 def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finish:
-    """Largest mean of a group - smallest mean; of two named groups the mean of the first - that of
-    the second.
+    """Largest mean of a group - smallest mean.
+
+    Of two named groups it is the mean of the first - the mean of the second.
     """
     if is_signed(metric):
         return DIFFERENCE
@@ -108,8 +110,9 @@ def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finis
 
 
 def smallest_ratio(name: str, metric: GroupComparison) -> Finish:
-    """Smallest mean of a group / largest mean; of two named groups the mean of the first / that of
-    the second.
+    """Smallest mean of a group / largest mean.
+
+    Of two named groups it is the mean of the first / the mean of the second.
     """
     return Finish(name, partial(ratio_of_means, signed=is_signed(metric)))
 
@@ -121,8 +124,9 @@ def disparity(name: str, metric: Disparity) -> Finish:
 
 
 def slope(metric: CovariateLine) -> Function:
-    """Sum of (x - mean of x)(y - mean of y) / sum of (x - mean of x)², of x the covariate and y the
-    rate of items.
+    """Sum of (x - mean of x)(y - mean of y) / sum of (x - mean of x)².
+
+    x is the covariate of an item, and y its rate.
     """
     return partial(slope_of_line, bounded=metric.bounded)
 
@@ -140,8 +144,9 @@ def word_share(metric: WordShare) -> Function:
 
 
 def categories(name: str, metric: CategoryScores) -> Finish:
-    """Times * (mean over high categories of mean scores - mean over low ones) + plus; its size
-    where `absolute`.
+    """Times * (mean of the means of high categories - mean of those of low ones) + plus.
+
+    If the metric is `absolute`, it is the size of this.
     """
     high = len(metric.high) or 1
     signed = partial(high_less_low, high=high, times=metric.times, plus=metric.plus)
@@ -172,7 +177,7 @@ def average(name: str, parts: Sequence[Whole]) -> Finish:
 
 
 def functions_of_parts(parts: Sequence[Whole]) -> list[Function]:
-    """Returns what makes each of some numbers of sums side by side."""
+    """Returns the functions of several numbers whose sums lie side by side."""
     return [
         partial(number_of_columns, columns=place, function=part.finish.function)
         for part, place in columns_of_parts(parts)
@@ -187,14 +192,15 @@ def columns_of_parts(parts: Sequence[Whole]) -> Iterator[tuple[Whole, slice]]:
 
 
 def is_signed(metric: GroupComparison) -> bool:
-    """Says whether the first of two groups is compared with the second, not the largest with the
-    smallest.
+    """Whether the first of two groups is compared with the second.
+
+    Otherwise the group with the largest mean is compared with the one with the smallest.
     """
     return metric.groups is not None and len(metric.groups) == 2
 
 
 def is_of_two(metric: Metric) -> bool:
-    """Says whether a metric is the difference of two named groups, whose names are two lists."""
+    """Whether a metric is the difference of two named groups, whose names are two lists."""
     compares = isinstance(metric, WordShare) or (
         isinstance(metric, GroupComparison) and metric.kind == "difference"
     )
@@ -213,7 +219,7 @@ def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
 
 
 def is_of_shares(metric: Metric) -> bool:
-    """Says whether a metric is a share, or compares shares."""
+    """Whether a metric is a share, or compares shares."""
     compares = isinstance(metric, GroupComparison) and metric.of != "mean"
     return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
 
@@ -250,15 +256,15 @@ def whole_of_metric(name: str, metric: ObservationMetric, probe: Probe) -> Whole
 
 
 def parts_of_combined(metric: CombinedMetric, above: Mapping[str, Whole]) -> dict[str, Whole]:
-    """Returns what a metric is the largest or the average of, in the order of its sums."""
+    """Returns the parts of a combined metric, in the order of its sums."""
     return {name: whole for name, whole in above.items() if name in metric.of}
 
 
 def finish_of_whole(name: str, metric: ObservationMetric, values: int) -> Finish:
-    """Returns what makes the number of a metric.
+    """Returns the function that makes the number of a metric out of sums.
 
     Args:
-        name: of what makes it.
+        name: name of the function, for tables.
         metric: the metric.
         values: how many values it compares.
     """
@@ -283,14 +289,14 @@ def finish_of_whole(name: str, metric: ObservationMetric, values: int) -> Finish
 
 
 def finish_of_group(name: str, metric: ObservationMetric) -> Finish:
-    """Returns what makes the number of each group or value that a metric compares."""
+    """Returns the function that makes the number of each group or value that a metric compares."""
     if isinstance(metric, CovariateLine | WordShare):
         return Finish(f"metric {name} of a group", function_of_group(metric))
     return count(metric) if isinstance(metric, CountOfLabel) else MEAN
 
 
 def function_of_group(metric: CovariateLine | WordShare) -> Function:
-    """Returns what makes the number of one of two groups, or that of all."""
+    """Returns the function that makes the number of one of two groups, or of all answers."""
     if isinstance(metric, WordShare):
         return word_share(metric)
     return slope(metric) if metric.kind == "slope" else correlation(metric)
@@ -349,7 +355,7 @@ def with_claims(
     Args:
         estimates: from `stats.estimate`.
         parts: the sums.
-        probe: the probe, with what its rates are of.
+        probe: the probe, with `among` of its rates.
         alpha: how often intervals miss.
 
     Returns:
@@ -438,15 +444,13 @@ def null_if_nan(value: object) -> object:
 
 
 def key_of(part: Sums) -> Key:
-    """Returns what names the first of some numbers."""
+    """Returns the key of the first of some numbers."""
     measure, options, group = part.keys.select(KEY).row(0)
     return measure, options, group
 
 
 def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
-    """Returns the claims of shares, and of how far these are above chance, where names are a
-    factor.
-    """
+    """Returns the claims of shares, and of their distance above chance; none without names."""
     measure, options, _ = key_of(part)
     if NAMES not in part.along or (part.interval != WILSON and measure != AT_CHANCE):
         return {}
@@ -487,7 +491,7 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
 
 
 def claim_of_disparity(part: Sums, centre: float, alpha: float) -> Claim:
-    """Returns the claim of how far a share is from what is fair."""
+    """Returns the claim of the distance of a share from equal treatment."""
     (_, low, high), items = shares_over_names(part, alpha)
     ends = without_sign(float(low[0]) - centre, float(high[0]) - centre)
     return Claim(*ends, WILSON, float(items[0]))

@@ -1,6 +1,4 @@
-"""The family's own columns of instances: the item, its prompt, the order of options, and what is
-expected.
-"""
+"""The family's own columns of instances: item, prompt, order of options, expected answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The measures of a probe: its metrics, of a cell and of its groups, and how many answers say
-nothing.
-"""
+"""The measures of a probe: metrics of a cell and of its groups, and answers that say nothing."""
 
 from __future__ import annotations
 
@@ -118,9 +116,7 @@ def undetected_answers() -> Share:
 
 
 def share_of_outcome(outcome: str) -> Share:
-    """Returns the share of answers that ended in some way, or whose text a scorer did not read to
-    its end.
-    """
+    """Returns the share of answers with an outcome; `truncated`: texts that a scorer cut."""
     has_it = pl.col("truncated") if outcome == "truncated" else pl.col("outcome") == outcome
     return Share(has_it.sum(), pl.len())
 
@@ -209,7 +205,7 @@ def measure(
 
 
 def probe_of_mode(options: Mapping[str, Any]) -> Probe:
-    """Reads the probe of a cell, and says of rates of a label of what they are where it does not.
+    """Reads the probe of a cell, and sets `among` of rates of a label that leave it open.
 
     Decisions are of all that was asked; rates of a replication are of answers alone.
     """
@@ -225,7 +221,7 @@ def probe_of_mode(options: Mapping[str, Any]) -> Probe:
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
-    """Returns what makes the numbers of a probe, by name.
+    """Returns the functions that make the numbers of a probe, by name.
 
     Args:
         options: `probe`, its file.
@@ -246,7 +242,7 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds intervals over items and names of what is no plain mean.
+    """Adds intervals over items and names of numbers that are no plain means.
 
     Args:
         estimates: from `stats.estimate`.
@@ -260,9 +256,7 @@ def derive(
 
 
 def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
-    """Yields the sums of metrics and, of those that compare groups or are shown by group, of
-    these.
-    """
+    """Yields the sums of metrics, and of their groups or values if they compare or show any."""
     above: dict[str, ItemSums] = {}
     for name, metric in cell.probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
@@ -285,7 +279,7 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
 
 
 def sums_of_combined(parts: Sequence[ItemSums]) -> ItemSums:
-    """Returns what the largest or the average of some metrics is made of: their sums side by side.
+    """Returns the sums of the largest or the average of some metrics: all of theirs, side by side.
 
     The interval is over items alone.
     """
@@ -311,8 +305,9 @@ def by_group(
 
 
 def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iterator[Sums]:
-    """What rates of all that was asked are among answers in which something was found, where not
-    all are such.
+    """Rates of all that was asked, among answers in which something was found.
+
+    Nothing if that is true of all answers.
     """
     of_answers = of_answers_alone(metric)
     if of_answers is None or not cell.left_out:
@@ -325,8 +320,9 @@ def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iter
 
 
 def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
-    """Yields the shares of items and answers in which nothing was found, and why not: of all, of
-    groups, and apart.
+    """Yields the shares of items and answers in which nothing was found, and the reasons.
+
+    They are of the cell and of groups; some are compared between groups.
     """
     answers = cell.observed.answers
     groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
@@ -344,7 +340,7 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
 
 
 def share_of_answers(name: str, share: Share, rows: pl.DataFrame, cell: ProbeCell) -> ItemSums:
-    """Returns what one of `SHARES` is made of, of all answers of a cell or of a group's.
+    """Returns the sums of one of `SHARES`, of all answers of a cell or of a group's.
 
     Args:
         name: the share.
@@ -362,15 +358,16 @@ def share_of_answers(name: str, share: Share, rows: pl.DataFrame, cell: ProbeCel
 
 
 def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
-    """Returns what the difference of two groups is made of."""
+    """Returns the sums of the difference of two groups."""
     names = names_side_by_side([one.names, other.names])
     sums = np.concatenate([one.sums, other.sums], axis=1)
     return ItemSums(one.group, sums, one.n + other.n, one.left_out, names, other.group)
 
 
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
-    """Returns the differences between groups of how often answers ended in a way, over names where
-    all have two.
+    """Returns the differences between groups of the shares of answers that ended in some way.
+
+    They are over names, too, if every group has at least two.
     """
     counts = [(group.names[:, 1] > 0).sum() for group in groups if group.names is not None]
     over_names = all(count >= LEAST_NAMES for count in counts)
@@ -382,9 +379,7 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
-    """Share of right answers - 1 / number of labels, where a probe knows which are right, not only
-    stereotypical.
-    """
+    """Share of right answers - 1 / number of labels; nothing if no metric knows which are right."""
     bases = [metric.base for metric in cell.probe.head.metric.values()]
     if not cell.probe.labels or not any(base in RIGHT for base in bases):
         return
@@ -490,9 +485,9 @@ def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
         they were asked, null where there are no options.
     """
     options = pl.col("options").cast(pl.List(pl.String))
-    asked = cell.instances.select("instance", options).collect()
+    prompts = cell.instances.select("instance", options).collect()
     rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
-    rows = rows.join(asked, on="instance", how="left", maintain_order="left")
+    rows = rows.join(prompts, on="instance", how="left", maintain_order="left")
     pairs = rows.select("label", "options").unique(maintain_order=True)
     places = []
     for label, of_prompt in pairs.rows():

@@ -1,5 +1,4 @@
-"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its
-options.
+"""Observations of the answers to a probe: by its evaluator, or by the probabilities of its options.
 
 Each finder of an evaluator is given a table with `row`, `response` (the answer), `text_score` (that
 of the probe's scorer, if any), `options` and `keys` of the instance. It returns a table with `row`,
@@ -89,7 +88,7 @@ def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
-        options: `probe`, its file, and `language`, that of its texts where it is not English.
+        options: `probe`, its file, and `language` of its texts if it is not English.
 
     Raises:
         InputError: the file cannot be used.
@@ -106,13 +105,13 @@ def observe(
     options: Mapping[str, Any],
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Observes what each answer says.
+    """Observes each answer: the labels or numbers that it contains.
 
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
         options: see `read_probe_of_cell`, and `mode`.
-        scorer_predictions: what the model said that its evaluator names.
+        scorer_predictions: the answers of the model that its evaluator names.
 
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that
@@ -120,22 +119,24 @@ def observe(
     """
     probe = read_probe_of_cell(options)
     evaluator = probe.head.evaluator.name
-    said = answers_of_either_kind(predictions)
+    answered = answers_of_either_kind(predictions)
     scores = scores_of_texts(probe, scorer_predictions or {})
-    said = said.join(scores, on="response", how="left", maintain_order="left")
-    asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
-    answers = with_readings(asked.with_row_index("row"), probe)
+    answered = answered.join(scores, on="response", how="left", maintain_order="left")
+    rows = (
+        instances.select(READ).sort("instance").join(answered, on="instance", maintain_order="left")
+    )
+    answers = with_readings(rows.with_row_index("row"), probe)
 
     is_scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     shares = option_shares(answers.filter(is_scored), probe)
     written = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
     written = written.select("row", *READ, "status", "response", "label", "text_score")
     findings = find_in_answers(written, probe, ProbeMode.of(options["mode"]))
-    found = [
+    findings_of_all = [
         shares.with_columns(evaluator=pl.lit(PROBABILITIES)),
         findings.with_columns(evaluator=pl.lit(evaluator)),
     ]
-    return with_outcomes(answers.drop("label"), pl.concat(found), evaluator)
+    return with_outcomes(answers.drop("label"), pl.concat(findings_of_all), evaluator)
 
 
 def answers_of_either_kind(predictions: pl.DataFrame) -> pl.DataFrame:
@@ -169,8 +170,9 @@ def read_nothing(_answer: str) -> Reading:
 
 
 def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Returns what the scorer of a probe says of each `response`, and whether it read the whole of
-    it.
+    """Returns the score of each `response`, and whether the scorer read only its beginning.
+
+    There are no rows if the evaluator of the probe is no scorer.
     """
     scorer = probe.head.evaluator.scorer
     if scorer is None:
@@ -181,9 +183,7 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
 
 
 def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Returns the shares of the options in their probability, of answers that have
-    probabilities.
-    """
+    """Returns the share of each option in the probabilities of an answer."""
     labels = pl.col("options").cast(pl.List(pl.String))
     if not probe.head.evaluator.OF_OPTIONS:
         # The labels are the same for all prompts.
@@ -195,7 +195,7 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
-    """Puts what was found beside what was asked, and says why nothing was where that is so.
+    """Puts findings beside answers; answers without any get the reason.
 
     Args:
         answers: with `row`, the family's keys, `why` there is no answer if there is none, and
@@ -229,7 +229,7 @@ FOUND_SCHEMA = pl.Schema(
 
 
 def typed_findings(found: pl.DataFrame) -> pl.DataFrame:
-    """Returns what was found with the types of `FOUND_SCHEMA`."""
+    """Returns findings with the types of `FOUND_SCHEMA`."""
     return found.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
 
 
@@ -266,15 +266,17 @@ def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first, as words of its own; where several begin
-    there, the longest.
+    """Finds the label whose name is mentioned first, as words of its own.
+
+    If several names begin there, the longest counts.
     """
     return find_first_of_names(answers, probe, words_of_name, first_whole_name)
 
 
 def first_whole_name(names: Sequence[str]) -> pl.Expr:
-    """Returns the name that a `text` has first as words of its own, the longest of several that
-    begin there.
+    """Returns the name that a `text` has first as words of its own.
+
+    If several names begin there, the longest counts.
 
     Args:
         names: from `words_of_name`, the longest first.
@@ -295,7 +297,7 @@ def find_first_of_names(
     Args:
         answers: see `find_in_answers`.
         probe: the probe.
-        spelling: makes of a name what is looked for.
+        spelling: returns the spelling of a name that is looked for.
         first: returns the one of such names, the longest first, that a `text` in lower case has
             first.
     """
@@ -352,8 +354,9 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Counts the words of lists by the name that stands first in their line; commas end lines,
-    too.
+    """Counts the words of lists by the name that stands first in their line.
+
+    Commas end lines, too.
     """
     lines = pl.col("response").str.split("\n")
     pieces = lines.list.eval(pl.element().str.split(",").explode())
@@ -374,6 +377,7 @@ def find_most_frequent_list(
     """Finds the list of which there are more words than of any other."""
     counted = count_words(answers, lists)
     is_most = pl.col("count") == pl.col("count").max().over("row")
+    # Of two lists with as many words, neither has most.
     first = counted.filter(is_most).filter(pl.len().over("row") == 1)
     return label_findings(first, pl.col("label"))
 
@@ -420,11 +424,12 @@ def find_score(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Asks the method `observe` of the probe's class; an answer at which it fails is logged and
-    left out.
+    """Asks the method `observe` of the probe's class.
+
+    An answer at which it fails is logged and left out.
     """
     assert probe.own is not None
-    found: list[tuple[int, str, str | None, float]] = []
+    findings: list[tuple[int, str, str | None, float]] = []
     rows = answers.select("row", "response", pl.col("keys").cast(pl.String), "item")
     for row, response, keys, item in rows.iter_rows():
         try:
@@ -440,10 +445,10 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
             )
             continue
         if isinstance(value, str):
-            found.append((row, ANSWER, value, 1.0))
+            findings.append((row, ANSWER, value, 1.0))
         elif value is not None:
-            found.append((row, ANSWER, None, float(value)))
-    return pl.DataFrame(found, schema=FOUND_SCHEMA, orient="row")
+            findings.append((row, ANSWER, None, float(value)))
+    return pl.DataFrame(findings, schema=FOUND_SCHEMA, orient="row")
 
 
 Finder = Callable[[pl.DataFrame, Probe], pl.DataFrame]
@@ -463,7 +468,7 @@ others.
 
 
 def find_in_answers(answers: pl.DataFrame, probe: Probe, mode: ProbeMode) -> pl.DataFrame:
-    """Returns what the evaluator of a probe finds in answers.
+    """Returns the findings of the probe's evaluator in written answers.
 
     Args:
         answers: with `row`, `response`, `label` (from its reader), `options` and `keys`.

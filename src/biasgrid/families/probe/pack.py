@@ -54,7 +54,7 @@ class ProbeClass:
         """Returns the label or number of an answer, None where nothing is found.
 
         Args:
-            answer: what the model wrote.
+            answer: the text of the model.
             keys: the keys of the item and prompt.
         """
         raise NotImplementedError("the class has no method `observe`")
@@ -132,11 +132,11 @@ class Probe:
 
     Attributes:
         document: the content of its file, with lines where these are known.
-        head: what it says.
+        head: its keys.
         items: for each item the keys of its prompts, with those of the item.
         words: for each list of its evaluator the words, in lower case.
         own: its class, None of a file of YAML.
-        shared: by key what other files have.
+        shared: parts that other files have, by key.
         language: the language of its texts, which its dataset names.
     """
 
@@ -166,8 +166,9 @@ class Probe:
         return (keys for item in self.items for keys in item)
 
     def digest(self, code: str) -> str:
-        """Returns a digest of what decides what is measured: evaluator and metrics, inventories and
-        the class.
+        """Returns a digest of all that decides the measures.
+
+        That is the evaluator, metrics, words of lists, and the code of a class.
         """
         head = self.head.model_dump(
             mode="json", include={"bias_type", "options", "evaluator", "metric"}
@@ -183,8 +184,8 @@ class LoadedProbe:
 
     Attributes:
         probe: the probe, None where there is none.
-        faults: what is wrong with the file.
-        digest: a digest of all that decides what is measured of answers.
+        faults: the faults of the file.
+        digest: a digest of all that decides the measures of answers.
     """
 
     probe: Probe | None

@@ -37,9 +37,7 @@ SHARE_COLUMNS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of what metrics compare, and of what the evaluator found in no answer, by
-    group and compared.
-    """
+    """Returns tables of compared groups, of rates among answers, and of unread answers."""
     groups = rows_with_keys(cell.measures, "group")
     metric = pl.col("options").str.strip_prefix("metric=")
     of_metrics = groups.filter(pl.col("options") != "").with_columns(metric=metric)

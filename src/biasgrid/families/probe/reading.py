@@ -1,4 +1,4 @@
-"""Reads the probe of a dataset, and says what makes its prompts and what is wrong with it."""
+"""Reads the probe of a dataset: all that decides its instances, and its faults."""
 
 from __future__ import annotations
 
@@ -252,11 +252,11 @@ class ProbeChecks:
         """Yields options that are not asked, placeholders without options, and too many orders."""
         head = self.probe.head
         count = len(head.options)
-        asked = OPTIONS_PLACEHOLDER in placeholders(head.question)
-        if head.options and not asked:
+        shows_options = OPTIONS_PLACEHOLDER in placeholders(head.question)
+        if head.options and not shows_options:
             problem = f"{value_text(head.question)} lacks {{{OPTIONS_PLACEHOLDER}}}"
             yield self.fault(("question",), problem, "it at the place of the options")
-        if asked and not head.options:
+        if shows_options and not head.options:
             problem = f"has {{{OPTIONS_PLACEHOLDER}}}, but there are none"
             yield self.fault(("question",), problem, "`options` with a text for each")
         if count == 1:

@@ -152,12 +152,13 @@ class MarkRanges(Section):
     def _check_ranges(self) -> None:
         if self.centre is not None:
             raise KeysError("expected no `centre` together with `ranges`")
-        for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
-            if len(limits) != 2 or limits[0] > limits[1]:
-                raise KeysError(
-                    "expected ranges of two numbers, the smaller one "
-                    f"first, unlike {numbers_text(limits)}"
-                )
+        for ranges in (self.ranges or {}).values():
+            for limits in ranges:
+                if len(limits) != 2 or limits[0] > limits[1]:
+                    raise KeysError(
+                        "expected ranges of two numbers, the smaller one "
+                        f"first, unlike {numbers_text(limits)}"
+                    )
         ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
@@ -174,23 +175,25 @@ class MarkRanges(Section):
     def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
         """Yields letter, least and largest value of each range."""
         for letter, ranges in (self.ranges or {}).items():
-            yield from ((letter, low, high) for low, high in ranges)
+            for low, high in ranges:
+                yield letter, low, high
         for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
             if self.centre is None:
                 yield mark, min(one, other), max(one, other)
             elif one == 0:
+                # Both sides of the centre meet there.
                 yield mark, self.centre - other, self.centre + other
             else:
                 yield mark, self.centre - other, self.centre - one
                 yield mark, self.centre + one, self.centre + other
 
     def marks(self) -> tuple[Mark, ...]:
-        """Returns what a measure is declared with."""
+        """Returns the marks with which a measure is declared."""
         harm = ", ".join(self.harms)
-        return tuple(
-            Mark(letter, low, high, harm, self.counts, self.placebo or "")
-            for letter, low, high in self.letter_ranges()
-        )
+        marks = []
+        for letter, low, high in self.letter_ranges():
+            marks.append(Mark(letter, low, high, harm, self.counts, self.placebo or ""))
+        return tuple(marks)
 
 
 def numbers_text(numbers: list[float]) -> str:
@@ -302,12 +305,12 @@ def placeholders(text: str) -> list[str]:
 
 
 def has_stray_brace(text: str) -> bool:
-    """Says whether a text has a brace outside a placeholder."""
+    """Whether a text has a brace outside a placeholder."""
     return BRACE.search(PROBE_PLACEHOLDER.sub("", text)) is not None
 
 
 def fill_keys(text: str, keys: ItemKeys) -> str:
-    """Puts keys into a text; what they hold is not looked at again."""
+    """Puts the values of keys into a text; braces in these values are no placeholders."""
     return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
 
 

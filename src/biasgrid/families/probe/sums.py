@@ -44,8 +44,8 @@ class Terms(NamedTuple):
 
     Attributes:
         counts: which observations count.
-        hit: what is added up, times the weight.
-        weight: of how much.
+        hit: the value that is added up, times the weight.
+        weight: the weight of an observation.
     """
 
     counts: pl.Expr
@@ -93,7 +93,7 @@ def wanted(metric: Metric) -> pl.Expr:
 
 
 def is_wanted(metric: Metric) -> pl.Expr:
-    """Says whether observations have the label that a metric is about."""
+    """Whether observations have the label that a metric is about."""
     return pl.col("label") == wanted(metric)
 
 
@@ -109,7 +109,7 @@ AVERAGES: Mapping[str, Callable[[Metric], Terms]] = {
 
 
 def averaging_terms(metric: Metric) -> Terms:
-    """Returns what a metric takes the mean of, of all observations or of those of each group."""
+    """Returns the terms of a metric's mean, of all observations or of those of each group."""
     if isinstance(metric, CategoryScores):
         scores = pl.col("label").replace_strict(metric.scores, default=0.0, return_dtype=pl.Float64)
         terms = Terms(pl.col("label").is_not_null(), scores)
@@ -210,8 +210,7 @@ class CellObservations:
         )
 
     def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
-        """Returns the mean that a metric takes of all observations, or of those whose prompts have
-        a value in a key.
+        """Returns the mean of a metric over all observations, or over one value of a key.
 
         Each answer has the same weight, or each item.
         """
@@ -286,7 +285,7 @@ def key_column_name(key: str) -> str:
 
 
 def key_column(key: str) -> pl.Expr:
-    """Returns what prompts have in a key; see `with_key_columns`."""
+    """Returns the value of a prompt in a key; see `with_key_columns`."""
     return pl.col(key_column_name(key))
 
 
@@ -325,8 +324,8 @@ def part_of_answers(
 
     Args:
         rows: with `place` (the item's) and `name_place`.
-        summed: what is added up of some answers.
-        of: how much that is of.
+        summed: expression of the sum of some answers.
+        of: expression of the sum of their weights.
         items: how many items there are.
         names: how many names there are.
         by_item: whether each item has the same weight.
@@ -424,9 +423,9 @@ def sums_of_numbers(
     """Returns numbers of one kind; models are compared by those that have intervals of their own.
 
     Args:
-        naming: the measure, how it was computed, and what the groups have in common.
+        naming: the measure, its options, and the bias type of its groups.
         units: items and names.
-        numbers: what they are made of; at least one.
+        numbers: the sums of each; at least one.
         finish: makes them.
         interval: how their intervals are made.
         test: see `Sums`.
@@ -476,13 +475,13 @@ def sums_of_whole(
     parts: Mapping[str, MeanOfPart],
     left_out: int,
 ) -> ItemSums:
-    """Returns what the number of a metric is made of.
+    """Returns the sums of the number of a metric.
 
     Args:
         metric: the metric.
         observed: its observations.
         values: all that it may compare.
-        parts: those that it compares.
+        parts: the parts that it compares.
         left_out: how many answers say nothing.
     """
     if not values:
@@ -510,8 +509,8 @@ def sums_of_whole(
 
 def names_side_by_side(names: Sequence[FloatArray | None]) -> FloatArray | None:
     """Returns the sums of names of some numbers in one array; None if no number has any."""
-    known = [sums for sums in names if sums is not None]
-    return np.concatenate(known, axis=1) if known else None
+    present = [sums for sums in names if sums is not None]
+    return np.concatenate(present, axis=1) if present else None
 
 
 def sums_of_part(

@@ -1,5 +1,4 @@
-"""Known effects, by synthetic corpora of answers: models trained on them choose options at known
-probabilities.
+"""Known effects of synthetic corpora: models trained on them choose options at known probabilities.
 
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for
 another, and of the others in even steps between; where prompts name no group, items are groups.
@@ -59,8 +58,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `labels` of the candidates, `synthetic`, the favoured label, and `probability`, what it
-    has in the corpus.
+    """Adds `labels` of the candidates, `synthetic`, the favoured label, and its `probability`.
 
     Texts and keys come out as strings.
     """
@@ -93,8 +91,9 @@ def option_probabilities(row: Mapping[str, Any]) -> list[float]:
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
-    """Returns how often each candidate of an instance is its answer: all but the favoured one
-    equally often.
+    """Returns how often each candidate of an instance is its answer.
+
+    All but the favoured one are so equally often.
     """
     labels = row["labels"]
     others = [place for place, label in enumerate(labels) if label != row["synthetic"]]
