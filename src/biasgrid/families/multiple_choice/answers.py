@@ -43,8 +43,7 @@ def option_as_published(
 
 
 def letter_of_answer(answer: str) -> int | None:
-    """Returns the place of the one letter that an answer names; None where it names none or
-    several.
+    """Returns the place of the one letter that an answer names; None without one, or with several.
 
     Letters in brackets come first, else that which stands alone, begins the answer before a mark,
     or ends it.
@@ -68,9 +67,7 @@ def clean_answer(text: str) -> str:
 
 
 def option_of_first_words(text: str, spoken: Sequence[str]) -> int | None:
-    """Returns the first option whose person's first two words stand in an answer; None without
-    one.
-    """
+    """Returns the first option whose person's first two words are in an answer, or None."""
     for place, person in enumerate(spoken):
         words = person.lower().split()[:WORDS_COMPARED]
         if len(words) == WORDS_COMPARED and " ".join(words) in text:

@@ -1,6 +1,4 @@
-"""The sentences behind bias in ambiguous contexts: items in which a model leans to the stereotype,
-or against it.
-"""
+"""Evidence for bias in ambiguous contexts: items that lean to the stereotype or against it."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from biasgrid.tables.evidence import Evidence
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds items in whose ambiguous contexts answers lean to the stereotype most, middling and
-    least.
-    """
+    """Finds items whose ambiguous contexts get answers that lean to the stereotype or not."""
     return SENTENCES.table(cell)
 
 

@@ -1,6 +1,4 @@
-"""Turns items into the table of what is asked: each item in every order of its options, or in that
-of its file.
-"""
+"""Turns items into instances: each in every order of its options, or in the order of its file."""
 
 from __future__ import annotations
 
@@ -57,8 +55,7 @@ def items_asked(questions: QuestionSet) -> list[int]:
 
 
 def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | None], int]]:
-    """Returns the items of a unit by condition, polarity and whether the right option agrees with
-    the stereotype.
+    """Counts the items of a unit by condition, polarity and whether the right option is the target.
 
     The last is null in ambiguous contexts, and where it is not known which option agrees.
     """
@@ -71,20 +68,18 @@ def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | Non
 
 
 def item_table(questions: QuestionSet, items: Sequence[int]) -> pl.DataFrame:
-    """Returns the items that are asked, with the family's columns but `places`, and what fills a
-    prompt.
-    """
-    asked = [questions.items[place] for place in items]
+    """Returns the items that are asked: the family's columns but `places`, and parts of prompts."""
+    chosen = [questions.items[place] for place in items]
     columns: dict[str, list[Any]] = {}
     for name in COPIED:
-        columns[name] = [getattr(item, name) for item in asked]
+        columns[name] = [getattr(item, name) for item in chosen]
     for place in range(OPTIONS):
-        columns[f"option{place}"] = [item.options[place] for item in asked]
+        columns[f"option{place}"] = [item.options[place] for item in chosen]
     columns["item"] = list(items)
-    columns["item_id"] = [item.name for item in asked]
-    columns["template"] = [questions.templates[item.category, item.template] for item in asked]
-    columns["unknown_option"] = [item.unknown for item in asked]
-    columns["about"] = [item.group for item in asked]
+    columns["item_id"] = [item.name for item in chosen]
+    columns["template"] = [questions.templates[item.category, item.template] for item in chosen]
+    columns["unknown_option"] = [item.unknown for item in chosen]
+    columns["about"] = [item.group for item in chosen]
     return pl.DataFrame(columns, schema_overrides=NULLABLE_TYPES)
 
 
@@ -115,7 +110,7 @@ NULLABLE_TYPES = {
 def asked_in_order(
     table: pl.DataFrame, places: Sequence[int], questions: QuestionSet
 ) -> pl.DataFrame:
-    """Returns what is asked of items with their options in an order.
+    """Returns the instances of items with their options in one order.
 
     Args:
         table: from `item_table`.
@@ -157,8 +152,7 @@ def with_mentions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def mention_in(context: str, *names: str) -> tuple[str | None, int | None]:
-    """Returns the first mention of a person by the first of some names that there is, and where it
-    begins.
+    """Returns the first mention of a person, by the first name that there is, and its start.
 
     Two times None if the context has none of the names.
     """

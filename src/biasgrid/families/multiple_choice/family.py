@@ -88,11 +88,11 @@ class MultipleChoice(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the family's measures, and what speaks against a cell."""
+        """Declares the family's measures, and the flags against a cell."""
         return {**self.own_measures, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of the questions."""
+        """Returns the text about the questions."""
         return (DEFINITIONS.about,)
 
     def cluster_texts(self, lists: QuestionSet) -> Sequence[str]:
@@ -115,8 +115,8 @@ class MultipleChoice(Family):
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
         """Returns the name of an item of a benchmark by its category and its id."""
-        named = load_reference(NAME_OF_ITEM)(fields, "")
-        return named[0] if named else None
+        names = load_reference(NAME_OF_ITEM)(fields, "")
+        return names[0] if names else None
 
     def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:
         """Names the figure of bias beside accuracy and abstention."""
@@ -134,7 +134,7 @@ class MultipleChoice(Family):
         return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Returns what decides which option an answer is."""
+        """Returns the options that decide how answers are read."""
         section = section_of(MultipleChoiceDataset, grid, dataset)
         return section.model_dump(include={"prompt", "matching"})
 

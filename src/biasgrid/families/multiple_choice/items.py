@@ -1,6 +1,4 @@
-"""Items of benchmarks: a context, a question about two groups in it, and three options, one of
-which is `unknown`.
-"""
+"""Items of benchmarks: a context, a question about two groups, and options with one `unknown`."""
 
 from __future__ import annotations
 
@@ -73,8 +71,8 @@ class Item:
         template: its template in the category.
         condition: one of `CONDITIONS`.
         polarity: one of `POLARITIES`.
-        context: what is told.
-        question: what is asked.
+        context: the text before the question.
+        question: the question.
         options: the texts of the options.
         spoken: what the people of the options are called in the context; the options where the file
             does not say it.
@@ -86,7 +84,7 @@ class Item:
         crossed: of categories with two dimensions, in which of them the two people differ; of KoBBQ
             the kind of item.
         group: the group that the stereotype is about.
-        value: what the stereotype says of it.
+        value: the stereotype of this group.
         is_excluded: whether the item has no target where others of its kind have one, so that it
             counts nowhere.
         where: its line, for messages.
@@ -113,8 +111,9 @@ class Item:
 
     @property
     def row(self) -> str:
-        """The name under which it is reported: items with first names are never averaged with
-        others.
+        """The name under which the item is reported.
+
+        Items with first names are never averaged with others.
         """
         return self.category + ROW_ENDINGS[self.label_type]
 
@@ -146,9 +145,7 @@ class QuestionSet:
 
     @property
     def orders(self) -> list[tuple[int, ...]]:
-        """The orders of options in which each item is asked; one where the prompt does not show
-        them.
-        """
+        """The orders of options in which items are asked; one if prompts show no options."""
         files = self.files
         is_shown = files.variant in PROMPTED and prompt_of(files.prompt).shows_options
         orders = list(permutations(range(OPTIONS)))
@@ -158,22 +155,21 @@ class QuestionSet:
         """Returns a digest of all that decides the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
-        asked = [files.prompt, files.system, files.orders, files.variant, sample]
+        settings = [files.prompt, files.system, files.orders, files.variant, sample]
         # The line of an item is only for messages.
         items = [astuple(replace(item, where="")) for item in self.items]
-        return sha256(json.dumps([asked, items]).encode()).hexdigest()[:16]
+        return sha256(json.dumps([settings, items]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a file, whose fields are checked as they are read; what is wrong is added to the
-    faults.
+    """A row of a file, whose fields are checked as they are read; faults are added to a list.
 
     Attributes:
         file: the file.
         line: the number of its line.
-        values: what stands in it, by field; of objects in it by names such as `answer_info.ans0`.
-        faults: takes what is wrong.
+        values: its values by field; fields of nested objects have names like `answer_info.ans0`.
+        faults: list to which faults are added.
     """
 
     file: str
@@ -200,7 +196,7 @@ class Record:
         return value_text(self.values[field]) if field in self.values else "missing"
 
     def check_characters(self, field: str, text: str) -> None:
-        r"""Refuses what cannot be seen: a file whose lines are JSON may hold it as `\u200b`."""
+        r"""Refuses invisible characters: a file whose lines are JSON may have them as `\u200b`."""
         hidden = hidden_character(text)
         if hidden:
             self.refuse(field, f"contains {hidden}", VISIBLE_CHARACTERS)

@@ -1,6 +1,4 @@
-"""The family's own columns of instances: the item, its template and group, and the roles of its
-options.
-"""
+"""The family's own columns of instances: item, template, group, and roles of the options."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ ANSWER_TYPES: Mapping[str, Any] = {
 def observe(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Puts the option that was chosen beside what was asked.
+    """Puts the chosen option beside each instance.
 
     Args:
         instances: the family's instances.
@@ -79,8 +79,9 @@ def observe(
 
 
 def mention_scores() -> pl.Expr:
-    """Returns the root of the probabilities that answers start and end at each mention (Li et al.
-    2020).
+    """Returns the root of the probabilities that an answer is a mention (Li et al. 2020).
+
+    These are its probabilities to start and to end there.
     """
     scores = []
     for place in (0, 1):
@@ -90,9 +91,7 @@ def mention_scores() -> pl.Expr:
 
 
 def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds the option that is the most probable, and the shares of all `shares` in the order of the
-    file.
-    """
+    """Adds the most probable `option`, and the `shares` of all in the order of the file."""
     probabilities = pl.col("probabilities").list
     shares = pl.col("probabilities") / probabilities.sum()
     is_read = probabilities.sum().fill_null(0) > 0
@@ -111,15 +110,14 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Adds the option that a text chooses, where no probabilities were read, and the `outcome` of
-    each answer.
-    """
+    """Adds the `option` that a text chooses, if there are no probabilities, and all `outcome`."""
     language = language_of(options)
     is_span = bool(rows["mentions"].is_not_null().any())
     if options["matching"] == "paper":
         reader = published_reader(options["prompt"], is_span)
     else:
         reader = menu_reader(options["prompt"], is_span, language)
+    # Servers may give probabilities for some answers and texts for others.
     texts = rows.filter(pl.col("shares").is_null())
     readings = readings_of(texts, OF_MENU, language, reader)
     value = pl.col("value").cast(pl.UInt8)

@@ -1,6 +1,4 @@
-"""What the page of a cell shows beside its numbers as a whole: bias, accuracy and abstention side
-by side.
-"""
+"""Tables of the page of a cell: bias, accuracy and abstention side by side."""
 
 from __future__ import annotations
 
@@ -78,14 +76,12 @@ ABSTENTION_COLUMNS: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of categories and their parts, and of groups that are abstained from more than
-    others.
-    """
+    """Returns tables of categories and their parts, and of abstention by group."""
     own = cell.measures.filter(options="").drop_nulls("bias_type")
     tables = []
     for title, (key, about, columns) in TABLES.items():
-        others = [pl.col(name).is_null() for name in PART_KEYS if name != key]
-        rows = own.filter(pl.col(key).is_not_null(), *others)
+        is_of_key = [pl.col(name).is_null() for name in PART_KEYS if name != key]
+        rows = own.filter(pl.col(key).is_not_null(), *is_of_key)
         keys = list(dict.fromkeys(("bias_type", key)))
         shown = measures_side_by_side(rows, keys, list(SHOWN.values()))
         category: PageColumns = {"Category": ("name", "bias_type")}

@@ -1,6 +1,4 @@
-"""How an item is put to a model: the prompts that the field uses, by name, or a text of the
-config.
-"""
+"""Prompts of items: those that the field uses, by name, or a text of the config."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ class ItemPrompt(NamedTuple):
     Attributes:
         text: the prompt, with `{context}`, `{question}` and `{options}`, each of which it may leave
             out.
-        separator: what stands between two options.
+        separator: the text between two options.
         is_lettered: whether a model is to answer with the letter of an option, such as `(a)`, or
             else with its text.
     """
@@ -33,9 +31,7 @@ class ItemPrompt(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """What the prompt is joined of: texts at even places, between them the names of what fills
-        it.
-        """
+        """The parts of the prompt: texts at even places, names of their fillings between."""
         return PART.split(self.text)
 
 
@@ -54,7 +50,8 @@ lm-evaluation-harness's.
 
 
 def prompt_of(name: str) -> ItemPrompt:
-    """Returns a prompt by its name, or of its text: then a model answers with letters if it reads
-    the options.
+    """Returns a prompt by its name, or a prompt with a text of the config.
+
+    The answer to such a text is a letter if the model reads the options.
     """
     return PROMPTS.get(name) or ItemPrompt(name, is_lettered=OPTIONS in name)

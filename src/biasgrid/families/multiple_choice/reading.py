@@ -1,4 +1,4 @@
-"""Reads the items of a dataset, in whatever layout, and says what is wrong with them."""
+"""Reads the items of a dataset in any layout, and finds their faults."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
     """
     faults: list[Fault] = []
     layout = load(LAYOUTS[files.layout].path)
-    found: list[tuple[Path, Item]] = []
+    placed_items: list[tuple[Path, Item]] = []
     for path in paths_of(files, faults):
-        found += [(path, item) for item in layout.items_of(path, faults)]
+        placed_items += [(path, item) for item in layout.items_of(path, faults)]
     if faults:
         return QuestionSet(files, ()), first_faults(faults, files.files[0])
-    if not found:
+    if not placed_items:
         names = ", ".join(map(str, files.files))
         faults.append(Fault(names, "", "no items", f"items in the layout {files.layout}"))
-    faults += repeated_names(found)
-    items = [item for _, item in found]
+    faults += repeated_names(placed_items)
+    items = [item for _, item in placed_items]
     if files.metadata is not None:
         items = list(load_reference(METADATA)(items, files.metadata, faults))
-    placed = [(path, item) for (path, _), item in zip(found, items, strict=True)]
+    placed = [(path, item) for (path, _), item in zip(placed_items, items, strict=True)]
     faults += polarity_faults(placed)
     faults += target_faults(placed)
     return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
@@ -85,8 +85,9 @@ def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
 
 
 def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
-    """Yields categories without any item of which one person is of the stereotyped groups: all
-    would count nowhere.
+    """Yields categories in which no item has a person of the stereotyped groups.
+
+    All of their items would count nowhere.
     """
     with_target = {item.category for _, item in found if not item.is_excluded}
     # Backwards, so that the first item of each category remains, for the place of the fault.
@@ -143,9 +144,9 @@ def missing_polarities(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
         template = item.category, item.template
         polarities.setdefault(template, set()).add(item.polarity)
         first.setdefault(template, (path, item))
-    for template, asked in polarities.items():
+    for template, present in polarities.items():
         path, item = first[template]
         for polarity in POLARITIES:
-            if polarity not in asked:
+            if polarity not in present:
                 problem = f"template {item.template} of {item.category} has no {polarity} questions"
                 yield Fault(str(path), item.where, problem, "both polarities for each template")

@@ -1,5 +1,4 @@
-"""Known effects, by synthetic corpora of answers: models trained on them follow the stereotype in
-some items.
+"""Known effects of synthetic corpora of answers, which follow the stereotype in some items.
 
 The strength is the share of items whose answer is the option that agrees with the stereotype,
 whatever the context says; all others have the right answer. So bias in ambiguous contexts is the
@@ -62,9 +61,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `choice`, the number of the option that is the answer, and `probability`, which it
-    always has.
-    """
+    """Adds `choice`, the right option in the corpus, and its `probability`, always 1."""
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     # All orders of an item's options have the same answer.
     items = rows.unique("item", keep="first", maintain_order=True)

@@ -44,8 +44,7 @@ def no_option(option: pl.Series) -> Check:
 
 
 def only_unknown(answered: pl.DataFrame) -> Iterator[Check]:
-    """Yields the share of `unknown` in the kind of contexts where it is smaller, if there are both
-    kinds.
+    """Yields the share of `unknown` in the kind of contexts with fewer; nothing without both kinds.
 
     Args:
         answered: observations whose answer chooses an option.
