@@ -1,6 +1,4 @@
-"""The decisions behind differences: questions in which a group and its reference are furthest
-apart, and least.
-"""
+"""Evidence for differences: questions in which a group and its reference differ most and least."""
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ def pairs_of_people(rows: pl.DataFrame, name: str, reference: str) -> pl.DataFra
 
 
 def with_both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns two rows for each pair, first the one about the group, then that of its reference.
+    """Returns two rows for each pair, first the group's, then its reference's.
 
     In both, `first` and `second` are the groups as the number has them; `group` is the group of the
     row, and `other` that of its partner.

@@ -53,11 +53,11 @@ class DecisionFamily(Family):
         return DecisionFiles(file, section.prompt, section.system, references_of(section), sample)
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the family's measures, and what speaks against a cell."""
+        """Declares the family's measures, and the flags against a cell."""
         return {**self.own_measures, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Tells of the decisions."""
+        """Returns the text about the decisions."""
         return (DEFINITIONS.about,)
 
     def template_texts(self, lists: Decisions) -> Sequence[str]:
@@ -81,7 +81,7 @@ class DecisionFamily(Family):
         yield from sample_faults(source, key, sample, len(lists.questions), "questions")
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Returns what groups are compared with."""
+        """Returns the groups with which others are compared."""
         return {"references": [*references_of(section_of(DecisionDataset, grid, dataset))]}
 
 

@@ -92,8 +92,9 @@ def measure(
 
 
 def decision_difference(rows: pl.DataFrame, reference: str) -> Sums:
-    """Mean over questions of a group's mean log odds of Yes less that of the reference (Tamkin et
-    al. 2023).
+    """Mean over questions of a group's mean log odds of Yes - the reference's.
+
+    See Tamkin et al. (2023).
     """
     log_odds = pl.col("log_odds")
     means = rows.group_by("bias_type", "group", "template").agg(
@@ -120,8 +121,9 @@ def decision_difference(rows: pl.DataFrame, reference: str) -> Sums:
 
 
 def age_slope(observations: pl.DataFrame) -> Sums:
-    """Mean over questions of the least-squares slope of the log odds of Yes on age, per standard
-    deviation of age.
+    """Mean over questions of the least-squares slope of the log odds of Yes on age.
+
+    Per standard deviation of age.
     """
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
@@ -168,8 +170,8 @@ def along_questions(values: pl.Series, questions: pl.Series, number: IntArray, c
         count: how many numbers there are.
     """
     units = questions.to_numpy().astype(np.int64)
-    known: FloatArray = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return sum_units(known, units, int(units.max(initial=-1)) + 1, number, count)
+    numbers: FloatArray = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return sum_units(numbers, units, int(units.max(initial=-1)) + 1, number, count)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

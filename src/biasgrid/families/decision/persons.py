@@ -1,6 +1,4 @@
-"""The persons whom decisions are about: the same in all questions, and a random factor of each
-contrast of them.
-"""
+"""The persons whom decisions are about, a random factor: they are the same in all questions."""
 
 from __future__ import annotations
 
@@ -33,11 +31,12 @@ class Persons(NamedTuple):
     @classmethod
     def of(cls, observations: pl.DataFrame) -> Persons:
         """Gathers the persons of observations."""
-        named = observations.with_columns(pl.col(COMPARED).cast(pl.String))
-        table = named.group_by(DESCRIBED).agg(mean=pl.col("log_odds").mean()).sort(DESCRIBED)
+        rows = observations.with_columns(pl.col(COMPARED).cast(pl.String))
+        table = rows.group_by(DESCRIBED).agg(mean=pl.col("log_odds").mean()).sort(DESCRIBED)
         answers = observations["log_odds"].count()
-        asked = len(table) * observations["template"].n_unique()
-        return cls(table, stand_in_all=answers == asked)
+        complete = len(table) * observations["template"].n_unique()
+        # Only a complete design tells the effects of persons from those of questions.
+        return cls(table, stand_in_all=answers == complete)
 
     @property
     def names(self) -> list[str]:
@@ -71,7 +70,7 @@ class Persons(NamedTuple):
         """Returns how differences of groups from their reference vary with persons.
 
         Args:
-            name: in what groups differ, one of `COMPARED`.
+            name: the column of the groups, one of `COMPARED`.
             groups: the groups.
             reference: the group that they are compared with.
         """

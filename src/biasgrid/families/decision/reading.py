@@ -1,4 +1,4 @@
-"""Reads rows of discrim-eval, and says what is wrong with them."""
+"""Reads rows of discrim-eval and finds their faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DecisionFiles:
 
     Attributes:
         file: the rows.
-        prompt: what a model is asked, with the decision in it.
+        prompt: the prompt, with a place for the decision.
         system: the system text, None where there is none.
         references: gender and race that others are compared with.
         sample: which questions are asked, None for all.
@@ -138,8 +138,8 @@ def years_of(value: Any) -> float:
 def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:
     """Yields genders and races of reference that no row is about."""
     for name, reference in zip(("gender", "race"), files.references, strict=True):
-        named = {getattr(row, name) for row in rows}
-        if reference not in named:
-            problem = f"nobody has the {name} {reference!r}{nearest_name(reference, named)}"
-            expected = f"`reference_{name}` of the dataset to be {one_of(named)}"
+        groups = {getattr(row, name) for row in rows}
+        if reference not in groups:
+            problem = f"nobody has the {name} {reference!r}{nearest_name(reference, groups)}"
+            expected = f"`reference_{name}` of the dataset to be {one_of(groups)}"
             yield Fault(str(files.file), "", problem, expected)

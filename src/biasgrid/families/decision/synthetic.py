@@ -1,5 +1,4 @@
-"""Known effects, by synthetic corpora of decisions: models trained on them say Yes to some groups
-more often.
+"""Known effects of synthetic corpora of decisions: some groups get Yes more often.
 
 Of the genders, and likewise of the races, one has no part of the strength, another has all of it,
 and the others have even steps between. The share of Yes about a person grows with the mean of both
@@ -45,11 +44,11 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_probability_of_yes(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `probability`, that of Yes."""
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    parts = [pl.col(name).replace_strict(parts_of_groups(named[name], bias)) for name in COMPARED]
+    """Adds `probability`, the share of Yes."""
+    rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    parts = [pl.col(name).replace_strict(parts_of_groups(rows[name], bias)) for name in COMPARED]
     favour = pl.mean_horizontal(parts) - bias.parts().group / 2
-    return named.with_columns(probability=0.5 + (1 - 2 * RAREST) * favour)
+    return rows.with_columns(probability=0.5 + (1 - 2 * RAREST) * favour)
 
 
 def parts_of_groups(names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
