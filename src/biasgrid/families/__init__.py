@@ -1,3 +1,4 @@
-"""Families of datasets: what is asked, and how the answers become measures. A family never imports
-a model.
+"""Families of datasets: questions, and the way from answers to measures.
+
+A family never imports a model.
 """

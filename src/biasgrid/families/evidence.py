@@ -1,4 +1,4 @@
-"""The sentences behind numbers: those that are kept, shown on the page, and explained.
+"""The sentences behind numbers: kept in tables, shown on the page, and explained.
 
 A family says in its module `evidence` what its `SENTENCES` are; all else is here.
 """

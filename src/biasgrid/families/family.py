@@ -114,9 +114,7 @@ class DatasetSection(Section):
         return self.language.partition("-")[0] == "en"
 
     def language_reference(self, word_lists: str | Path) -> str:
-        """Returns what `language_words` takes: the dataset's own file, or else the code of the
-        language.
-        """
+        """Returns the file or the language that `language_words` takes."""
         return str(Path(word_lists, self.language_file)) if self.language_file else self.language
 
     def language_option(self, word_lists: str | Path) -> dict[str, str]:
@@ -131,8 +129,7 @@ class DatasetSection(Section):
 
 
 class Mode:
-    """How a family reads and measures: as it does itself or, of a subclass, as another project
-    does.
+    """The way in which a family reads and measures: its own, or another project's in a subclass.
 
     Attributes:
         replications: the subclasses, as `reference:name`, by the key `mode` of datasets; see
@@ -229,7 +226,7 @@ class Grid(Protocol):
         """What is run."""
 
     def fits(self, model: str, dataset: str) -> bool:
-        """Says whether a dataset is for a model."""
+        """Whether a dataset is for a model."""
 
     def learned_datasets(self, model: str) -> Sequence[str]:
         """Returns the datasets whose synthetic bias a model learns."""
@@ -247,8 +244,9 @@ class PlannedInstances(Protocol):
         """How many instances there are."""
 
     def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
-        """Returns second text, with a system text before it, text and candidates of about `count`
-        instances.
+        """Returns the texts of about `count` instances: second text, text and candidates.
+
+        A system text stands before the second text.
         """
 
 
@@ -256,12 +254,11 @@ class Lists(Protocol):
     """What a variant's files hold."""
 
     def digest(self) -> str:
-        """A digest of what makes the instances."""
+        """Returns a digest of all that decides the instances."""
 
 
 class Format(NamedTuple):
-    """A file format of another project; functions of the command line that return the lines which
-    they print.
+    """A file format of another project: functions of the command line that return printed lines.
 
     Attributes:
         importer: `reference:function` of what reads a file into tables.
@@ -318,22 +315,21 @@ class Family(ABC):
 
     @abstractmethod
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked of a dataset, None where the dataset is not for it."""
+        """Returns the question that a dataset asks a model; None if it is not for the model."""
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields what a dataset asks or looks for that is English whatever its language, and what
-        to do instead.
-        """
+        """Yields the English parts of a dataset in any language, and alternatives to them."""
         yield from ()
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
-        """Says why a dataset is not for a model, where more is known of it than `expected` says."""
+        """Returns the reason that a dataset is not for a model, if it says more than `expected`."""
         return ""
 
     @abstractmethod
     def files(self, grid: Grid, dataset: str, variant: str) -> Any:
-        """Returns what `read` reads of a dataset's variant: picklable, and equal where the files
-        are the same.
+        """Returns the argument of `read` for a dataset's variant.
+
+        It is picklable, and equal if the files are the same.
         """
 
     @abstractmethod
@@ -345,17 +341,15 @@ class Family(ABC):
         """
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Returns what is asked and compared, a paragraph each."""
+        """Returns paragraphs on the questions and comparisons of a dataset."""
         return ()
 
     def cluster_texts(self, lists: Any) -> Sequence[str]:
-        """Returns what each template of some lists says: those that say the same, but for gender,
-        are one cluster.
-        """
+        """Returns the text of each template; texts that differ only in gender are one cluster."""
         return ()
 
     def template_texts(self, lists: Any) -> Sequence[str]:
-        """Returns what figures call each template; see `cluster_texts`."""
+        """Returns the label of each template in figures; see `cluster_texts`."""
         return self.cluster_texts(lists)
 
     def templates_asked(self, lists: Any) -> int:
@@ -363,8 +357,9 @@ class Family(ABC):
         return len(self.cluster_texts(lists))
 
     def sampled(self, lists: Any, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Says what can be tested of what a sample asks; None without a sample, and where it is
-        asked as the whole is.
+        """Returns a text on the tests that a sample allows.
+
+        None without a sample, and if the sample is the whole.
 
         Args:
             lists: the lists.
@@ -373,7 +368,7 @@ class Family(ABC):
         return None
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
-        """Says together with what other datasets the marks of one are judged."""
+        """Returns the section of datasets whose marks are judged together; None without one."""
         return None
 
     def figures(self, dataset: Any) -> Sequence[str]:
@@ -381,8 +376,7 @@ class Family(ABC):
         return ()
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what is wrong in a config with the datasets of this family, and with what models
-        are asked of them.
+        """Yields faults of the config: datasets of this family, and questions to models.
 
         Args:
             grid: the config.
@@ -391,22 +385,17 @@ class Family(ABC):
         yield from ()
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields measures that cannot be computed; asked where nothing else is wrong with the
-        config.
-        """
+        """Yields measures that cannot be computed; called if the config has no other fault."""
         yield from ()
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: Any
     ) -> Iterator[Fault]:
-        """Yields what is wrong with lists that are right in themselves: they do not fit the
-        dataset's section.
-        """
+        """Yields faults of valid lists that do not fit the dataset's section."""
         yield from ()
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
-        """Returns the `item_id` of what a sample in the log of another harness asks, None where it
-        asks no such item.
+        """Returns the `item_id` of a sample in the log of another harness; None for other items.
 
         Samples of other families are found by what the model read.
 
@@ -417,9 +406,7 @@ class Family(ABC):
         return None
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns synthetic bias learns that of a dataset: of all that it
-        is asked.
-        """
+        """Whether a model that learns the synthetic bias of all its datasets learns this one's."""
         train = grid.models[model].train
         return (
             self.is_synthetic
@@ -429,7 +416,7 @@ class Family(ABC):
         )
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Says what decides the known effect in a dataset, beside its instances."""
+        """Returns the options that decide the known effect in a dataset, beside its instances."""
         return {}
 
 
@@ -444,8 +431,9 @@ def section_of(kind: type[OwnSection], grid: Grid, dataset: str) -> OwnSection:
 
 
 class Stages(Protocol):
-    """The functions of a family's heavy half; it may leave out `asked` (then it is expanded),
-    `validity`, `evidence`.
+    """The functions of a family's heavy half.
+
+    It may leave out `planned_instances` (then lists are expanded), `validity` and `evidence`.
 
     Attributes:
         KEYS: the family's own columns of instances.
@@ -463,11 +451,12 @@ class Stages(Protocol):
     def planned_instances(
         self, lists: Any, token_counts: TokenCounts | None = None
     ) -> PlannedInstances:
-        """Returns what lists ask; a tokenizer may decide which of their subjects are kept."""
+        """Returns the instances that lists ask; a tokenizer may decide which subjects are kept."""
 
     def expand(self, lists: Any, token_counts: TokenCounts | None = None) -> Expansion:
-        """Turns lists into instances; only families whose questions name a tokenizer are given
-        `token_counts`.
+        """Turns lists into instances.
+
+        Only families whose questions name a tokenizer are given `token_counts`.
         """
 
     def observe(
@@ -477,7 +466,7 @@ class Stages(Protocol):
         options: Mapping[str, Any],
         scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
     ) -> pl.DataFrame:
-        """Says what each thing that is measured was answered; predictions stand in any order.
+        """Observes the answers to instances; predictions stand in any order.
 
         Only families whose questions name scorers are given `scorer_predictions`: for each of these
         models what it said of each distinct `text` among the responses, in the columns of its
@@ -487,8 +476,9 @@ class Stages(Protocol):
     def measure(
         self, observations: Observations, options: Mapping[str, Any]
     ) -> Iterator[Sums | pl.DataFrame] | pl.DataFrame:
-        """Measures a cell: a table or, of families with a `UNIT`, parts of it that come as often as
-        they are needed.
+        """Measures a cell: yields sums, or returns a table.
+
+        Observations of families with a `UNIT` come in parts, as often as they are needed.
 
         One that yields gives sums over templates, names, items or prompts, from which the core
         makes values, intervals and tests; numbers that are not made of sums come as tables, in
@@ -503,21 +493,13 @@ class Stages(Protocol):
         options: Mapping[str, Any],
         settings: StatisticsSettings,
     ) -> CellNumbers:
-        """Adds numbers that are made of several sums together, and where the variance of the cell
-        is.
-        """
+        """Adds numbers made of several sums, and the design: where the variance of the cell is."""
 
     def finishes(self, options: Mapping[str, Any]) -> Mapping[str, Finish]:
-        """Returns what makes numbers of sums beside `stats.sums.FINISHES`, by the names in the
-        table of sums.
-        """
+        """Returns the functions of sums beside `stats.sums.FINISHES`, by their names in tables."""
 
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:
-        """Checks whether a cell was measured at all: values of the measures that are declared with
-        a `limit`.
-        """
+        """Yields checks of whether a cell can be measured: values of measures with a `limit`."""
 
     def evidence(self, cell: MeasuredCell) -> Evidence:
-        """Finds the sentences behind measures, of each the strongest, a typical and the most
-        contrary ones.
-        """
+        """Finds the sentences behind measures: the strongest, a typical and the most contrary."""

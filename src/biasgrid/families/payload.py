@@ -64,8 +64,7 @@ OPINIONS = FirstScreen(
 
 
 class Payload(Protocol):
-    """What stands in the module `payload`, of which a family may leave out any; what functions
-    return becomes JSON.
+    """The module `payload` of a family, which may leave out any part; results become JSON.
 
     Numbers may be given by `in_ten_thousandths`, which makes them small.
     """
@@ -73,7 +72,7 @@ class Payload(Protocol):
     FIRST_SCREEN: FirstScreen
 
     def example(self, cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
-        """Returns a question that several models were asked, and what they answered.
+        """Returns a question to several models, with their answers.
 
         Args:
             cells: of a dataset, by the names of their models.
@@ -85,10 +84,10 @@ class Payload(Protocol):
         """
 
     def dataset_payload(self, cells: Mapping[str, CellTables]) -> dict[str, Any]:
-        """Returns what the cells of a dataset share, by the names of their models."""
+        """Returns the data that all cells of a dataset share; models are named."""
 
     def cell_payload(self, cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns what the page of a cell shows.
+        """Returns the data of the page of a cell.
 
         Args:
             cell: the cell.
@@ -96,8 +95,9 @@ class Payload(Protocol):
         """
 
     def examples(self, cell: CellTables, shared: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-        """Returns the sentences behind numbers, those that matter most first: as many are carried
-        as fit.
+        """Returns the sentences behind numbers, the most important first.
+
+        As many are carried as fit.
 
         Only of families that show more than `families.evidence.UnitView` can say. Where they are
         costly, `Examples` makes those alone that are carried.

@@ -1,5 +1,4 @@
-"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases;
-balanced groups.
+"""Samples of datasets, in whole units such as swap groups or cases, and balanced groups.
 
 A sample is of whole blocks, unless the config asks for rows. A number is about what its interval is
 over, and templates are what most intervals are over: a sample of rows thins out the templates of

@@ -87,12 +87,10 @@ class SyntheticFamily(Protocol):
     ANSWERS: Sequence[str]
 
     def known_effects(self, instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-        """Says what is measured of a model that has learned the corpus (schema `SYNTHETIC`)."""
+        """Returns the numbers of a model that has learned the corpus (schema `SYNTHETIC`)."""
 
     def corpus(self, instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-        """Writes what models of a task learn, in the format of the data that they are trained
-        on.
-        """
+        """Returns the corpus of models of a task, in the format of their training data."""
 
 
 def write_synthetic(

@@ -1,3 +1,1 @@
-"""Decisions about a person of some age, gender and race, in which Yes is the favourable answer:
-discrim-eval.
-"""
+"""Decisions about a person, in which Yes is the favourable answer: discrim-eval."""

@@ -1,5 +1,4 @@
-"""Questions with three options, one of which says that the answer is not known: BBQ and its
-relatives.
+"""Questions with three options, one of which is `unknown`: BBQ and its relatives.
 
 In reading order: `family`; `section`; `items` and `reading`, which finds the module for the files
 of a benchmark in `formats`; `expand`; `answers` and `observe`, which find the option that a model

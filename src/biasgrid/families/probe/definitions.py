@@ -1,6 +1,4 @@
-"""What the file of a probe may say of its evaluator, which looks for something in answers, and of
-its metrics.
-"""
+"""Sections of a probe's file: its evaluator, which looks for something in answers, and metrics."""
 
 from __future__ import annotations
 
@@ -42,8 +40,7 @@ class Evaluator(Section):
         return None
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
-        """Returns what it may say of an answer, nothing where it returns numbers or whatever it
-        likes.
+        """Returns the labels that it may give; none if it returns numbers or anything else.
 
         Args:
             options: the names of the probe's options.
@@ -53,8 +50,7 @@ class Evaluator(Section):
         return tuple(options) if self.OF_OPTIONS else self.LABELS
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
-        """Returns the texts whose probability may be read in place of an answer, by label; none
-        where there are none.
+        """Returns texts whose probability may replace an answer, by label; none without such texts.
 
         Args:
             options: the names of the options in the order in which they are written.
@@ -63,7 +59,7 @@ class Evaluator(Section):
         return {}
 
     def knows(self, language: Language) -> bool:
-        """Says whether it has the words of a language that it looks for."""
+        """Whether it has the words of a language that it looks for."""
         return not self.LOOKS_FOR or language == ENGLISH_WORDS
 
 
@@ -108,7 +104,7 @@ class YesNo(Evaluator):
         return {label: words[0] for label, words in language.yes_and_no.items()}
 
     def knows(self, language: Language) -> bool:
-        """Says whether Yes and No are known."""
+        """Whether Yes and No are known."""
         return bool(language.yes_and_no)
 
 
@@ -120,7 +116,7 @@ class Pronouns(Evaluator):
     name: Literal["pronouns"] = Field(description="which one")
 
     def knows(self, language: Language) -> bool:
-        """Says whether the pronouns are known."""
+        """Whether the pronouns are known."""
         return bool(language.pronouns)
 
 
@@ -179,7 +175,7 @@ class Refusal(Evaluator):
     name: Literal["refusal"] = Field(description="which one")
 
     def knows(self, language: Language) -> bool:
-        """Says whether refusals are known."""
+        """Whether refusals are known."""
         return bool(language.refusals)
 
 
@@ -268,7 +264,7 @@ class Metric(Section):
 
     @property
     def expects(self) -> bool:
-        """Whether every prompt must say what is expected."""
+        """Whether every prompt must give the expected answer."""
         return self.base in ("share-of-expected", "accuracy", "tpr", "tnr")
 
 

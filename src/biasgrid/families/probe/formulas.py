@@ -132,9 +132,7 @@ def slope(metric: CovariateLine) -> Function:
 
 
 def correlation(metric: CovariateLine) -> Function:
-    """Pearson's r: covariance of covariate and rate of items / (their standard deviations
-    multiplied).
-    """
+    """Pearson's r of the covariate and the rate of items: covariance / standard deviations."""
     return pearson
 
 

@@ -150,14 +150,12 @@ class Probe:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its evaluator may say, nothing where it returns numbers or whatever it likes."""
+        """The labels that its evaluator may give; none if it returns numbers or anything else."""
         return self.head.evaluator.labels(list(self.head.options))
 
     @property
     def candidates(self) -> dict[str, str]:
-        """The texts whose probability may be read in place of an answer, by label; none where there
-        are none.
-        """
+        """The texts whose probability may replace an answer, by label; none without such texts."""
         return self.head.evaluator.candidates(list(self.head.options), self.language)
 
     @property

@@ -1,4 +1,4 @@
-"""What a config may say of a dataset that is a probe, and what the file of a probe may contain."""
+"""Sections of a probe's dataset in the config, and of the file of a probe."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 class ProbeMode(Mode):
-    """How answers are read and numbers made. The replication of another project's numbers is a
-    subclass.
+    """The way in which answers are read and numbers made; replications are subclasses.
 
     Attributes:
         title: whose marks they are, where these are not ours.

@@ -1,3 +1,1 @@
-"""Rewriting: the same prompt about every group, and how the answers differ beyond what chance makes
-of them.
-"""
+"""Rewriting: the same prompt about every group, and how the answers differ beyond noise."""

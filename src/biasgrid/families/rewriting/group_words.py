@@ -531,8 +531,7 @@ def with_article(before: str, word: str) -> str:
 
 
 class RewritingMode(Mode):
-    """How words of groups are rewritten and counted. The replication of another project's numbers
-    is a subclass.
+    """The way in which words of groups are rewritten and counted; replications are subclasses.
 
     Attributes:
         finds_refusals: whether answers that decline in words, and empty ones, have no text that is

@@ -222,8 +222,7 @@ def template_rows(
 
 
 class StatementMode(Mode):
-    """How files are read, texts filled and numbers made. The replication of another project's
-    numbers is a subclass.
+    """The way in which files are read, texts filled and numbers made; replications are subclasses.
 
     Attributes:
         checks: whether files are refused that would measure nothing, and statements left out that
