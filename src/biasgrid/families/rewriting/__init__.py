@@ -1,1 +1,1 @@
-"""Rewriting: the same prompt about every group, and how the answers differ beyond noise."""
+"""Rewriting: the same prompt about every group, and how much the answers differ."""
