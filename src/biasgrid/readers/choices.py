@@ -30,7 +30,15 @@ from biasgrid.readers.reading import (
     no_value,
 )
 from biasgrid.readers.refusals import is_refusal
-from biasgrid.readers.text import NOTHING, clause_around, plain_text, sentences, words
+from biasgrid.readers.text import (
+    NOTHING,
+    any_of,
+    clause_around,
+    clause_cuts,
+    plain_text,
+    sentences,
+    words,
+)
 
 STATED, NAMED, EXCERPT = "stated", "named", "excerpt"
 FEWEST_REPEATED = 3
@@ -87,13 +95,13 @@ def read_choice(answer: str, menu: Menu, language: Language) -> Reading:
 
 
 def read_excerpt(answer: str, menu: Menu, language: Language) -> Reading:
-    """Reads the one option that an excerpt of a context names; several people in it are no
-    choice.
-    """
+    """Reads the one option that an excerpt of a context names; several people are no choice."""
     text = plain_text(answer)
     mentions = list(choice_reader(menu, language).mentions(text, 0, len(text)))
     options = {mention.option for mention in mentions}
-    return reading_of(SEVERAL if len(options) > 1 else next(iter(mentions), None), EXCERPT)
+    if len(options) > 1:
+        return reading_of(SEVERAL, EXCERPT)
+    return reading_of(next(iter(mentions), None), EXCERPT)
 
 
 @cache
@@ -119,16 +127,16 @@ class ChoiceReader:
         self.menu = menu
         self.patterns: MenuPatterns = menu_patterns(menu, language)
         self.polite = re.compile(rf"\W*(?:(?:{language.openers or NOTHING})\W+)+", re.IGNORECASE)
-        self.lead = words(language.answer_is or NOTHING)
+        self.lead = words(language.answer_is)
         self.conclusion = words(rf"(?:{language.concludes or NOTHING}),?")
-        self.reason = words("|".join(language.explains) or NOTHING)
-        self.doubt = words(language.doubts or NOTHING)
+        self.reason = words(any_of(language.explains))
+        self.doubt = words(language.doubts)
         self.denial = re.compile(
             rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,5}}\s*[\"'(\[]*$", re.IGNORECASE
         )
-        self.aside = words(language.asides or NOTHING)
-        self.cut = re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE)
-        self.contrast = words(language.contrasts or NOTHING)
+        self.aside = words(language.asides)
+        self.cut = clause_cuts(language.contrasts)
+        self.contrast = words(language.contrasts)
         self.wrong = re.compile(
             rf"[)\].:\"']*\s*(?:{language.incorrect or NOTHING})", re.IGNORECASE
         )
@@ -163,31 +171,32 @@ class ChoiceReader:
         return kept
 
     def count_repeated(self, text: str, places: list[Span]) -> int:
-        """Returns how many sentences are the options one after the other, 0 if they are too few to
-        be the question.
+        """Counts sentences that are the options one after the other.
+
+        Returns 0 if they are too few to be the question.
         """
-        letters = [self.letter_at(text, *place) for place in places[: len(self.menu.texts)]]
         count = 0
-        while count < len(letters) and (letter := letters[count]) and letter.option == count:
+        for start, end in places[: len(self.menu.texts)]:
+            letter = self.letter_at(text, start, end)
+            if letter is None or letter.option != count:
+                break
             count += 1
         fewest = min(FEWEST_REPEATED, len(self.menu.texts))
         return count if count >= fewest else 0
 
     def lists_options(self, text: str, places: list[Span], stated: Mention) -> bool:
-        """Returns whether the next sentence begins with the letter of another option as the stated
-        one does.
-        """
+        """Whether the next sentence begins with another option's letter, like the stated one."""
         number = next(number for number, (_, end) in enumerate(places) if stated.start < end)
-        begins = not any(map(str.isalnum, text[places[number][0] : stated.start]))
-        if not stated.is_letter or not begins or number + 1 == len(places):
+        sentence_start, _ = places[number]
+        is_first = not any(map(str.isalnum, text[sentence_start : stated.start]))
+        if not stated.is_letter or not is_first or number + 1 == len(places):
             return False
         start, end = places[number + 1]
         other = self.letter_at(text, start, end)
-        if (
-            other is None
-            or other.option == stated.option
-            or text[other.end : other.end + 1].isspace()
-        ):
+        if other is None or other.option == stated.option:
+            return False
+        # A capital and a space may be the article of a sentence.
+        if text[other.end : other.end + 1].isspace():
             return False
         return self.wrong.search(text, other.end, end) is None
 
@@ -200,17 +209,22 @@ class ChoiceReader:
         return self.judged(text, start, end)
 
     def places_of_answer(self, text: str, start: int, end: int) -> Iterator[int]:
-        """Yields where the answer may stand: first, behind polite words, "the answer is", a colon
-        or "therefore".
+        """Yields the places where the answer may stand.
+
+        First the beginning, then behind polite words, "the answer is", a colon or
+        "therefore".
         """
         yield start
-        if polite := self.polite.match(text, start, end):
+        polite = self.polite.match(text, start, end)
+        if polite:
             yield polite.end()
         led = [match.end() for match in self.lead.finditer(text, start, end)]
         for pattern in (COLON, self.conclusion):
             places = [match.end() for match in pattern.finditer(text, start, end)]
             led += [place for place in places if self.letter_at(text, place, end)]
-        yield from (place for place in led if not self.is_denied(text, start, place, end))
+        for place in led:
+            if not self.is_denied(text, start, place, end):
+                yield place
 
     def stated_at(self, text: str, place: int, end: int, *, is_led: bool) -> Commitment:
         """Returns the option that is stated at a place of a sentence; `is_led` behind words that
@@ -261,15 +275,15 @@ class ChoiceReader:
         return letter if own.match(text, letter.end, end) else CONTRADICTION
 
     def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
-        """Returns `contradiction` if the letter in brackets behind an option is another one's: `The
-        student (a)`.
+        """Returns `contradiction` if the letter in brackets behind an option is another one's.
+
+        An example is `The student (a)`.
         """
-        letter = self.patterns.bracketed_letter.match(
-            text, behind(BLANKS, text, name.end, end), end
-        )
-        return (
-            CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
-        )
+        place = behind(BLANKS, text, name.end, end)
+        letter = self.patterns.bracketed_letter.match(text, place, end)
+        if letter is None or self.letter_mention(letter).option == name.option:
+            return None
+        return CONTRADICTION
 
     def with_other_names(self, text: str, name: Mention, end: int) -> Commitment:
         """Returns an option, unless another one is named in the same breath."""
@@ -283,13 +297,15 @@ class ChoiceReader:
         return bool(ENDS_NAME.match(rest) or self.reason.match(rest.lstrip()))
 
     def first_named(self, text: str, places: list[Span]) -> Reading:
-        """Returns the option of the first sentence that names one alone, or why no sentence
-        does.
-        """
-        commitments = [self.named(text, *place) for place in places]
-        mentions = [commitment for commitment in commitments if isinstance(commitment, Mention)]
-        reasons = [commitment for commitment in commitments if isinstance(commitment, str)]
-        return reading_of(mentions[0] if mentions else reasons[0] if reasons else None, NAMED)
+        """Returns the option of the first sentence that names one alone, or why none does."""
+        first_reason: Commitment = None
+        for start, end in places:
+            commitment = self.named(text, start, end)
+            if isinstance(commitment, Mention):
+                return reading_of(commitment, NAMED)
+            if first_reason is None:
+                first_reason = commitment
+        return reading_of(first_reason, NAMED)
 
     def named(self, text: str, start: int, end: int) -> Commitment:
         """Returns the one option that a sentence names before its explanation begins."""
@@ -303,13 +319,13 @@ class ChoiceReader:
             # "It is not possible to say who of both it was": the names behind the phrase belong to
             # it.
             stop = min(stop, unknown.start())
-        affirmed = [
-            mention
-            for mention in mentions
-            if mention.start < stop
-            and not self.is_denied(text, start, mention.start, end)
-            and not self.is_wrong(text, mention, end)
-        ]
+        affirmed = []
+        for mention in mentions:
+            is_rejected = self.is_denied(text, start, mention.start, end) or self.is_wrong(
+                text, mention, end
+            )
+            if mention.start < stop and not is_rejected:
+                affirmed.append(mention)
         if unknown:
             affirmed.append(self.unknown_mention(unknown))
         options = {mention.option for mention in affirmed}
@@ -318,51 +334,47 @@ class ChoiceReader:
         return affirmed[0] if affirmed else None
 
     def mentions(self, text: str, start: int, end: int) -> Iterator[Mention]:
-        """Yields the options that a sentence names by a word, by a letter in brackets, or as
-        unknown.
-        """
+        """Yields the options that a sentence names: by word, letter in brackets, or as unknown."""
         for match in self.patterns.name.finditer(text, start, end):
             if A_WORD.search(match[0]):
                 yield self.name_mention(match)
-        yield from map(
-            self.letter_mention, self.patterns.bracketed_letter.finditer(text, start, end)
-        )
-        yield from map(self.unknown_mention, self.patterns.unknown.finditer(text, start, end))
+        for match in self.patterns.bracketed_letter.finditer(text, start, end):
+            yield self.letter_mention(match)
+        for match in self.patterns.unknown.finditer(text, start, end):
+            yield self.unknown_mention(match)
 
     def is_wrong(self, text: str, mention: Mention, end: int) -> bool:
         """Returns whether a letter is called wrong; what a person is called may be the answer."""
         return mention.is_letter and self.wrong.match(text, mention.end, end) is not None
 
     def is_denied(self, text: str, start: int, place: int, end: int) -> bool:
-        """Returns whether a clause denies what stands at a place, or only reports it: "some would
-        say A".
-        """
-        first, last = clause_around(text, start, place, end, self.cut)
-        before = text[first:place]
-        return bool(
-            self.denial.search(before)
-            or self.doubt.search(before)
-            or self.aside.search(text, first, last)
-        )
+        """Whether a clause denies the words at a place, or reports them: "some would say A"."""
+        clause_start, clause_end = clause_around(text, start, place, end, self.cut)
+        before = text[clause_start:place]
+        if self.denial.search(before) or self.doubt.search(before):
+            return True
+        return self.aside.search(text, clause_start, clause_end) is not None
 
     def name_at(self, text: str, start: int, end: int) -> Mention | None:
-        """Returns the option whose name stands at a place, behind punctuation at most, which may
-        belong to the name.
+        """Returns the option whose name stands at a place, behind punctuation at most.
+
+        The punctuation may belong to the name.
         """
         last = behind(BEFORE_NAME, text, start, end)
-        matches = (self.patterns.name.match(text, place, end) for place in range(start, last + 1))
-        return next((self.name_mention(match) for match in matches if match), None)
+        for place in range(start, last + 1):
+            match = self.patterns.name.match(text, place, end)
+            if match:
+                return self.name_mention(match)
+        return None
 
     def letter_at(self, text: str, start: int, end: int, *, is_led: bool = False) -> Mention | None:
         """Returns the option whose letter stands at a place, behind punctuation at most."""
         if not self.menu.alphabet:
             return None
         place = behind(BEFORE_LETTER, text, start, end)
-        patterns = (
-            (self.patterns.led_letter, self.patterns.marked_letter)
-            if is_led
-            else (self.patterns.marked_letter,)
-        )
+        patterns = [self.patterns.marked_letter]
+        if is_led:
+            patterns.insert(0, self.patterns.led_letter)
         for pattern in patterns:
             match = match_in_brackets(pattern, text, place, end)
             if match:
@@ -396,9 +408,12 @@ class ChoiceReader:
 def first_commitment(
     text: str, places: list[Span], read: Callable[[str, int, int], Commitment]
 ) -> Commitment:
-    """Returns what the first sentence says that says anything."""
-    commitments = (read(text, *place) for place in places)
-    return next((commitment for commitment in commitments if commitment is not None), None)
+    """Returns the commitment of the first sentence that has one, None without any."""
+    for start, end in places:
+        commitment = read(text, start, end)
+        if commitment is not None:
+            return commitment
+    return None
 
 
 def behind(pattern: Pattern[str], text: str, start: int, end: int) -> int:

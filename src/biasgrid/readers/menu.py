@@ -113,21 +113,21 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
 
 
 def option_names(menu: Menu, language: Language) -> dict[str, int]:
-    """Returns the number of each option by its names in lower case: its text, also without the
-    article.
-    """
-    whole = {
-        name_key(name): place for place, name in [*enumerate(menu.names), *enumerate(menu.texts)]
-    }
+    """Returns the number of each option by its names in lower case, also without the article."""
+    whole = {}
+    # The text of an option counts where it is the name of another one.
+    for names in (menu.names, menu.texts):
+        for option, name in enumerate(names):
+            whole[name_key(name)] = option
     whole.pop("", None)
     article = re.compile(rf"(?:{any_of(language.articles)})\s")
-    places = dict(whole)
-    for name, place in whole.items():
+    options = dict(whole)
+    for name, option in whole.items():
         bare = article.sub("", name, count=1) if article.match(name) else name
-        if places.setdefault(bare, place) != place and bare not in whole:
+        if options.setdefault(bare, option) != option and bare not in whole:
             # Both options have this name without the article, so that it tells nothing.
-            del places[bare]
-    return places
+            del options[bare]
+    return options
 
 
 def name_key(name: str) -> str:

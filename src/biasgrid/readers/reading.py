@@ -86,15 +86,14 @@ def reason(outcome: str, answer: str | None, status: str | None, language: Langu
 
 
 def ends_text(reading: Reading, answer: str) -> bool:
-    """Returns whether the words that were read end an answer that begins with others: a cut one may
-    go on.
+    """Whether the words that were read end an answer that begins with others.
+
+    Cut answers may go on behind them.
     """
     text = answer.rstrip()
-    return (
-        reading.value is not None
-        and reading.end >= len(text)
-        and any(map(str.isalnum, text[: reading.start]))
-    )
+    if reading.value is None or reading.end < len(text):
+        return False
+    return any(map(str.isalnum, text[: reading.start]))
 
 
 Reader = Callable[..., Reading]
@@ -125,17 +124,14 @@ def readings_of(
     asked = answers.select(pl.col("response", "status").cast(pl.String), *keys)
     known: dict[tuple[object, ...], Reading] = {}
     readings = []
-    for row in asked.iter_rows():
-        response, status, *values = row
+    for response, status, *values in asked.iter_rows():
         key = (response, status, *map(_hashable, values))
         if key not in known:
-            known[key] = with_reason(read(response or "", *values), response, status, language)
+            reading = with_reason(read(response or "", *values), response, status, language)
+            value = None if reading.value is None else str(reading.value)
+            known[key] = reading._replace(value=value)
         readings.append(known[key])
-    rows = [
-        reading._replace(value=None if reading.value is None else str(reading.value))
-        for reading in readings
-    ]
-    return pl.DataFrame(rows, schema=READING_TYPES, orient="row")
+    return pl.DataFrame(readings, schema=READING_TYPES, orient="row")
 
 
 def _hashable(value: object) -> object:

@@ -40,10 +40,12 @@ class RefusalPatterns:
 @cache
 def refusal_patterns(language: Language) -> RefusalPatterns:
     """Compiles the patterns of a language."""
-    known = dict.fromkeys([language, ENGLISH_WORDS])
+    languages = dict.fromkeys([language, ENGLISH_WORDS])
 
     def pattern(key: str) -> Pattern[str]:
-        phrases: list[Phrase] = [phrase for each in known for phrase in getattr(each, key)]
+        phrases: list[Phrase] = []
+        for known in languages:
+            phrases += getattr(known, key)
         return words(any_of(phrase.says for phrase in phrases))
 
     return RefusalPatterns(
@@ -67,9 +69,11 @@ def is_refusal(answer: str, language: Language) -> bool:
         return False
     places = sentences(text)
     for number, (start, end) in enumerate(places[:OPENING]):
-        if disclaimer := patterns.disclaims.search(text, start, end):
+        disclaimer = patterns.disclaims.search(text, start, end)
+        if disclaimer:
             return patterns.goes_on.search(text, disclaimer.end()) is None
-        if refusal := patterns.declines.search(text, start, end):
+        refusal = patterns.declines.search(text, start, end)
+        if refusal:
             next_end = places[number + 1][1] if number + 1 < len(places) else end
             return patterns.goes_on.search(text, refusal.end(), next_end) is None
     return False

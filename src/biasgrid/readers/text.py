@@ -75,13 +75,11 @@ def without_quotes(text: str) -> str:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Returns where the sentences and lines of a text begin and end that have letters or digits."""
     ends = [match.end() for match in SENTENCE_BREAK.finditer(text)]
-    starts = [0, *ends]
-    stops = [*ends, len(text)]
-    return [
-        inner_place(text, *place)
-        for place in zip(starts, stops, strict=True)
-        if _has_words(text, *place)
-    ]
+    places = []
+    for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
+        if _has_words(text, start, end):
+            places.append(inner_place(text, start, end))
+    return places
 
 
 def inner_place(text: str, start: int, end: int) -> tuple[int, int]:
@@ -97,8 +95,17 @@ def any_of(patterns: Iterable[str]) -> str:
 
 
 def words(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern that matches whole words, whatever their case."""
-    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+    """Compiles a pattern that matches whole words, whatever their case; nothing if it is empty."""
+    return re.compile(rf"(?<!\w)(?:{pattern or NOTHING})(?!\w)", re.IGNORECASE)
+
+
+def clause_cuts(contrasts: str) -> re.Pattern[str]:
+    """Compiles the pattern of the ends of clauses: punctuation, and words such as "but".
+
+    Args:
+        contrasts: the pattern of these words; empty if a language has none.
+    """
+    return re.compile(rf"[,;:]|\b(?:{contrasts or NOTHING})\b", re.IGNORECASE)
 
 
 def _has_words(text: str, start: int, end: int) -> bool:
@@ -124,6 +131,10 @@ def clause_around(
     text: str, start: int, place: int, end: int, cut: re.Pattern[str]
 ) -> tuple[int, int]:
     """Returns where the clause of a sentence begins and ends that holds a place."""
-    cuts = [match.end() for match in cut.finditer(text, start, place)]
+    clause_start, clause_end = start, end
+    for match in cut.finditer(text, start, place):
+        clause_start = match.end()
     following = cut.search(text, place, end)
-    return cuts[-1] if cuts else start, following.start() if following else end
+    if following:
+        clause_end = following.start()
+    return clause_start, clause_end

@@ -5,6 +5,7 @@ words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from re import Match, Pattern
@@ -16,6 +17,7 @@ from biasgrid.readers.text import (
     NOTHING,
     any_of,
     clause_around,
+    clause_cuts,
     plain_text,
     sentences,
     without_quotes,
@@ -67,12 +69,11 @@ class YesNoPatterns:
 @cache
 def yes_no_patterns(language: Language) -> YesNoPatterns:
     """Compiles the patterns of a language."""
-    yes, no = (any_of(map(re.escape, spelled)) for spelled in (language.yes, language.no))
-    agree, disagree = (
-        any_of(map(re.escape, spelled)) for spelled in (language.agree, language.disagree)
-    )
+    yes, no = any_spelling(language.yes), any_spelling(language.no)
+    agree, disagree = any_spelling(language.agree), any_spelling(language.disagree)
     lead = language.answer_is or NOTHING
     either = language.either or NOTHING
+    negations = language.negations or NOTHING
     # "No one knows" does not answer No, and "Yes or No" is no answer.
     ends = r"\s*(?:[^\w\s/]|$)"
     goes_on = rf"\s+(?:{any_of(language.answer_goes_on)})\b"
@@ -82,42 +83,33 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
     alone = rf"(?P<agree>{agree}){rest}(?={ends})|(?P<disagree>{disagree}){rest}(?={ends})"
     between = rf"(?:\s*[|/]\s*|,?\s+(?:{either})\s+)"
     polite = rf"(?:(?:{language.openers or NOTHING})\W+)*"
+    # A word and a colon may introduce the answer: `Response: No`.
+    introduced = rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})"
+    last_word = rf"(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$"
+    both = [rf"(?:{yes}){between}(?:{no})", rf"(?:{no}){between}(?:{yes})"]
+    both.append(rf"(?:{agree}){between}(?:{disagree})")
+    denials = (language.denies, language.asides, language.concedes, language.negations)
+    modal = rf"(?<!\w)(?:{language.modals or NOTHING})(\W*(?:{negations}))?(?:\s+\w+){{0,2}}\s*$"
     return YesNoPatterns(
-        # A word and a colon may introduce the answer: `Response: No`.
-        begins=re.compile(
-            rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})|\W*{polite}(?:{alone})",
-            re.IGNORECASE,
-        ),
-        ends=re.compile(
-            rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$",  # noqa: RUF001
-            re.IGNORECASE,
-        ),
+        begins=re.compile(rf"{introduced}|\W*{polite}(?:{alone})", re.IGNORECASE),
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
-        both=words(
-            rf"(?:{yes}){between}(?:{no})|(?:{no}){between}(?:{yes})|(?:{agree}){between}(?:{disagree})"
-        ),
+        ends=re.compile(rf"[,:—–-]\s*{last_word}", re.IGNORECASE),  # noqa: RUF001
+        both=words("|".join(both)),
         agrees=words(any_of(phrase.says for phrase in language.agrees)),
         disagrees=words(any_of(phrase.says for phrase in language.disagrees)),
-        doubts=words(language.doubts or NOTHING),
-        denies=words(
-            any_of(
-                filter(
-                    None, (language.denies, language.asides, language.concedes, language.negations)
-                )
-            )
-        ),
-        cut=re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE),
+        doubts=words(language.doubts),
+        denies=words(any_of(denial for denial in denials if denial)),
+        cut=clause_cuts(language.contrasts),
+        nods=re.compile(rf"\W*{polite}(?:{any_spelling(language.nods)})(?={ends})", re.IGNORECASE),
         declines=refusal_patterns(language).declines,
-        nods=re.compile(
-            rf"\W*{polite}(?:{any_of(map(re.escape, language.nods))})(?={ends})", re.IGNORECASE
-        ),
-        conditions=words(language.conditions or NOTHING),
-        modal=re.compile(
-            rf"(?<!\w)(?:{language.modals or NOTHING})"
-            rf"(\W*(?:{language.negations or NOTHING}))?(?:\s+\w+){{0,2}}\s*$",
-            re.IGNORECASE,
-        ),
+        conditions=words(language.conditions),
+        modal=re.compile(modal, re.IGNORECASE),
     )
+
+
+def any_spelling(spellings: Iterable[str]) -> str:
+    """Returns the pattern of any of some words, letter by letter."""
+    return any_of(map(re.escape, spellings))
 
 
 def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
@@ -140,15 +132,15 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
         if patterns.both.search(text, start, end):
             nothing = no_value(SEVERAL)
             continue
-        reading = (
-            read_word(text, start, end, patterns)
-            or read_stance(text, start, end, patterns)
-            or (tail and read_echo(text, start, end, patterns, tail))
-        )
+        reading = read_word(text, start, end, patterns) or read_stance(text, start, end, patterns)
+        if reading is None and tail is not None:
+            reading = read_echo(text, start, end, patterns, tail)
         if reading:
             return reading
-        if nod is None and (match := patterns.nods.match(text, start, end)):
-            nod = Reading(YES, ANSWERED, NOD, match.start(), match.end())
+        if nod is None:
+            match = patterns.nods.match(text, start, end)
+            if match:
+                nod = Reading(YES, ANSWERED, NOD, match.start(), match.end())
     return nod or nothing
 
 
@@ -172,32 +164,21 @@ def takes_back(answer: str, language: Language) -> bool | None:
 
 
 def explanation_start(answer: str, reading: Reading) -> int:
-    """Returns where an explanation may begin: behind the word Yes or No, or behind the whole
-    sentence that was read.
+    """Returns the place where an explanation may begin.
+
+    That is behind the word Yes or No, or behind the whole sentence that was read.
     """
     if reading.rule == WORD:
         return reading.end
-    return next(
-        (end for _, end in sentences(plain_text(answer)) if end >= reading.end), len(answer)
-    )
+    for _, end in sentences(plain_text(answer)):
+        if end >= reading.end:
+            return end
+    return len(answer)
 
 
 def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
     """Reads the word Yes or No where it answers."""
-    match = patterns.begins.match(text, start, end)
-    if match is None:
-        # "I'm sorry, but no" declines.
-        is_apology = patterns.declines.search(text, start, end)
-        last = None if is_apology else patterns.ends.search(text, start, end)
-        behind = (patterns.led.search(text, start, end), last)
-        match = next(
-            (
-                found
-                for found in behind
-                if found and not is_aside(text, start, found, end, patterns)
-            ),
-            None,
-        )
+    match = patterns.begins.match(text, start, end) or word_behind(text, start, end, patterns)
     if match is None:
         return None
     group = str(match.lastgroup)
@@ -205,33 +186,42 @@ def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Readi
     return Reading(label, ANSWERED, WORD, match.start(group), match.end(group))
 
 
+def word_behind(text: str, start: int, end: int, patterns: YesNoPatterns) -> Match[str] | None:
+    """Finds Yes or No behind "the answer is", or as the last word of a sentence."""
+    candidates = [patterns.led.search(text, start, end)]
+    # "I'm sorry, but no" declines.
+    if not patterns.declines.search(text, start, end):
+        candidates.append(patterns.ends.search(text, start, end))
+    for match in candidates:
+        if match and not is_aside(text, start, match, end, patterns):
+            return match
+    return None
+
+
 def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNoPatterns) -> bool:
     """Returns whether the clause before some words denies, doubts or concedes them."""
     place = match.start(match.lastgroup or 0)
-    first, _ = clause_around(text, start, place, end, patterns.cut)
-    return bool(
-        patterns.denies.search(text, first, place) or patterns.doubts.search(text, start, place)
-    )
+    clause_start, _ = clause_around(text, start, place, end, patterns.cut)
+    is_denied = patterns.denies.search(text, clause_start, place)
+    return bool(is_denied or patterns.doubts.search(text, start, place))
 
 
 def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
-    """Reads whether a sentence agrees with the statement; behind "whether" it says nothing of
-    this.
-    """
-    stances = [
-        (NO, patterns.disagrees.search(text, start, end)),
-        (YES, patterns.agrees.search(text, start, end)),
-    ]
-    known = [(match.start(), label, match) for label, match in stances if match]
-    for place, label, match in sorted(known, key=_place):
-        first, _ = clause_around(text, start, place, end, patterns.cut)
-        # A phrase that agrees may hold words that deny it: "there is no evidence that this is
-        # true".
-        whole = first, match.end()
-        denied = label == YES and (
-            patterns.denies.search(text, *whole) or patterns.doubts.search(text, *whole)
-        )
-        if not denied and not is_aside(text, start, match, end, patterns):
+    """Reads whether a sentence agrees with the statement; words behind "whether" do not count."""
+    stances = []
+    for label, pattern in ((NO, patterns.disagrees), (YES, patterns.agrees)):
+        match = pattern.search(text, start, end)
+        if match:
+            stances.append((match.start(), label, match))
+    for place, label, match in sorted(stances, key=_place):
+        if label == YES:
+            # A phrase that agrees may hold words that deny it: "there is no evidence that this is
+            # true".
+            clause_start, _ = clause_around(text, start, place, end, patterns.cut)
+            clause = text, clause_start, match.end()
+            if patterns.denies.search(*clause) or patterns.doubts.search(*clause):
+                continue
+        if not is_aside(text, start, match, end, patterns):
             return Reading(label, ANSWERED, STANCE, match.start(), match.end())
     return None
 
@@ -247,10 +237,11 @@ def read_echo(
     if modal is None:
         return None
     place = start + modal.start()
-    first, _ = clause_around(text, start, place, end, patterns.cut)
-    if patterns.denies.search(text, first, place):
+    clause_start, _ = clause_around(text, start, place, end, patterns.cut)
+    if patterns.denies.search(text, clause_start, place):
         return None
-    return Reading(NO if modal[1] else YES, ANSWERED, ECHO, start + modal.start(), match.end())
+    label = NO if modal[1] else YES
+    return Reading(label, ANSWERED, ECHO, place, match.end())
 
 
 @cache
