@@ -28,13 +28,15 @@ class ImpossibleCombination(Problem, UserError):  # noqa: N818
 
 def possible_combinations(sort: Sort) -> list[Combination]:
     """Returns all that can be asked of records of a sort."""
-    return [
-        Combination(name, distance, comparison)
-        for name, score in SCORES.items()
-        for comparison, distances in COMPARISONS.items()
-        for distance in distances
-        if sort in score.of and score.kind == DISTANCES[distance]
-    ]
+    possible = []
+    for name, score in SCORES.items():
+        if sort not in score.of:
+            continue
+        for comparison, distances in COMPARISONS.items():
+            for distance in distances:
+                if score.kind == DISTANCES[distance]:
+                    possible.append(Combination(name, distance, comparison))
+    return possible
 
 
 def check_combination(
@@ -122,14 +124,15 @@ def mismatch(score: str, distance: str, comparison: str) -> str:
 
 
 def alternatives(possible: list[Combination], score: str, distance: str) -> str:
-    """Names what goes with the score, and where the distance does not, the scores that it goes
-    with.
-    """
-    with_score = [
-        f"{each.comparison} of {each.distance}" for each in possible if each.score == score
-    ]
-    others = sorted({each.score for each in possible if each.distance == distance})
+    """Names the combinations of a score, and the scores of a distance that does not fit it."""
+    with_score = []
+    scores_of_distance = set()
+    for combination in possible:
+        if combination.score == score:
+            with_score.append(f"{combination.comparison} of {combination.distance}")
+        if combination.distance == distance:
+            scores_of_distance.add(combination.score)
     text = f"with {score}: {', '.join(with_score)}"
-    return (
-        text if score in others else f"{text}; or with {distance} the score {' or '.join(others)}"
-    )
+    if score in scores_of_distance:
+        return text
+    return f"{text}; or with {distance} the score {' or '.join(sorted(scores_of_distance))}"

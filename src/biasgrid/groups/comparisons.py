@@ -129,14 +129,14 @@ def pairwise(distances: Distances) -> FloatArray:
 def background(distances: Distances) -> FloatArray:
     """Returns the mean distance of a group from its unit, shape (units,)."""
     apart = background_per_group(distances)
-    return divide(np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1))
+    groups = (~np.isnan(apart)).sum(axis=1)
+    return divide(np.nansum(apart, axis=1), groups)
 
 
 def background_per_group(distances: Distances) -> FloatArray:
     """Returns the distance of each group from its unit, shape (units, width)."""
-    return np.stack(
-        [distances.from_background(place) for place in range(distances.shape[1])], axis=1
-    )
+    _, width = distances.shape
+    return np.stack([distances.from_background(place) for place in range(width)], axis=1)
 
 
 OF_PAIRS: dict[str, Callable[[Distances], FloatArray]] = {

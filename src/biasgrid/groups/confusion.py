@@ -40,8 +40,7 @@ def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
 
 
 def rate_columns(labels: FloatArray) -> FloatArray:
-    """Returns what each record adds to the confusion counts: hits, predictions and right ones of
-    each class.
+    """Returns the part of each record in confusion counts: hits, predictions and gold, by class.
 
     Args:
         labels: shape (records, 2), the right and the predicted class.
@@ -50,8 +49,9 @@ def rate_columns(labels: FloatArray) -> FloatArray:
         Shape (records, 3 * classes).
     """
     gold, predicted = labels.astype(np.int64).T
-    classes = np.arange(1 + max(POSITIVE_CLASS, gold.max(initial=0), predicted.max(initial=0)))
-    is_gold, is_chosen = (each[:, None] == classes for each in (gold, predicted))
+    last_class = max(POSITIVE_CLASS, gold.max(initial=0), predicted.max(initial=0))
+    classes = np.arange(1 + last_class)
+    is_gold, is_chosen = gold[:, None] == classes, predicted[:, None] == classes
     return np.concatenate([is_gold & is_chosen, is_chosen, is_gold], axis=1).astype(np.float64)
 
 
@@ -68,14 +68,17 @@ def rate_of_counts(counts: FloatArray, rate: Rate, average: Average) -> FloatArr
     Returns:
         Shape (...), NaN of nothing.
     """
-    hits, predicted, gold = np.moveaxis(counts.reshape(*counts.shape[:-1], 3, -1), -2, 0)
+    by_kind = counts.reshape(*counts.shape[:-1], 3, -1)
+    hits, predicted, gold = np.moveaxis(by_kind, -2, 0)
     if average == "binary":
         value = rate(*(count[..., POSITIVE_CLASS] for count in (hits, predicted, gold)))
     elif average == "micro":
         value = rate(*(count.sum(axis=-1) for count in (hits, predicted, gold)))
     else:
-        weights = gold if average == "weighted" else (predicted + gold > 0).astype(np.float64)
-        value = divide((rate(hits, predicted, gold) * weights).sum(axis=-1), weights.sum(axis=-1))
+        is_present = predicted + gold > 0
+        weights = gold if average == "weighted" else is_present.astype(np.float64)
+        weighted = rate(hits, predicted, gold) * weights
+        value = divide(weighted.sum(axis=-1), weights.sum(axis=-1))
     return np.where(gold.sum(axis=-1) > 0, value, np.nan)
 
 

@@ -40,16 +40,14 @@ def measures_of_groups(
     """
     main = MAIN_SCORES[sort]
     of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}
+    headline = options_text(score=main, mode=ALL_CASES)
+    distance_headline = {"headline": main_distance(sort)}
     changes = {
-        "score": {
-            "title": SCORE_NAMES[main],
-            "headline": options_text(score=main, mode=ALL_CASES),
-            **of_score,
-        },
+        "score": {"title": SCORE_NAMES[main], "headline": headline, **of_score},
         "score_lower": of_score,
         "score_upper": of_score,
-        "distance": {"headline": main_distance(sort)},
-        "distance_corrected": {"headline": main_distance(sort)},
+        "distance": distance_headline,
+        "distance_corrected": distance_headline,
         "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
     }
     measures = read_definitions("groups").of("measures")

@@ -107,7 +107,8 @@ class WassersteinDistances:
     def __init__(self, values: FloatArray, units: Units):
         """Takes the value of each record, shape (records,), and the units of the same records."""
         order = np.lexsort((values, units.unit))
-        self.values, self.unit, self.place = values[order], units.unit[order], units.place[order]
+        self.values = values[order]
+        self.unit, self.place = units.unit[order], units.place[order]
         self.sizes = units.sizes
         self.rows = [np.flatnonzero(self.place == place) for place in range(units.width)]
 
@@ -128,28 +129,30 @@ class WassersteinDistances:
 
         The running sum ends at 0 with every pair of groups, too, so that it serves all of them.
         """
-        own, counts = len(self.rows[one]), [len(self.rows[other]) for other in others]
         numbers = np.arange(len(others))
-        pair = np.concatenate([np.repeat(numbers, counts), np.repeat(numbers, own)])
-        rows = np.concatenate(
-            [*(self.rows[other] for other in others), np.tile(self.rows[one], len(others))]
-        )
-        pair, rows = np.divmod(np.sort(pair * len(self.unit) + rows), len(self.unit))
+        rows_of_others = [self.rows[other] for other in others]
+        counts = [len(rows) for rows in rows_of_others]
+        # Each pair of groups has the rows of the other one, and those of the group itself.
+        pair = np.concatenate([np.repeat(numbers, counts), np.repeat(numbers, len(self.rows[one]))])
+        rows = np.concatenate([*rows_of_others, np.tile(self.rows[one], len(others))])
+        in_order = np.sort(pair * len(self.unit) + rows)
+        pair, rows = np.divmod(in_order, len(self.unit))
         unit = self.unit[rows]
-        weights = np.where(
-            self.place[rows] == one, self.sizes[unit, others.start + pair], -self.sizes[unit, one]
-        )
-        areas = self._areas(
-            rows, weights, pair * len(self.sizes) + unit, len(others) * len(self.sizes)
-        )
-        sizes = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
-        return divide(areas.reshape(len(others), -1), sizes.T)
+        is_own = self.place[rows] == one
+        other_sizes = self.sizes[unit, others.start + pair]
+        weights = np.where(is_own, other_sizes, -self.sizes[unit, one])
+        area_of = pair * len(self.sizes) + unit
+        areas = self._areas(rows, weights, area_of, len(others) * len(self.sizes))
+        products = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
+        return divide(areas.reshape(len(others), -1), products.T)
 
     def from_background(self, group: int) -> FloatArray:
         """Returns the distance of the unit, the group included, and the group, shape (units,)."""
         own, all_groups = self.sizes[:, group], self.sizes.sum(axis=1)
-        weights = own[self.unit] - all_groups[self.unit] * (self.place == group)
-        areas = self._areas(np.arange(len(self.unit)), weights, self.unit, len(self.sizes))
+        is_own = self.place == group
+        weights = own[self.unit] - all_groups[self.unit] * is_own
+        rows = np.arange(len(self.unit))
+        areas = self._areas(rows, weights, self.unit, len(self.sizes))
         return divide(areas, own * all_groups)
 
     def _areas(
@@ -185,9 +188,13 @@ def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
         ZeroDivisionError there.
     """
     share = divide(scores, np.nansum(scores, axis=1, keepdims=True))
-    equal = divide(1, (~np.isnan(scores)).sum(axis=1, keepdims=True))
-    apart = np.abs(share - equal)
+    groups = (~np.isnan(scores)).sum(axis=1, keepdims=True)
+    equal_share = divide(1, groups)
+    apart = np.abs(share - equal_share)
     if which == "divergence_per_group":
         return apart
-    half = np.where(np.isnan(apart).all(axis=1), np.nan, np.nansum(apart, axis=1) / 2)
-    return divide(half, 1 - equal[:, 0]) if which == "normalized_divergence" else half
+    is_unknown = np.isnan(apart).all(axis=1)
+    half = np.where(is_unknown, np.nan, np.nansum(apart, axis=1) / 2)
+    if which == "divergence":
+        return half
+    return divide(half, 1 - equal_share[:, 0])

@@ -48,23 +48,21 @@ def failure_rate(
     template, templates = number_templates(differences["template"].to_numpy())
     limits = np.asarray(thresholds, dtype=np.float64)
     for bias_type in differences["bias_type"].unique(maintain_order=True):
-        chosen = (differences["bias_type"] == bias_type).to_numpy()
-        cases = np.bincount(template[chosen], minlength=len(templates))
+        is_own = (differences["bias_type"] == bias_type).to_numpy()
+        own_template = template[is_own]
+        cases = np.bincount(own_template, minlength=len(templates))
         for name in ("mean", "largest"):
-            apart = differences[name].to_numpy()[chosen]
-            failing = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
-            numbers = np.repeat(np.arange(len(limits)), len(apart))
-            over = sum_units(
-                failing.ravel(),
-                np.tile(template[chosen], len(limits)),
-                len(templates),
-                numbers,
-                len(limits),
-            )
+            apart = differences[name].to_numpy()[is_own]
+            # Shape (thresholds, cases).
+            fails = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
+            threshold_of = np.repeat(np.arange(len(limits)), len(apart))
+            template_of = np.tile(own_template, len(limits))
+            sums = sum_units(
+                fails.ravel(), template_of, len(templates), threshold_of, len(limits)
+            ).sums
             options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
-            yield from rates_of(
-                bias_type, options, Along(templates, over.sums), cases, limits == compared
-            )
+            along = Along(templates, sums)
+            yield from rates_of(bias_type, options, along, cases, limits == compared)
 
 
 def rates_of(
@@ -89,24 +87,23 @@ def rates_of(
             "left_out": cases.sum() - n,
         }
     )
-    for chosen in (compared, ~compared):
-        some = {TEMPLATES: Along(along.units, along.sums[chosen])}
+    for is_compared in (True, False):
+        chosen = compared == is_compared
         if chosen.any():
-            yield Sums(
-                keys.filter(pl.Series(chosen)),
-                some,
-                interval="effective Wilson",
-                compared=bool(chosen is compared),
-            )
+            own_keys = keys.filter(pl.Series(chosen))
+            own_sums = {TEMPLATES: Along(along.units, along.sums[chosen])}
+            yield Sums(own_keys, own_sums, interval="effective Wilson", compared=is_compared)
     templates, _ = parse_units(along.units)
     for template in np.unique(templates[cases > 0]).tolist():
-        own = templates == template
-        sums = along.sums[:, own].sum(axis=1)
+        is_own = templates == template
+        sums = along.sums[:, is_own].sum(axis=1)
+        own_n = sums[:, 1].astype(np.int64)
+        left_out = (cases[is_own].sum() - sums[:, 1]).astype(np.int64)
         yield keys.with_columns(
             template=pl.lit(template, pl.UInt16),
             value=pl.Series(MEAN(sums)).fill_nan(None),
-            n=pl.Series(sums[:, 1].astype(np.int64)),
-            left_out=pl.Series((cases[own].sum() - sums[:, 1]).astype(np.int64)),
+            n=pl.Series(own_n),
+            left_out=pl.Series(left_out),
             reason=pl.lit("one template"),
         )
 
@@ -126,7 +123,8 @@ def case_differences(records: Records) -> pl.DataFrame:
     scored = score_records(records, MAIN_SCORES[records.outputs.sort])
     units = records.units(EACH_CASE)
     distances = distances_of(scored, units.only(scored.defined), "absolute")
-    largest, mean = np.full(len(units.bias_type), np.nan), MeanOfPairs(len(units.bias_type))
+    mean = MeanOfPairs(len(units.bias_type))
+    largest = np.full(len(units.bias_type), np.nan)
     for _, to_later in each_group(distances):
         mean.add(to_later)
         largest = np.fmax(largest, np.fmax.reduce(to_later, axis=0))

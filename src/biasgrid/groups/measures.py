@@ -88,6 +88,11 @@ class RequestedComparison(NamedTuple):
     distance: str
     comparison: str
 
+    @property
+    def scored_by(self) -> tuple[str, Argument]:
+        """Score and argument, by which records are scored."""
+        return self.score, self.argument
+
 
 class FixedClass(NamedTuple):
     """A class of classifiers whose probability groups are compared by: its name, and its place
@@ -104,11 +109,12 @@ def requested_comparisons(sort: Sort) -> list[RequestedComparison]:
     Rates of a class are not among them, as nobody has said which class matters, nor ratios, which
     show of other scores what their differences show.
     """
-    return [
-        RequestedComparison(score, argument, distance, comparison)
-        for score, distance, comparison in possible_combinations(sort)
-        if takes(SCORES[score], argument := usual_argument(SCORES[score])) and distance != RATIO
-    ]
+    comparisons = []
+    for score, distance, comparison in possible_combinations(sort):
+        argument = usual_argument(SCORES[score])
+        if takes(SCORES[score], argument) and distance != RATIO:
+            comparisons.append(RequestedComparison(score, argument, distance, comparison))
+    return comparisons
 
 
 def usual_argument(score: Score) -> Argument:
@@ -142,36 +148,50 @@ def measure_groups(
     """
     sort = records.outputs.sort
     main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
-    chosen = (
-        requested_comparisons(sort)
-        if asked is None
-        else [RequestedComparison(**each) for each in asked]
-    )
-    wanted = list(dict.fromkeys([*chosen, main]))
-    scored = {
-        key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)
-    }
-    for each in scored.values():
-        if SCORES[each.score].reduce is not None:
-            yield from (score(each), score_lower(each), score_upper(each))
-    for one in wanted:
+    if asked is None:
+        chosen = requested_comparisons(sort)
+    else:
+        chosen = [RequestedComparison(**names) for names in asked]
+    comparisons = list(dict.fromkeys([*chosen, main]))
+    scored: dict[tuple[str, Argument], ScoredRecords] = {}
+    for comparison in comparisons:
+        if comparison.scored_by not in scored:
+            scored[comparison.scored_by] = score_records(records, *comparison.scored_by)
+    for by_score in scored.values():
+        # A score of sets gives no single number for a group.
+        if SCORES[by_score.score].reduce is not None:
+            yield from (score(by_score), score_lower(by_score), score_upper(by_score))
+    for comparison in comparisons:
+        compare = ratio if comparison.distance == RATIO else distance
         for mode in (ALL_CASES, EACH_CASE):
-            of_distance = ratio if one.distance == RATIO else distance
-            yield from of_distance(scored[one[:2]], one.distance, one.comparison, mode)
+            by_score = scored[comparison.scored_by]
+            yield from compare(by_score, comparison.distance, comparison.comparison, mode)
     yield from of_single_templates(records, main)
     if swapped is not None:
-        yield position(scored[main[:2]], swapped)
+        yield position(scored[main.scored_by], swapped)
     yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
-    main_values = scored[main[:2]].values
-    of_right, of_shares = options_text(score=main.score, mode=EACH_CASE), are_shares(main_values)
-    for scores in scores_of_terms(records, main_values):
-        signed = difference if fixed is None else right_class_difference
-        yield signed(scores, of_shares).named(signed.__name__, of_right)
+    yield from signed_differences(scored[main.scored_by], fixed)
+
+
+def signed_differences(main: ScoredRecords, fixed: FixedClass | None) -> Iterator[Sums]:
+    """Yields the signed differences of groups, and the scores of terms that they are made of.
+
+    Args:
+        main: the records with their values of the main score.
+        fixed: see `measure_groups`.
+    """
+    records = main.records
+    options = options_text(score=main.score, mode=EACH_CASE)
+    of_shares = are_shares(main.values)
+    # Without a fixed class there is one difference alone, that of the main score.
+    signed = difference if fixed is None else right_class_difference
+    for scores in scores_of_terms(records, main.values):
+        yield signed(scores, of_shares).named(signed.__name__, options)
         yield from sums_of_terms(scores, main.score)
     if fixed is not None:
         options = options_text(score=main.score, argument=fixed.name, mode=EACH_CASE)
-        of_class = score_records(records, main.score, fixed.place)
-        for scores in scores_of_terms(records, of_class.values):
+        by_class = score_records(records, main.score, fixed.place)
+        for scores in scores_of_terms(records, by_class.values):
             yield difference(scores).named("difference", options)
 
 
@@ -194,36 +214,42 @@ def score(scored: ScoredRecords) -> Sums:
             f"{scored.score} gives no single number for a pool; expected a scalar score"
         )
     records, units = scored.records, scored.records.units(ALL_CASES)
-    names = [[None, *units.group_names[code]] for code in units.bias_type]
-    start = np.cumsum([0, *map(len, names)])
-    whole = start[units.unit]
+    bias_types: list[str] = []
+    groups: list[str | None] = []
+    starts = []
+    for code in units.bias_type:
+        starts.append(len(groups))
+        # The bias type as a whole stands before its groups.
+        own = [None, *units.group_names[code]]
+        bias_types += [records.bias_types[code]] * len(own)
+        groups += own
+    whole = np.array(starts)[units.unit]
+    # Each record counts in two numbers: that of its bias type, and that of its group.
     numbers = np.stack([whole, whole + 1 + units.place])
     template, templates = number_templates(records.template)
     finish, columns = columns_of_score(scored)
-    sums = np.zeros((int(start[-1]), len(templates), columns.shape[1]))
+    sums = np.zeros((len(groups), len(templates), columns.shape[1]))
     known = numbers[:, scored.defined]
-    for of_records in known:
-        place = of_records * len(templates) + template[scored.defined]
+    for number in known:
+        place = number * len(templates) + template[scored.defined]
         for column in range(columns.shape[1]):
             added = np.bincount(place, columns[:, column], minlength=sums[..., 0].size)
             sums[..., column] += added.reshape(sums.shape[:2])
     n = np.bincount(known.ravel(), minlength=len(sums))
+    records_of_numbers = np.bincount(numbers.ravel(), minlength=len(sums))
     keys = pl.DataFrame(
         {
-            "bias_type": np.repeat(
-                [records.bias_types[code] for code in units.bias_type], list(map(len, names))
-            ),
-            "group": pl.Series([name for some in names for name in some], dtype=pl.String),
+            "bias_type": bias_types,
+            "group": pl.Series(groups, dtype=pl.String),
             "n": n,
-            "left_out": np.bincount(numbers.ravel(), minlength=len(sums)) - n,
+            "left_out": records_of_numbers - n,
         }
     )
-    shared = shared_columns("score", scored, ALL_CASES)
     is_share = finish is MEAN and are_shares(scored.known)
     interval: IntervalMethod = "effective Wilson" if is_share else "t"
-    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, interval, compared=False).named(
-        **shared
-    )
+    along = {TEMPLATES: Along(templates, sums)}
+    unnamed = Sums(keys, along, finish, interval, compared=False)
+    return unnamed.named(**shared_columns("score", scored, ALL_CASES))
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -252,16 +278,21 @@ def score_upper(scored: ScoredRecords) -> pl.DataFrame:
 
 
 def quartile(scored: ScoredRecords, measure: str, share: float) -> pl.DataFrame:
-    """Returns a quantile of the scores in the cases, by group."""
+    """Returns a quantile of the scores in the cases, by group.
+
+    Args:
+        scored: the records with their values.
+        measure: the name of the measure.
+        share: the share of cases with a smaller score.
+    """
     units = scored.records.units(EACH_CASE)
     in_cases = group_scores(scored, units.only(scored.defined))
-    rows = [
-        {**each.row, "value": float(np.quantile(each.known, share)) if len(each.known) else None}
-        for each in values_by_group(scored, units, EACH_CASE, in_cases)
-    ]
-    return pl.DataFrame(
-        [shared_columns(measure, scored, ALL_CASES) | row for row in rows], schema=COMPARISON_TYPES
-    )
+    shared = shared_columns(measure, scored, ALL_CASES)
+    rows = []
+    for number in values_by_group(scored, units, EACH_CASE, in_cases):
+        value = float(np.quantile(number.known, share)) if len(number.known) else None
+        rows.append({**shared, **number.row, "value": value})
+    return pl.DataFrame(rows, schema=COMPARISON_TYPES)
 
 
 def distance(
@@ -290,28 +321,25 @@ def distance(
     Raises:
         ImpossibleCombination: see `check_combination`.
     """
-    check_combination(scored.records.outputs.sort, scored.score, of, comparison, scored.argument)
-    shared = shared_columns(
-        measure_of_distance(of), scored, mode, distance=of, comparison=comparison
-    )
-    units = scored.records.units(mode)
-    if comparison != "pairwise":
+    records = scored.records
+    check_combination(records.outputs.sort, scored.score, of, comparison, scored.argument)
+    measure = measure_of_distance(of)
+    shared = shared_columns(measure, scored, mode, distance=of, comparison=comparison)
+    units = records.units(mode)
+    of_pairs: list[ValuesOfUnits] = []
+    if comparison == "pairwise":
+        defined = units.only(scored.defined)
+        mean_of_pairs = MeanOfPairs(len(units.bias_type))
+        for one, to_later in each_group(distances_of(scored, defined, of)):
+            mean_of_pairs.add(to_later)
+            of_pairs += values_by_pair(scored, units, mode, one, to_later)
+        values = with_two_groups(mean_of_pairs.values(), defined)
+    else:
         values = compare_units(scored, units, of, comparison)
-        yield numbers_of(
-            list(values_by_group(scored, units, mode, values)), shared, mode, scored.records
-        )
-        return
-    chosen = units.only(scored.defined)
-    of_pairs, mean_of_pairs = [], MeanOfPairs(len(units.bias_type))
-    for one, to_later in each_group(distances_of(scored, chosen, of)):
-        mean_of_pairs.add(to_later)
-        of_pairs += values_by_pair(scored, units, mode, one, to_later)
-    whole = with_two_groups(mean_of_pairs.values(), chosen)
-    yield numbers_of(
-        list(values_by_group(scored, units, mode, whole)), shared, mode, scored.records
-    )
+    of_groups = list(values_by_group(scored, units, mode, values))
+    yield numbers_of(of_groups, shared, mode, records)
     if of_pairs:
-        yield numbers_of(of_pairs, shared, mode, scored.records)
+        yield numbers_of(of_pairs, shared, mode, records)
 
 
 def ratio(
@@ -351,27 +379,29 @@ def values_by_group(
         mode: what the units are.
         values: shape (units,) or (units, width).
     """
-    available, defined = (
-        count_units(each, mode, per_group=values.ndim == 2)
-        for each in (units, units.only(scored.defined))
-    )
+    per_group = values.ndim == 2
+    available = count_units(units, mode, per_group)
+    defined = count_units(units.only(scored.defined), mode, per_group)
     for code in np.unique(units.bias_type):
-        chosen = units.bias_type == code
-        groups = units.group_names[code] if values.ndim == 2 else [None]
-        cells = (
-            array[chosen].reshape(np.count_nonzero(chosen), -1).T
-            for array in (values, available, defined)
+        is_own = units.bias_type == code
+        groups = units.group_names[code] if per_group else [None]
+        own_units = np.count_nonzero(is_own)
+        own_values, own_available, own_defined = (
+            array[is_own].reshape(own_units, -1).T for array in (values, available, defined)
         )
         # The width is that of the bias type with the most groups: the last columns may be of no
         # group.
-        for group, value, all_of_it, with_value in zip(groups, *cells, strict=False):
-            n = int(with_value[~np.isnan(value)].sum())
-            row = {"bias_type": scored.records.bias_types[code], "group": group, "other": None}
-            yield ValuesOfUnits(
-                row | {"n": n, "left_out": int(all_of_it.sum()) - n},
-                value,
-                units.first_record[chosen],
-            )
+        for place, group in enumerate(groups):
+            value = own_values[place]
+            n = int(own_defined[place][~np.isnan(value)].sum())
+            row = {
+                "bias_type": scored.records.bias_types[code],
+                "group": group,
+                "other": None,
+                "n": n,
+                "left_out": int(own_available[place].sum()) - n,
+            }
+            yield ValuesOfUnits(row, value, units.first_record[is_own])
 
 
 def values_by_pair(
@@ -386,51 +416,57 @@ def values_by_pair(
         one: the place of the group.
         to_later: shape (later groups, units).
     """
-    available, defined = (
-        count_units(each, mode, per_group=True) for each in (units, units.only(scored.defined))
-    )
+    available = count_units(units, mode, per_group=True)
+    defined = count_units(units.only(scored.defined), mode, per_group=True)
     # A case in which two groups are compared counts once.
     together = np.minimum if mode == EACH_CASE else np.add
-    found = []
+    by_other: dict[int, list[ValuesOfUnits]] = {}
     for code in np.unique(units.bias_type):
-        names, chosen = units.group_names[code], units.bias_type == code
+        names, is_own = units.group_names[code], units.bias_type == code
         for other in range(one + 1, len(names)):
-            value = to_later[other - one - 1, chosen]
-            counts = [
-                together(sizes[chosen, one], sizes[chosen, other]) for sizes in (available, defined)
-            ]
-            n = int(counts[1][~np.isnan(value)].sum())
+            value = to_later[other - one - 1, is_own]
+            all_units = together(available[is_own, one], available[is_own, other])
+            with_value = together(defined[is_own, one], defined[is_own, other])
+            n = int(with_value[~np.isnan(value)].sum())
             row = {
                 "bias_type": scored.records.bias_types[code],
                 "group": names[one],
                 "other": names[other],
+                "n": n,
+                "left_out": int(all_units.sum()) - n,
             }
-            row |= {"n": n, "left_out": int(counts[0].sum()) - n}
-            found.append((other, ValuesOfUnits(row, value, units.first_record[chosen])))
-    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+            number = ValuesOfUnits(row, value, units.first_record[is_own])
+            by_other.setdefault(other, []).append(number)
+    return [number for other in sorted(by_other) for number in by_other[other]]
 
 
 def numbers_of(
-    found: Sequence[ValuesOfUnits], shared: Mapping[str, str], mode: Mode, records: Records
+    numbers: Sequence[ValuesOfUnits], shared: Mapping[str, str], mode: Mode, records: Records
 ) -> Sums | pl.DataFrame:
-    """Returns means over cases as sums over templates, and what is of pooled records as it is."""
-    rows = [each.row for each in found]
+    """Returns means over cases as sums over templates, and distances of pooled records as rows.
+
+    Args:
+        numbers: what each number is the mean of.
+        shared: `measure` and `options`.
+        mode: what the units of the numbers are.
+        records: the records.
+    """
     if mode == ALL_CASES:
-        values = [
-            {"value": float(each.known.mean()) if len(each.known) else None} for each in found
-        ]
-        table = [{**shared, **row, **value} for row, value in zip(rows, values, strict=True)]
-        return pl.DataFrame(table, schema=COMPARISON_TYPES).with_columns(reason=pl.lit(POOLED))
+        rows = []
+        for number in numbers:
+            value = float(number.known.mean()) if len(number.known) else None
+            rows.append({**shared, **number.row, "value": value})
+        pooled = pl.DataFrame(rows, schema=COMPARISON_TYPES)
+        return pooled.with_columns(reason=pl.lit(POOLED))
     template, templates = number_templates(records.template)
-    sums = [
-        sum_units(each.values, template[each.first_record], len(templates)).sums for each in found
-    ]
-    keys = pl.DataFrame(
-        rows, schema={name: kind for name, kind in COMPARISON_TYPES.items() if name in rows[0]}
-    )
-    return Sums(
-        keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, interval="t", compared=False
-    ).named(**shared)
+    sums = []
+    for number in numbers:
+        own_template = template[number.first_record]
+        sums.append(sum_units(number.values, own_template, len(templates)).sums)
+    types = {name: kind for name, kind in COMPARISON_TYPES.items() if name in numbers[0].row}
+    keys = pl.DataFrame([number.row for number in numbers], schema=types)
+    along = {TEMPLATES: Along(templates, np.concatenate(sums))}
+    return Sums(keys, along, interval="t", compared=False).named(**shared)
 
 
 def shared_columns(measure: str, scored: ScoredRecords, mode: Mode, **names: str) -> dict[str, str]:
@@ -449,10 +485,11 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
     """Yields the scores of groups, and how far they are apart in the cases, for each template."""
     templates = records.template % FORMAT_STEP
     for template in np.unique(templates):
-        scored = score_records(records.only(np.flatnonzero(templates == template)), *main[:2])
-        whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
-        for table in (values_table([score(scored)]), values_table([whole])):
-            yield table.with_columns(
+        own_records = records.only(np.flatnonzero(templates == template))
+        scored = score_records(own_records, *main.scored_by)
+        in_cases, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
+        for numbers in (score(scored), in_cases):
+            yield values_table([numbers]).with_columns(
                 template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template")
             )
 
@@ -485,34 +522,36 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
     )
     # A part of an intersection has several records in a case, one for each term of the other parts,
     # in one order.
-    table = table.with_columns(
-        occurrence=pl.int_range(pl.len()).over("bias_type", "group", "term", "case")
+    occurrence = pl.int_range(pl.len()).over("bias_type", "group", "term", "case")
+    table = table.with_columns(occurrence=occurrence)
+    # Each pair of cases is in the table in both orders.
+    pairs_of_cases = swapped.filter(pl.col("case") < pl.col("swapped_case")).cast(pl.Int64)
+    with_swapped = table.join(pairs_of_cases, on="case", maintain_order="left")
+    pairs = with_swapped.join(
+        table,
+        left_on=[*OCCURRENCE_KEYS, "swapped_case"],
+        right_on=[*OCCURRENCE_KEYS, "case"],
+        suffix=" swapped",
+        maintain_order="left",
     )
-    one_of_each = swapped.filter(pl.col("case") < pl.col("swapped_case")).cast(pl.Int64)
-    pairs = (
-        table.join(one_of_each, on="case", maintain_order="left")
-        .join(
-            table,
-            left_on=[*OCCURRENCE_KEYS, "swapped_case"],
-            right_on=[*OCCURRENCE_KEYS, "case"],
-            suffix=" swapped",
-            maintain_order="left",
-        )
-        .with_columns(change=(pl.col("value") - pl.col("value swapped")).abs().fill_nan(None))
-    )
-    summed = [
-        pairs.group_by(keys, maintain_order=True)
-        .agg(
-            n=pl.col("change").count().cast(pl.Int64),
-            left_out=pl.col("change").null_count().cast(pl.Int64),
-        )
-        .join(
-            means_by(pairs, keys, "change").rename({"change": "value"}),
-            on=keys,
-            maintain_order="left",
-        )
-        for keys in (["bias_type"], ["bias_type", "group"])
-    ]
+    change = (pl.col("value") - pl.col("value swapped")).abs().fill_nan(None)
+    pairs = pairs.with_columns(change=change)
+    tables = [changes_by(pairs, keys) for keys in (["bias_type"], ["bias_type", "group"])]
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
-    rows = pl.concat(summed, how="diagonal").to_dicts()
+    rows = pl.concat(tables, how="diagonal").to_dicts()
     return pl.DataFrame([shared | row for row in rows], schema=COMPARISON_TYPES)
+
+
+def changes_by(pairs: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Returns the mean change of pairs of cases by keys, with `n` and `left_out`.
+
+    Args:
+        pairs: `change`, null where it is not known, and the keys.
+        keys: the columns by which to average.
+    """
+    change = pl.col("change")
+    counts = pairs.group_by(keys, maintain_order=True).agg(
+        n=change.count().cast(pl.Int64), left_out=change.null_count().cast(pl.Int64)
+    )
+    means = means_by(pairs, keys, "change").rename({"change": "value"})
+    return counts.join(means, on=keys, maintain_order="left")

@@ -70,10 +70,9 @@ class TargetOutputs:
         return len(self.probabilities)
 
     def only(self, rows: IntArray) -> TargetOutputs:
-        """Returns what was said in some rows."""
-        return TargetOutputs(
-            self.probabilities[rows], None if self.in_top_k is None else self.in_top_k[rows]
-        )
+        """Returns the outputs of some rows."""
+        in_top_k = None if self.in_top_k is None else self.in_top_k[rows]
+        return TargetOutputs(self.probabilities[rows], in_top_k)
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,10 @@ class AnswerOutputs:
         return len(self.answers)
 
     def only(self, rows: IntArray) -> AnswerOutputs:
-        """Returns what was said in some rows."""
-        return AnswerOutputs(
-            [self.answers[row] for row in rows], [self.gold[row] for row in rows], self.articles
-        )
+        """Returns the outputs of some rows."""
+        answers = [self.answers[row] for row in rows]
+        gold = [self.gold[row] for row in rows]
+        return AnswerOutputs(answers, gold, self.articles)
 
 
 @dataclass(frozen=True)
@@ -255,19 +254,21 @@ def units_of(records: Records, mode: Mode) -> Units:
         mode: `ALL_CASES` makes a unit of each bias type, `EACH_CASE` of each case in each bias
             type.
     """
-    bias_type, group, case = (
-        column.astype(np.int64) for column in (records.bias_type, records.group, records.case)
-    )
-    keys, group_of_record = np.unique(bias_type * len(records.groups) + group, return_inverse=True)
-    owner = keys // len(records.groups)
-    place = np.arange(len(keys)) - np.searchsorted(owner, owner)
-    names = [
-        [records.groups[key % len(records.groups)] for key in keys[owner == code]]
-        for code in range(len(records.bias_types))
-    ]
-    key = bias_type if mode == ALL_CASES else bias_type * (case.max() + 1) + case
-    _, first, unit = np.unique(key, return_index=True, return_inverse=True)
-    return Units(unit, place[group_of_record], bias_type[first], first, names)
+    # Narrow integers would overflow below.
+    bias_type = records.bias_type.astype(np.int64)
+    group, case = records.group.astype(np.int64), records.case.astype(np.int64)
+    # Two bias types may share the name of a group, which is then a group of each.
+    group_keys, own_key = np.unique(bias_type * len(records.groups) + group, return_inverse=True)
+    bias_type_of_key, group_of_key = np.divmod(group_keys, len(records.groups))
+    first_of_bias_type = np.searchsorted(bias_type_of_key, bias_type_of_key)
+    place = np.arange(len(group_keys)) - first_of_bias_type
+    names = []
+    for code in range(len(records.bias_types)):
+        own_groups = group_of_key[bias_type_of_key == code]
+        names.append([records.groups[own_group] for own_group in own_groups])
+    unit_key = bias_type if mode == ALL_CASES else bias_type * (case.max() + 1) + case
+    _, first, unit = np.unique(unit_key, return_index=True, return_inverse=True)
+    return Units(unit, place[own_key], bias_type[first], first, names)
 
 
 def probability_column(probabilities: FloatArray, index: int, what: str) -> FloatArray:

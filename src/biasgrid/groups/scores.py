@@ -252,7 +252,8 @@ def labels(outputs: ClassOutputs, average: str) -> FloatArray:
             f"the average 'binary' is for two classes, but the model has {classes}; expected a "
             "different average"
         )
-    return np.stack([outputs.gold, outputs.probabilities.argmax(axis=1)], axis=1).astype(np.float64)
+    predicted = outputs.probabilities.argmax(axis=1)
+    return np.stack([outputs.gold, predicted], axis=1).astype(np.float64)
 
 
 def rate_of_pools(rate: Rate, values: FloatArray, average: Any, pools: Pools) -> FloatArray:
@@ -272,7 +273,8 @@ def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> Fl
     if index is not None:
         return probability_column(outputs.probabilities, index, "target")
     present = ~np.isnan(outputs.probabilities)
-    return divide(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
+    total = np.where(present, outputs.probabilities, 0).sum(axis=1)
+    return divide(total, present.sum(axis=1))
 
 
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:

@@ -22,18 +22,16 @@ def main_score_of_measures(measures: pl.DataFrame) -> str:
     Raises:
         ValueError: the dataset has no such score.
     """
-    present = [
-        options_of(options)["score"]
-        for options in values_in_order(measures.filter(measure="score"), "options")
-    ]
-    found = [score for score in SCORE_NAMES if score in present]
-    if len(found) != 1:
+    options = values_in_order(measures.filter(measure="score"), "options")
+    present = [options_of(text)["score"] for text in options]
+    main_scores = [score for score in SCORE_NAMES if score in present]
+    if len(main_scores) != 1:
         dataset, expected = ", ".join(values_in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
         raise ValueError(
             f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected "
             f"one of {expected}"
         )
-    return found[0]
+    return main_scores[0]
 
 
 def score_options(measures: pl.DataFrame) -> str:
@@ -64,13 +62,13 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
         (null where nothing is known), without groups that have no score.
     """
     options, keys = score_options(measures), ["bias_type", "group"]
+    group = ["model", *keys]
     scores = select_rows(measures, "score", keys, options, intervals=True)
-    scores = scores.select("model", *keys, "value", "low", "high", "clusters")
+    scores = scores.select(*group, "value", "low", "high", "clusters")
     for quartile in ("lower", "upper"):
-        rows = select_rows(measures, f"score_{quartile}", keys, options).rename({"value": quartile})
-        scores = scores.join(
-            rows.drop("dataset", "n"), on=["model", *keys], how="left", maintain_order="left"
-        )
+        rows = select_rows(measures, f"score_{quartile}", keys, options)
+        ends = rows.select(*group, pl.col("value").alias(quartile))
+        scores = scores.join(ends, on=group, how="left", maintain_order="left")
     return scores.drop_nulls("value")
 
 
@@ -81,9 +79,8 @@ def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
         scores: what `main_scores_of_groups` returns.
     """
     means = means_by(scores, ["bias_type", "group"])
-    return {
-        bias_type: values_in_order(
-            means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group"
-        )
-        for bias_type in values_in_order(scores, "bias_type")
-    }
+    ordered = means.sort(-pl.col("value"), "group")
+    groups = {}
+    for bias_type in values_in_order(scores, "bias_type"):
+        groups[bias_type] = values_in_order(ordered.filter(bias_type=bias_type), "group")
+    return groups

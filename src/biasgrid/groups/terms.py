@@ -60,8 +60,19 @@ class TermScores:
 
     @property
     def members(self) -> FloatArray:
-        """Which terms are of which group, shape (terms, groups)."""
-        return np.asarray(self.group_of[:, None] == np.arange(len(self.groups)), dtype=np.float64)
+        """Membership of terms in groups, 0 or 1, shape (terms, groups)."""
+        groups = np.arange(len(self.groups))
+        return np.asarray(self.group_of[:, None] == groups, dtype=np.float64)
+
+    @property
+    def can_be_permuted(self) -> bool:
+        """Whether terms may be assigned to other groups.
+
+        Terms of intersections are not free, and groups of one term each have nothing to
+        exchange.
+        """
+        has_several = bool(np.bincount(self.group_of).max() > 1)
+        return has_several and GROUP_SEPARATOR not in self.bias_type
 
     @property
     def scores(self) -> FloatArray:
@@ -85,28 +96,24 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
         if len(group_codes) < 2:
             continue
         # A term may stand for several groups of an intersection's parts; each is a term of its own.
-        _, first, term = np.unique(
-            group * len(records.terms) + records.term[rows], return_index=True, return_inverse=True
+        key = group * len(records.terms) + records.term[rows]
+        _, first_of_term, term = np.unique(key, return_index=True, return_inverse=True)
+        _, first_of_case, case = np.unique(
+            records.case[rows], return_index=True, return_inverse=True
         )
-        _, of_case, case = np.unique(records.case[rows], return_index=True, return_inverse=True)
-        shape = (len(of_case), len(first))
+        shape = len(first_of_case), len(first_of_term)
         place = case * shape[1] + term
-        sums, counts = (
-            np.bincount(place, weights, minlength=shape[0] * shape[1])
-            .reshape(shape)
-            .astype(np.float64)
-            for weights in (values[rows], np.ones(len(rows)))
-        )
-        names = [records.groups[group_code] for group_code in group_codes]
-        terms = [records.terms[place] for place in records.term[rows][first]]
+        size = shape[0] * shape[1]
+        sums = np.bincount(place, values[rows], minlength=size)
+        counts = np.bincount(place, minlength=size).astype(np.float64)
         yield TermScores(
             records.bias_types[code],
-            names,
-            group[first],
-            sums,
-            counts,
-            records.template[rows][of_case],
-            terms,
+            [records.groups[group_code] for group_code in group_codes],
+            group[first_of_term],
+            sums.reshape(shape).astype(np.float64),
+            counts.reshape(shape),
+            records.template[rows][first_of_case],
+            [records.terms[number] for number in records.term[rows][first_of_term]],
         )
 
 
@@ -125,33 +132,31 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
             their own.
     """
     template, templates = number_templates(scores.template)
-    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
+    pairs = list(combinations(range(len(scores.groups)), 2))
     over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
     over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
+    by_group = scores.scores
     for number, (one, other) in enumerate(pairs):
-        apart = of_groups[:, one] - of_groups[:, other]
-        both = ~np.isnan(apart)
-        means = (
-            [np.where(both, of_groups[:, side], np.nan) for side in (one, other)]
-            if of_shares
-            else [apart]
-        )
-        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
+        apart = by_group[:, one] - by_group[:, other]
+        # Only cases that have both groups count.
+        has_both = ~np.isnan(apart)
+        means = [apart]
+        if of_shares:
+            means = [np.where(has_both, by_group[:, group], np.nan) for group in (one, other)]
+        columns = [sum_units(values, template, len(templates)).sums[0] for values in means]
         over_templates[number] = np.concatenate(columns, axis=1)
-        for side, group in enumerate((one, other)):
-            own = scores.group_of == group
-            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
-            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
-    sides = {
-        name: [scores.groups[pair[side]] for pair in pairs]
-        for side, name in enumerate(("group", "other"))
-    }
-    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
+        for column, group in ((0, one), (2, other)):
+            is_own = scores.group_of == group
+            own_sums = scores.sums[has_both][:, is_own].sum(axis=0)
+            own_counts = scores.counts[has_both][:, is_own].sum(axis=0)
+            over_terms[number, is_own, column] = own_sums
+            over_terms[number, is_own, column + 1] = own_counts
     keys = pl.DataFrame(
         {
             "bias_type": [scores.bias_type] * len(pairs),
-            **sides,
-            "n": n,
+            "group": [scores.groups[one] for one, _ in pairs],
+            "other": [scores.groups[other] for _, other in pairs],
+            "n": over_templates[..., 1].sum(axis=1).astype(np.int64),
             "left_out": [0] * len(pairs),
         }
     )
@@ -227,38 +232,46 @@ def permute_groups(
     Returns:
         None where there is nothing to deal: groups of one term each, and intersections.
     """
-    sizes = np.bincount(scores.group_of)
-    if sizes.max() < 2 or GROUP_SEPARATOR in scores.bias_type:
+    if not scores.can_be_permuted:
         return None
+    sizes = np.bincount(scores.group_of)
     count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
     exact = count <= MOST_GROUP_PERMUTATIONS
-    permutations = (
-        all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
-    )
-    measured = permuted_distances(scores, scores.group_of[None], threshold)
-    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
+    if exact:
+        permutations = all_permutations(sizes)
+    else:
+        permutations = drawn_permutations(scores.group_of, most, seed)
+    measured = {}
+    for name, values in permuted_distances(scores, scores.group_of[None], threshold).items():
+        measured[name] = float(values[0])
     # By name: the sum of what is defined, how often it is as large as measured, and how often it is
     # defined.
-    found, tried = {name: np.zeros(3) for name in measured}, 0
+    totals, tried = {name: np.zeros(3) for name in measured}, 0
+    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
     for some in together(permutations, size):
         tried += len(some)
         for name, values in permuted_distances(scores, some, threshold).items():
             known = values[~np.isnan(values)]
-            at_least = np.count_nonzero(known >= measured[name][0] - TOLERANCE)
-            found[name] += np.array([known.sum(), at_least, len(known)])
+            at_least = np.count_nonzero(known >= measured[name] - TOLERANCE)
+            totals[name] += np.array([known.sum(), at_least, len(known)])
+    # Of drawn permutations the measured groups are one more.
     more = 0 if exact else 1
-    numbers = {
-        name: permuted_number(float(value[0]), found[name], more)
-        for name, value in measured.items()
-    }
+    numbers = {name: permuted_number(value, totals[name], more) for name, value in measured.items()}
     return GroupPermutation(numbers, tried, exact)
 
 
-def permuted_number(value: float, found: FloatArray, more: int) -> PermutedGroups:
-    """Returns what the permutation test found; nothing of NaN, which is never as large, so that p
-    would be 0.
+def permuted_number(value: float, totals: FloatArray, more: int) -> PermutedGroups:
+    """Returns the result of the permutation test for a number.
+
+    All of it is NaN if the number is: NaN is never as large, so that p would be 0.
+
+    Args:
+        value: the number as measured.
+        totals: over permutations in which it is defined its sum, how often it is as large as
+            measured, and their count.
+        more: how many permutations are counted besides.
     """
-    total, at_least, known = found.tolist()
+    total, at_least, known = totals.tolist()
     if np.isnan(value) or not known:
         return PermutedGroups(np.nan, np.nan, np.nan)
     return PermutedGroups(value, total / known, (at_least + more) / (known + more))
@@ -267,18 +280,18 @@ def permuted_number(value: float, found: FloatArray, more: int) -> PermutedGroup
 def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
     """Yields every way to divide terms into groups of some sizes: the group of each term."""
 
-    def divide(free: tuple[int, ...], group: int, assigned: IntArray) -> Iterator[IntArray]:
+    def assign(free: tuple[int, ...], group: int, group_of: IntArray) -> Iterator[IntArray]:
         if group == len(sizes) - 1:
-            assigned[list(free)] = group
-            yield assigned.copy()
+            group_of[list(free)] = group
+            yield group_of.copy()
             return
         for chosen in combinations(free, int(sizes[group])):
-            assigned[list(chosen)] = group
-            yield from divide(
-                tuple(term for term in free if term not in chosen), group + 1, assigned
-            )
+            group_of[list(chosen)] = group
+            others = tuple(term for term in free if term not in chosen)
+            yield from assign(others, group + 1, group_of)
 
-    yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
+    terms = int(sizes.sum())
+    yield from assign(tuple(range(terms)), 0, np.zeros(terms, dtype=np.int64))
 
 
 def drawn_permutations(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
@@ -302,17 +315,20 @@ def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
 def permuted_distances(
     scores: TermScores, permutations: IntArray, threshold: float
 ) -> dict[str, FloatArray]:
-    """Returns how far groups are apart in permutations, shape (permutations,), by the names in
-    `GroupPermutation`.
+    """Returns the distances of groups in permutations, by the names in `GroupPermutation`.
+
+    Each has the shape (permutations,).
     """
-    count = int(scores.group_of.max()) + 1
-    members = np.asarray(permutations[:, :, None] == np.arange(count), dtype=np.float64)
+    groups = np.arange(int(scores.group_of.max()) + 1)
+    members = np.asarray(permutations[:, :, None] == groups, dtype=np.float64)
+    # Shape (permutations, cases, groups).
     sums, counts = (
-        np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0)
-        for each in (scores.sums, scores.counts)
+        np.moveaxis(np.tensordot(terms, members, axes=(1, 1)), 1, 0)
+        for terms in (scores.sums, scores.counts)
     )
-    in_cases, pooled = divide(sums, counts), divide(sums.sum(axis=1), counts.sum(axis=1))
-    mean, largest = (each.round(DISTANCE_DECIMALS) for each in group_ranges(in_cases))
+    mean, largest = group_ranges(divide(sums, counts))
+    mean, largest = mean.round(DISTANCE_DECIMALS), largest.round(DISTANCE_DECIMALS)
+    pooled = divide(sums.sum(axis=1), counts.sum(axis=1))
     mean_pooled, largest_pooled = group_ranges(pooled)
     compared = ~np.isnan(mean)
     cases = compared.sum(axis=1)
@@ -327,10 +343,11 @@ def permuted_distances(
 
 
 def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns mean and largest difference of two groups, NaN where there are no two; arrays of
-    shape (..., groups).
+    """Returns mean and largest difference of two groups, shape (...); NaN where there are no two.
+
+    The argument has the shape (..., groups).
     """
-    total, count, largest = (np.zeros(groups.shape[:-1]) for _ in range(3))
+    total, count, largest = np.zeros((3, *groups.shape[:-1]))
     for one, other in combinations(range(groups.shape[-1]), 2):
         apart = np.abs(groups[..., one] - groups[..., other])
         known = ~np.isnan(apart)
@@ -341,14 +358,13 @@ def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
-    """Yields the scores of terms as inputs of the permutation test, where there is something to
-    permute.
+    """Yields the scores of terms as inputs of the permutation test, if terms can be permuted.
 
     Args:
         scores: the scores of the terms of a bias type.
         score: the name of the score.
     """
-    if np.bincount(scores.group_of).max() < 2 or GROUP_SEPARATOR in scores.bias_type:
+    if not scores.can_be_permuted:
         return
     keys = pl.DataFrame(
         {
@@ -367,24 +383,26 @@ def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
 
 def terms_of_sums(sums: Sums) -> TermScores:
     """Returns the scores of terms that `sums_of_terms` was given."""
-    groups = sums.keys["group"].unique(maintain_order=True).to_list()
+    names = sums.keys["group"].to_list()
+    groups = list(dict.fromkeys(names))
     units, columns = sums.along["cases"]
     return TermScores(
-        sums.keys["bias_type"][0],
-        groups,
-        np.array([groups.index(group) for group in sums.keys["group"]]),
-        columns[..., 0].T,
-        columns[..., 1].T,
-        np.array(units, dtype=np.int64),
-        sums.keys["subject"].to_list(),
+        bias_type=sums.keys["bias_type"][0],
+        groups=groups,
+        group_of=np.array([groups.index(name) for name in names]),
+        sums=columns[..., 0].T,
+        counts=columns[..., 1].T,
+        template=np.array(units, dtype=np.int64),
+        terms=sums.keys["subject"].to_list(),
     )
 
 
 def with_permutation_tests(
     estimates: pl.DataFrame, sums: Sequence[Sums], threshold: float, settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Adds to distances and failure rates of bias types what arbitrary groups of their terms would
-    give.
+    """Adds to distances and failure rates of bias types the result of their permutation test.
+
+    The test assigns terms to arbitrary groups.
 
     Args:
         estimates: from `estimate`.
@@ -398,58 +416,61 @@ def with_permutation_tests(
         measured; and none of the distances with an interval.
     """
     estimates = without_folded_intervals(estimates)
-    names = ["bias_type", "measure", "options"]
-    rows = []
-    for each in sums:
-        if each.keys["measure"][0] == TERM_SCORES:
-            scores = terms_of_sums(each)
-            found = permute_groups(scores, threshold, settings.permutations, settings.seed)
-            if found is not None:
-                score = options_of(each.keys["options"][0])["score"]
-                clusters = len(np.unique(clusters_of_templates(scores.template, settings.clusters)))
-                whole = {
-                    "bias_type": scores.bias_type,
-                    "n": len(scores.template),
-                    "clusters": clusters,
-                }
-                rows += [{**whole, **row} for row in permutation_rows(score, found, threshold)]
+    rows: list[dict[str, object]] = []
+    for part in sums:
+        if part.keys["measure"][0] == TERM_SCORES:
+            rows += rows_of_permutation(part, threshold, settings)
     if not rows:
         return estimates
-    permuted = pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        generalises_to=pl.lit("terms")
-    )
-    of_wholes = pl.all_horizontal(
-        pl.col(key).is_null()
-        for key in ("group", "other", "subject", "template")
-        if key in estimates.columns
-    )
-    null_means = permuted.select(*names, of_terms="null_mean")
-    joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
-    known = joined.with_columns(
-        null_mean=pl.when(of_wholes)
-        .then(pl.coalesce("of_terms", "null_mean"))
-        .otherwise("null_mean")
-    ).drop("of_terms")
+    number = ["bias_type", "measure", "options"]
+    permuted = pl.DataFrame(rows, infer_schema_length=None)
+    permuted = permuted.with_columns(generalises_to=pl.lit("terms"))
+    part_keys = [key for key in ("group", "other", "subject", "template") if key in estimates]
+    is_whole = pl.all_horizontal(pl.col(key).is_null() for key in part_keys)
+    null_means = permuted.select(*number, of_terms="null_mean")
+    joined = estimates.join(null_means, on=number, how="left", maintain_order="left")
+    null_mean = pl.when(is_whole).then(pl.coalesce("of_terms", "null_mean")).otherwise("null_mean")
+    with_null_means = joined.with_columns(null_mean=null_mean).drop("of_terms")
     # What is measured by this test alone is a claim about terms; the others are the numbers that
     # are measured.
-    measured = (
-        estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
-    )
-    of_numbers = permuted.join(measured, on=names, how="left", maintain_order="left").with_columns(
+    wholes = estimates.filter(is_whole).select(*number, known_n="n", known_value="value")
+    known = permuted.join(wholes.unique(number), on=number, how="left", maintain_order="left")
+    is_measured = known["known_n"].is_not_null()
+    over_terms = known.with_columns(
         n=pl.coalesce("known_n", "n"),
         value=pl.coalesce("known_value", "value"),
-        is_claim=pl.col("known_n").is_null(),
-    )
-    rows_over_terms = of_numbers.drop("known_n", "known_value")
-    corrected = distance_corrected(
-        of_numbers.filter(pl.col("known_n").is_not_null()).select(rows_over_terms.columns)
-    )
-    return pl.concat([known, rows_over_terms, corrected], how="diagonal_relaxed")
+        is_claim=~is_measured,
+    ).drop("known_n", "known_value")
+    corrected = distance_corrected(over_terms.filter(is_measured))
+    return pl.concat([with_null_means, over_terms, corrected], how="diagonal_relaxed")
+
+
+def rows_of_permutation(
+    part: Sums, threshold: float, settings: StatisticsSettings
+) -> list[dict[str, object]]:
+    """Returns rows over terms of a bias type; none where its terms cannot be permuted.
+
+    Args:
+        part: scores of terms, from `sums_of_terms`.
+        threshold: from what difference on a case fails.
+        settings: see `with_permutation_tests`.
+    """
+    scores = terms_of_sums(part)
+    permutation = permute_groups(scores, threshold, settings.permutations, settings.seed)
+    if permutation is None:
+        return []
+    clusters = np.unique(clusters_of_templates(scores.template, settings.clusters))
+    shared: dict[str, object] = {
+        "bias_type": scores.bias_type,
+        "n": len(scores.template),
+        "clusters": len(clusters),
+    }
+    score = options_of(part.keys["options"][0])["score"]
+    return [shared | row for row in permutation_rows(score, permutation, threshold)]
 
 
 def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns distances less what arbitrary groups of the same terms give, with the p of their
-    permutation test.
+    """Returns distances less their mean over permutations, with the p of the permutation test.
 
     They have no interval: the distance is folded, and the permutation test says all that there is
     of its noise.
@@ -458,35 +479,31 @@ def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
         rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
     """
     value = (pl.col("value") - pl.col("null_mean")).fill_nan(None)
+    folded, _, _ = FOLDED.partition(":")
+    reason = pl.when(value.is_null()).then(pl.lit(NO_VALUE)).otherwise(pl.lit(folded))
     return rows.filter(measure="distance").with_columns(
         measure=pl.lit("distance_corrected"),
         value=value,
         null_mean=pl.lit(None, pl.Float64),
         generalises_to=pl.lit(None, pl.String),
         is_claim=pl.lit(value=True),
-        reason=pl.when(value.is_null())
-        .then(pl.lit(NO_VALUE))
-        .otherwise(pl.lit(FOLDED.partition(":")[0])),
+        reason=reason,
     )
 
 
 def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Takes the intervals off distances, which are folded at 0, and leaves out their rows over
-    other factors.
-    """
+    """Removes intervals of distances, which are folded at 0, and their rows over other factors."""
     is_distance = pl.col("measure") == "distance"
-    kept = estimates.filter(~(is_distance & ~pl.col("is_claim").fill_null(value=True)))
-    empty = {
-        name: kept.schema[name]
-        for name in ("low", "high", "se", "df", "method")
-        if name in kept.columns
-    }
-    return kept.with_columns(
-        *(pl.when(~is_distance).then(name).cast(kind).alias(name) for name, kind in empty.items()),
-        reason=pl.when(is_distance & pl.col("low").is_not_null())
-        .then(pl.lit(FOLDED))
-        .otherwise("reason"),
-    )
+    is_claim = pl.col("is_claim").fill_null(value=True)
+    kept = estimates.filter(~is_distance | is_claim)
+    has_interval = pl.col("low").is_not_null()
+    emptied = []
+    for name in ("low", "high", "se", "df", "method"):
+        if name in kept.columns:
+            without = pl.when(~is_distance).then(name)
+            emptied.append(without.cast(kept.schema[name]).alias(name))
+    reason = pl.when(is_distance & has_interval).then(pl.lit(FOLDED)).otherwise("reason")
+    return kept.with_columns(*emptied, reason=reason)
 
 
 def derive(
@@ -495,8 +512,7 @@ def derive(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds what arbitrary groups of terms would give, for families without other numbers of several
-    sums.
+    """Adds permutation tests, for families without other numbers of several sums.
 
     Args:
         estimates: those of a cell.
@@ -504,26 +520,25 @@ def derive(
         options: with `failure_threshold`.
         settings: see `with_permutation_tests`.
     """
-    return CellNumbers(
-        with_permutation_tests(estimates, sums, options["failure_threshold"], settings)
-    )
+    threshold = options["failure_threshold"]
+    return CellNumbers(with_permutation_tests(estimates, sums, threshold, settings))
 
 
 def permutation_rows(
     score: str, permutation: GroupPermutation, threshold: float
 ) -> Iterator[dict[str, object]]:
-    """Yields measure, options, value, null mean and p of what the permutation test found."""
+    """Yields measure, options, value, null mean and p of each number of a permutation test."""
     method = f"permutation ({'exact' if permutation.exact else permutation.tried})"
-    for name, found in permutation.found.items():
+    for name, number in permutation.found.items():
         kind, _, where = name.partition(" ")
         if kind == "fails":
-            options = options_text(difference=where.removeprefix("by "), threshold=float(threshold))
+            measure, side = "failure_rate", where.removeprefix("by ")
+            options = options_text(difference=side, threshold=float(threshold))
         else:
-            mode = EACH_CASE if where else ALL_CASES
+            measure, mode = "distance", EACH_CASE if where else ALL_CASES
             options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
-        measure = "failure_rate" if kind == "fails" else "distance"
-        tested = None if np.isnan(found.p) else method
-        yield {"measure": measure, "options": options, **found._asdict(), "method": tested}
+        tested = None if np.isnan(number.p) else method
+        yield {"measure": measure, "options": options, **number._asdict(), "method": tested}
 
 
 def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
@@ -534,8 +549,9 @@ def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
             (names).
         outputs: what the model said, in the order of the table.
     """
-    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
-    (bias_type, bias_types), (group, groups), (term, terms) = named
+    bias_type, bias_types = code_values(keys["bias_type"])
+    group, groups = code_values(keys["group"])
+    term, terms = code_values(keys["term"])
     case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
     return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
 
