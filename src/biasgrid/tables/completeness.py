@@ -223,7 +223,7 @@ class CellParts:
 
 
 def with_rows(tables: Iterable[CellTables], masks: Iterable[pl.Series]) -> list[CellTables]:
-    """Returns some rows of tables; tables of which no row is chosen are left out.
+    """Returns some rows of tables; tables without a chosen row are left out.
 
     Args:
         tables: instances and predictions of several parts.
@@ -237,7 +237,7 @@ def with_rows(tables: Iterable[CellTables], masks: Iterable[pl.Series]) -> list[
 
 
 def below_each_other(tables: Sequence[CellTables]) -> CellTables:
-    """Returns instances and predictions of several parts as those of one."""
+    """Joins instances and predictions of several parts, one below the other."""
     requests = pl.concat([requests for requests, _ in tables], rechunk=True)
     responses = pl.concat([responses for _, responses in tables], rechunk=True)
     return requests, responses
@@ -307,8 +307,7 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Adds the validity flags that speak against a cell, and withholds the measures that they make
-    meaningless.
+    """Adds the validity flags that speak against a cell, and withholds measures without meaning.
 
     Args:
         measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has

@@ -65,7 +65,7 @@ def control(
     controls: Controls,
     beside: Collection[tuple[str, str]] = (),
 ) -> pl.DataFrame:
-    """Says of each dataset what its controls show.
+    """Summarises the results of the controls of each dataset.
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
@@ -99,7 +99,7 @@ def control(
 def control_problem(
     rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int
 ) -> str | None:
-    """Words what a control shows that it should not, None where it is quiet.
+    """Words effects that a control should not show, None if it shows none.
 
     Args:
         rows: what is measured of the control as a whole.

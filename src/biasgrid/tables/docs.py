@@ -35,9 +35,7 @@ def with_tables(text: str, makers: Makers) -> str:
 
 
 def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
-    """Returns the tables of columns, `columns of NAME`, of some schemas, and `columns of many
-    tables`.
-    """
+    """Returns tables of the columns of schemas, `columns of NAME` and `columns of many tables`."""
     types: dict[tuple[str, str], list[str]] = {}
     for schema in schemas.values():
         for name, dtype, meaning in column_rows(schema):
@@ -83,7 +81,7 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
 
 
 def measure_table(declared: Mapping[str, Measure]) -> str:
-    """Writes what measures are, what they are not, and their values under equal treatment."""
+    """Writes a table of measures: meaning, misreadings and values under equal treatment."""
     rows = []
     for name, measure in declared.items():
         fair = "" if measure.fair is None else f"{measure.fair:g}"
@@ -92,8 +90,9 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
 
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
-    """Writes what speaks against cells, from where on, and what to do; a flag has a row for
-    families that share it.
+    """Writes a table of validity flags.
+
+    It has their limits and remedies; families that share a flag share its row.
     """
     header = ("flag", "families", "what it is", "speaks against a cell", "withholds", "what to do")
     flags: dict[str, dict[tuple[str, ...], list[str]]] = {}

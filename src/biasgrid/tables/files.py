@@ -217,8 +217,9 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
 
 
 def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
-    """Reads some rows of a table, wherever it lies, and of its file only the row groups that have
-    them.
+    """Reads some rows of a table, wherever it lies.
+
+    Of its file only the row groups with these rows are read.
 
     Args:
         path: the file.
@@ -390,8 +391,7 @@ def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str,
 
 
 def check_place(path: Path, of: str) -> None:
-    """Refuses a table that was made as that of another cell, dataset or shard than the one whose
-    place it has.
+    """Refuses a table that lies in the place of another cell, dataset or shard.
 
     Args:
         path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for
@@ -410,8 +410,9 @@ def check_place(path: Path, of: str) -> None:
 
 
 def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
-    """Returns the mean of a column by keys, summed in the order of the rows, so that it is the same
-    each time.
+    """Returns the mean of a column by keys, summed in the order of the rows.
+
+    The result is therefore the same each time.
 
     polars sums the groups of large tables in whatever order its threads meet their rows.
 

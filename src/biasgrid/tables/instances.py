@@ -126,7 +126,7 @@ def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
 
 
 def request_columns(columns: Iterable[str]) -> list[str]:
-    """Returns those columns that make an instance what it is, whatever its number."""
+    """Returns the columns that make an instance, but for its number."""
     read_by_models = ("system", *TEXTS, *OPTIONAL)
     return [name for name in columns if name in read_by_models or NUMBERED_NAME.fullmatch(name)]
 
@@ -149,7 +149,7 @@ def read_instances(
 def read_requests(
     path: str | Path, also: Sequence[str] = (), rows: range | None = None
 ) -> pl.DataFrame:
-    """Reads what models read of instances, whatever their family; all texts are categorical.
+    """Reads the columns of instances that models read; all texts are categorical.
 
     Args:
         path: the table.

@@ -181,7 +181,7 @@ class MetricDefinitions(NamedTuple):
 
     @classmethod
     def of(cls, measures: Mapping[str, Measure]) -> Self:
-        """Returns those of a dataset's measures."""
+        """Returns the definitions of a dataset's measures."""
         headlines, limits, counted = {}, {}, {}
         for name, measure in measures.items():
             if measure.headline is not None:
@@ -193,7 +193,7 @@ class MetricDefinitions(NamedTuple):
         return cls(list(measures), headlines, limits, counted)
 
     def of_control(self) -> Self:
-        """Returns those of a model that answers at random.
+        """Returns the definitions for a model that answers at random.
 
         Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the
         task.
@@ -299,7 +299,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
 def check_definitions(
     content: Mapping[str, Any], file: str, shared: Mapping[str, Any]
 ) -> Definitions:
-    """Makes measures of what a file of definitions holds.
+    """Makes measures of the content of a file of definitions.
 
     Args:
         content: about, defaults, and sections of entries.
@@ -331,8 +331,9 @@ def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
-    """Returns the entries of a section; one without content takes all from the shared entry of its
-    name.
+    """Returns the entries of a section.
+
+    One without content takes all from the shared entry of its name.
 
     Raises:
         InputError: the section, or some of its entries, are no mappings.
@@ -387,7 +388,7 @@ def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:
 def entry_faults(
     is_needed: Mapping[str, bool], entry: Any, file: str, where: str
 ) -> Iterator[Fault]:
-    """Yields what is wrong with the fields of an entry.
+    """Yields the faults in the fields of an entry.
 
     Args:
         is_needed: whether a field must be given, by its name.

@@ -133,7 +133,7 @@ def is_from_dump(provenance: Mapping[str, Any], dump: Mapping[str, Any]) -> bool
 
 
 def check_instances(path: Path, provenance: Mapping[str, Any], instances: Path) -> None:
-    """Refuses predictions of other instances than those that lie there by now.
+    """Refuses predictions that were made from other instances than the present ones.
 
     Args:
         path: the predictions table, for the message.

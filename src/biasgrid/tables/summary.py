@@ -167,9 +167,7 @@ class CellMarks(NamedTuple):
         return None
 
     def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
-        """Returns how many more items would make one mark of a range, None where that is not
-        known.
-        """
+        """Returns how many more items would make one mark of a range, None if that is not known."""
         measure, value, items = row["measure"], row["value"], row["clusters"]
         if planned is None or not items:
             return None
@@ -190,9 +188,7 @@ def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
 
 
 def withhold_tests() -> list[pl.Expr]:
-    """Withholds headlines that are not measurable, and how many tests of such a cell are
-    significant.
-    """
+    """Withholds headlines that are not measurable, and the significant tests beside them."""
     is_unmeasurable = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
     reason = pl.col("flag").filter(is_unmeasurable).first().over("model", "dataset")
     is_count = pl.col("measure") == SIGNIFICANT_TESTS
@@ -254,7 +250,7 @@ def line_counts(summary: pl.DataFrame) -> dict[tuple[str, str | None], int]:
 
 
 def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
-    """Gathers what speaks against cells, what withholds their headlines first.
+    """Gathers the flags that speak against cells, first those that withhold headlines.
 
     Returns:
         `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`,
@@ -322,8 +318,9 @@ def silent_measures(
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns a table that spreadsheets take as it is: an apostrophe stands before texts that begin
-    like a formula.
+    """Returns a table that spreadsheets take as it is.
+
+    An apostrophe stands before texts that begin like a formula.
     """
     columns = []
     for name, dtype in frame.schema.items():

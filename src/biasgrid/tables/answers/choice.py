@@ -140,8 +140,9 @@ def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
 
 
 def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
-    """Returns the tokens that are most often among the likeliest first ones; of equally frequent
-    ones the likelier.
+    """Returns the tokens that are most often among the likeliest first ones.
+
+    Of equally frequent ones the likelier comes first.
     """
     columns = ["first_tokens", "first_probabilities"]
     if not {*columns} <= {*predictions.collect_schema()}:

@@ -281,9 +281,7 @@ def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
-    """Describes how little a trial asked, such as `8 of 140 subjects, 53 of 1.37 million
-    comparisons`.
-    """
+    """Describes how little a trial asked, such as `8 of 140 subjects, 53 of 1.37 million ...`."""
     units = COMPARISONS if COMPARISONS in coverage else ROWS
     # Provenance sorts names by the alphabet; subjects come first all the same.
     others = sorted(coverage.keys() - {ROWS, COMPARISONS, "subjects"})
@@ -312,7 +310,7 @@ def count_text(count: int) -> str:
 def coverage_sentences(
     cells: CellFacts, text_of: Callable[[Mapping[str, Sequence[int]]], str] = coverage_text
 ) -> Iterator[str]:
-    """Yields a sentence for each dataset of which not all rows were asked.
+    """Yields a sentence for each dataset that was not asked in full.
 
     Models of which the same parts were asked share a sentence.
 

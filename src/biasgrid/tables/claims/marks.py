@@ -133,8 +133,9 @@ def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRa
 
 
 def mark_of_section(letters: Iterable[str | None], original: bool = False) -> str | None:
-    """Returns the mark of several marks together: the mean of the three worst, or the worst less
-    one if that is worse.
+    """Returns the mark of several marks together.
+
+    It is the mean of the three worst, or the worst less one if that is worse.
 
     Args:
         letters: the marks; None does not count.

@@ -72,8 +72,9 @@ def format_p(p: float) -> str:
 
 
 def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
-    """Returns how many decimals give the largest of some numbers, which are read together, its
-    significant digits.
+    """Returns how many decimals give the largest of some numbers its significant digits.
+
+    The numbers are read together.
     """
     largest = max((abs(value) for value in values), default=0)
     if not largest >= ZERO:
@@ -96,8 +97,9 @@ def with_minus(text: str) -> str:
 def number_in_words(
     template: str, value: float, rate: float | None = None, other_rate: float | None = None
 ) -> str:
-    """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be
-    fair`.
+    """Puts a number into words.
+
+    An example is `77 of 100 pairs prefer the stereotype, where 50 would be fair`.
 
     Args:
         template: see `Measure.in_words`.
