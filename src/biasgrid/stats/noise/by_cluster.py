@@ -51,9 +51,7 @@ class ByCluster:
 
     @classmethod
     def with_noise(cls, sums: FloatArray, counts: FloatArray) -> ByCluster:
-        """Leaves out the associations that a single cluster asks for; for arrays, see the
-        attributes.
-        """
+        """Leaves out the associations of a single cluster; for arrays see the attributes."""
         clusters = (counts > 0).sum(axis=-1, keepdims=True)
         has_noise = clusters >= FEWEST_CLUSTERS_WITH_NOISE
         left_out = (clusters > 0) & ~has_noise
@@ -124,13 +122,13 @@ class ByCluster:
         return replace(cls.with_noise(table[..., 0], table[..., 1]), by_format=by_format)
 
     def corrected(self, name: Statistic) -> float:
-        """Returns mu or eta without what noise adds, NaN where too few associations are known."""
+        """Returns mu or eta corrected for noise, NaN where too few associations are known."""
         if not self.is_representative:
             return float("nan")
         return corrected_statistic(self.means, self.values, name)
 
     def null_mean(self, name: Statistic) -> float:
-        """Returns what noise alone makes of mu or eta, NaN where too few associations are known."""
+        """Returns the mean of mu or eta under noise, NaN where too few associations are known."""
         if not self.is_representative:
             return float("nan")
         return null_mean_of(self.values, name)
@@ -205,8 +203,7 @@ def interval_row(
     settings: StatisticsSettings,
     formats: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Returns a size of the associations with its interval: jackknife over clusters, of three at
-    least.
+    """Returns a size of associations with its jackknife interval, over three clusters at least.
 
     The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0
     with all clusters and without each, the upper end is that of its logarithm, value * exp(t se of

@@ -85,8 +85,9 @@ def components_of(utilities: FloatArray) -> Components | None:
 
 
 def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
-    """Divides the variance of utilities between subjects and what they are crossed with: all of it
-    is random.
+    """Divides the variance of utilities between subjects and the axes that they are crossed with.
+
+    All effects are random.
 
     Args:
         utilities: shape (subjects, ...), none missing; 3 subjects and 2 of all else at least.
@@ -179,9 +180,7 @@ class PairVariance:
     """How far single pairs of subjects are from the difference of their utilities."""
 
     def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
-        """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its
-        templates.
-        """
+        """Takes the sums of a cell, and the cluster (or cluster and format) of each template."""
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
         self.pattern = self.squares[:, 3].astype(np.int64)
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
@@ -194,7 +193,7 @@ class PairVariance:
     def of(
         self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray
     ) -> tuple[float, float]:
-        """Returns the variance of pairs and that of orders in a block.
+        """Returns the variance of pairs and the variance of orders in a block.
 
         With u the utilities of a cluster, the mean over swap groups of (C - (u(x1) - u(x2)) / 2)².
 
@@ -220,8 +219,9 @@ class PairVariance:
 def variances_of(
     pair: PairVariance, gamma: ByCluster, firsts: int | None, formats: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Yields the sources of variance of each block of attributes that are asked in the same
-    clusters, and indices.
+    """Yields the sources of variance, and indices, of each block of attributes.
+
+    A block has the attributes that are asked in the same clusters.
 
     Args:
         pair: the variance of single pairs.
@@ -269,7 +269,7 @@ def is_crossed(pattern: BoolArray, formats: int) -> bool:
 
 
 def indices_of_block(components: Components, crossed: FloatArray) -> dict[str, float]:
-    """Returns the indices of a block by name, with several prompt formats those of formats, too.
+    """Returns the indices of a block by name, of several prompt formats also those over formats.
 
     Args:
         components: the variances over clusters.

@@ -42,7 +42,7 @@ WITH_CONTROL = "combined with the control"
 def source_columns(
     values: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource], fair: float
 ) -> dict[str, pl.Series]:
-    """Returns what makes numbers vary as columns, for `beyond_control`.
+    """Returns the variances of numbers as columns, for `beyond_control`.
 
     Args:
         values: shape (numbers,), around which their intervals lie.
@@ -76,8 +76,9 @@ def corrected_columns(
     settings: StatisticsSettings,
     fair: float,
 ) -> dict[str, pl.Series]:
-    """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected
-    together; null: no test.
+    """Returns q, Holm's correction, bounds and selected intervals; null without a test.
+
+    The tests are corrected together.
 
     Args:
         values: shape (numbers,), around which their intervals lie.
@@ -147,9 +148,7 @@ def free_numbers(rows: pl.DataFrame) -> int:
 
 
 def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Returns the claims that are tested together with others of their kind, with `about` and their
-    `row`.
-    """
+    """Returns the claims that are tested together with others, with `about` and their `row`."""
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
     keys = (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")
@@ -170,8 +169,9 @@ def beyond_control(
     controls: Mapping[str, Sequence[Mapping[str, Any]]],
     settings: StatisticsSettings,
 ) -> pl.DataFrame:
-    """Sets the tested numbers of a cell beside the size of its control's: interval, p, q and bound
-    have it in them.
+    """Adds the size of a cell's control to the noise of its tested numbers.
+
+    Interval, p, q and bound have it in them.
 
     Args:
         estimates: see `estimate.estimate`.
@@ -208,7 +208,7 @@ def beyond_control(
 
 
 def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
-    """Returns numbers of a kind with the variance of their control among what makes them vary.
+    """Adds the variance of their control to the variances of numbers of a kind.
 
     Args:
         rows: tested claims with `control_variance` and `control_df`.

@@ -80,8 +80,9 @@ class OverFactor(NamedTuple):
 
 
 def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
-    """Returns how numbers vary with the units of their first factor, of templates from
-    `Sums.clustered`.
+    """Returns the variance of numbers over their first factor.
+
+    Units of templates are from `Sums.clustered`.
 
     Args:
         sums: the numbers of a kind.
@@ -108,8 +109,9 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
 
 
 def over_differences_of_shares(sums: Sums) -> OverFactor:
-    """Returns how differences of shares vary, all with two added units; see
-    `shares.difference_of_shares`.
+    """Returns the variance of differences of shares, all with two added units.
+
+    See `shares.difference_of_shares`.
     """
     along = sums.along[sums.factor]
     differences = difference_of_shares(along.sums)
@@ -125,8 +127,9 @@ def over_differences_of_shares(sums: Sums) -> OverFactor:
 
 
 def over_shares_of_two(sums: Sums) -> OverFactor:
-    """Returns how shares of choices between two vary, all with two added units; see
-    `shares.shares_of_two`.
+    """Returns the variance of shares of choices between two, all with two added units.
+
+    See `shares.shares_of_two`.
     """
     along = sums.along[sums.factor]
     shares = shares_of_two(along.sums)
@@ -192,8 +195,9 @@ def least_p_with_ties(sums: Sums, df: FloatArray) -> FloatArray:
 def over_moderated(
     sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
 ) -> tuple[VarianceSource, Prior, VarianceSource | None]:
-    """Returns the moderated variances of numbers, their prior, and the variance due to a gain if
-    there is one.
+    """Returns the moderated variances of numbers, their prior, and the variance due to a gain.
+
+    The last is None if there is no gain.
 
     Args:
         sums: the numbers of a kind.
@@ -230,8 +234,9 @@ def over_names(sums: Sums, factor: str) -> VarianceSource:
 
 
 def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
-    """Returns how numbers vary with prompt formats, where there are several: as with the units of a
-    first factor.
+    """Returns the variances of numbers over prompt formats, if there are several.
+
+    They are computed as over a first factor.
     """
     if FORMATS not in sums.along:
         return []

@@ -96,9 +96,7 @@ def used_keys(keys: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
-    """Returns the rank of each row's keys among the distinct ones, from 0 on, shape (rows,); 0
-    without any names.
-    """
+    """Ranks the keys of rows among the distinct ones, from 0 on, shape (rows,); 0 without names."""
     if not names:
         return np.zeros(len(keys), dtype=np.int64)
     ranks = keys.select(pl.struct(names).rank("dense")).to_series().to_numpy()
@@ -106,7 +104,7 @@ def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
 
 
 def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool:
-    """Says whether the numbers of two rows are those of the other with the other sign.
+    """Whether the numbers of two rows differ in nothing but their sign.
 
     Args:
         row: shape (numbers,), 0 or 1.
@@ -127,8 +125,9 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
 
 
 def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
-    """Finds by what clusters multiply numbers, in each block of attributes that are asked in the
-    same clusters.
+    """Finds the factors by which clusters multiply numbers, in each block of attributes.
+
+    A block has the attributes that are asked in the same clusters.
 
     With v the numbers and G those of a cluster, its factor is b = sum G v / sum v². The variance of
     b is compared with what the residuals G - v b make of it, of a subject's associations together
@@ -201,8 +200,7 @@ def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
 
 
 def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
-    """Returns by what each cluster multiplies numbers, shape (clusters,): least squares through
-    0.
+    """Returns the factor of each cluster, shape (clusters,): least squares through 0.
 
     Args:
         by_cluster: shape (numbers, clusters), NaN where a number has nothing of a cluster.
@@ -236,8 +234,7 @@ def residual_variance(
 def noise_of_factors(
     residuals: FloatArray, values: FloatArray, residual: FloatArray, rows: IntArray | None
 ) -> tuple[float, int]:
-    """Returns the variance that noise gives to the factors of a block, and how many numbers tell of
-    it, less 1.
+    """Returns the variance that noise gives to the factors of a block, and its degrees of freedom.
 
     Args:
         residuals: shape (numbers, clusters), NaN where there is nothing.

@@ -40,8 +40,9 @@ def strength_of_groups(sums: Sums) -> float:
 
 
 def variance_over(factor: str, sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over a factor, NaN where not known, 0 over a
-    single format.
+    """Returns the variance of associations of groups over a factor, NaN where it is not known.
+
+    Over a single format it is 0.
     """
     if factor == NAMES:
         return names_of_groups(sums).variance
@@ -54,9 +55,7 @@ def variance_over(factor: str, sums: Sums) -> FloatArray:
 
 
 def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
-    """Returns the variances over clusters, names and prompt formats, but for one; shape (factors,
-    numbers).
-    """
+    """Returns variances over clusters, names and formats but one, shape (factors, numbers)."""
     factors = [factor for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides]
     return np.stack([variance_over(factor, sums) for factor in factors])
 
@@ -71,9 +70,7 @@ def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def strength_without_units(sums: Sums, factor: str) -> FloatArray:
-    """Returns the strength without each cluster or each prompt format of which any number has
-    something.
-    """
+    """Returns the strength without each cluster or format that any number has something of."""
     units, columns = sums.along[factor]
     other_variance = variances_of_groups(sums, besides=factor).sum(axis=0)
     is_present = sums.along[factor].present.any(axis=0)
@@ -107,8 +104,9 @@ def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns a strength of groups with its interval: jackknife over clusters, names and formats,
-    three each at least.
+    """Returns a strength of groups with its interval.
+
+    It is a jackknife over clusters, names and formats, three each at least.
 
     Noise that a name has in one cluster is in the variance over clusters and in that over names.
     The value and the lower end go by the sum of all, which is too large by that noise; the upper
@@ -157,8 +155,9 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
 
 
 def of_left_out(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
-    """Returns the jackknife variance of a number without each unit, units of a group being alike,
-    shape (1,).
+    """Returns the jackknife variance of a number without each unit, shape (1,).
+
+    Only units of the same group are alike.
     """
     group_of = np.array(groups)
     apart = Deviations.of(without[None], group_of)

@@ -66,7 +66,7 @@ class SharesOverNames(NamedTuple):
 
 
 def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
-    """Returns shares with Wilson's intervals over items, moved out by what names do.
+    """Returns shares with Wilson's intervals over items, made wider by the variance over names.
 
     An end is as far from the share as the root of the sum of both squared distances (MOVER; Zou and
     Donner, 2008).
@@ -87,7 +87,7 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
 
 
 def without_sign(low: float, high: float) -> tuple[float, float]:
-    """Returns the ends of the interval of a size from those of the number, NaN of unknown ones."""
+    """Returns the ends of the interval of a size from the signed ends, NaN of unknown ones."""
     if np.isnan(low + high):
         return np.nan, np.nan
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
@@ -113,9 +113,7 @@ class Apart(NamedTuple):
         return [float(source.variance[0]) for source in self.sources]
 
     def ends(self, alpha: float) -> tuple[float, float]:
-        """Returns both ends of its interval, which holds 0 where the exact test does not find a
-        difference.
-        """
+        """Returns both ends of its interval, which holds 0 unless the exact test rejects it."""
         half = half_width(self.sources, alpha)
         low, high = float((self.centre - half)[0]), float((self.centre + half)[0])
         if self.p > alpha:
@@ -152,14 +150,12 @@ def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
 
 
 def columns_of_pair(sums: FloatArray, one: int, other: int) -> FloatArray:
-    """Returns the sums of two groups as those of their difference, shape (1, units, 4)."""
+    """Joins the sums of two groups into the columns of their difference, shape (1, units, 4)."""
     return np.concatenate([sums[one], sums[other]], axis=-1)[None]
 
 
 def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
-    """Returns the claim of the ratio of two groups' shares, without a direction of the smaller by
-    the larger one.
-    """
+    """Returns the claim of the ratio of two shares, if not directed the smaller by the larger."""
     shares, items = shares_over_names(groups, alpha)
     one, other = (shares.only(place) for place in PAIR)
     lows, highs = ratio_of_shares(one, other)

@@ -73,9 +73,7 @@ class Deviations(NamedTuple):
 
     @classmethod
     def of(cls, values: FloatArray, groups: IntArray) -> Deviations:
-        """Takes the means of groups from values of shape (numbers, names), NaN where there are
-        none.
-        """
+        """Subtracts the means of groups from values of shape (numbers, names), NaN for none."""
         deviations, df = np.zeros_like(values), np.zeros(len(values))
         for group in np.unique(groups):
             is_own = groups == group
@@ -94,8 +92,9 @@ class Deviations(NamedTuple):
 
 
 def sources_of_groups(sums: Sums) -> list[VarianceSource]:
-    """Returns how numbers of groups vary with names: one source, or with ten attributes or more
-    two.
+    """Returns the variance of numbers of groups over names: one source, or two.
+
+    There are two with ten attributes or more.
 
     Args:
         sums: numbers of two groups, along `terms`, or of a group and its partners, along `subjects`
@@ -153,8 +152,9 @@ def lists_source(sums: FloatArray) -> VarianceSource:
 
 
 def groups_of_names(sums: Sums) -> dict[str, IntArray]:
-    """Returns the group of each name by factor: numbers of a group have only its own names along
-    `subjects`.
+    """Returns the group of each name, by factor.
+
+    Numbers of a group have only its own names along `subjects`.
     """
     names, present = sums.along[NAMES].units, sums.along[NAMES].present
     group_of: dict[str, int] = {}
@@ -181,8 +181,9 @@ def numbers_of_same_names(sums: Sums) -> list[IntArray]:
 
 
 def welch(one: Side, other: Side) -> VarianceSource:
-    """Returns how much differences of two sides vary with names (Welch, 1947; df by Satterthwaite,
-    1946).
+    """Returns the variance of differences of two sides over names (Welch, 1947).
+
+    Degrees of freedom are by Satterthwaite (1946).
 
     Returns:
         V = s² / n of one side plus that of the other; df = V² / sum of (s² / n)² / (n - 1).
@@ -202,8 +203,7 @@ def welch(one: Side, other: Side) -> VarianceSource:
 
 
 def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:
-    """Returns how much numbers of many attributes vary with what names have in one attribute, and
-    in all of them.
+    """Returns the variance over names in one attribute, and the variance that attributes share.
 
     Variances of one attribute are pooled over both sides, and strengthened by those of the others.
 

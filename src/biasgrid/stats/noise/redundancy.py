@@ -24,8 +24,7 @@ FEWEST_ATTRIBUTES = 2
 
 
 def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
-    """Returns what is each cluster's own, shape (subjects, attributes, clusters), NaN where it
-    cannot be said.
+    """Returns each cluster's own noise, shape (subjects, attributes, clusters), NaN if unknown.
 
     That is what is left of its associations without what all clusters have in common, multiplied by
     its factor (see `noise.gain`), and without what it does to a subject as such: two clusters that
@@ -63,8 +62,7 @@ def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
-    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster
-    with itself.
+    """Correlates the noise of clusters, shape (clusters, clusters), NaN of a cluster with itself.
 
     The noise of clusters sums to nearly 0, so that of two independent ones of F correlates by -1 /
     (F - 1), which is added. Clusters without any noise are the same.
@@ -112,8 +110,7 @@ def known_correlation(one: FloatArray, other: FloatArray) -> float:
 
 
 def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:
-    """Returns rows of `DESIGN` of the clusters of a cell: what it is without each, and which noise
-    is alike.
+    """Returns rows of `DESIGN` about clusters: mu without each, and clusters with like noise.
 
     Args:
         gamma: the associations by cluster.

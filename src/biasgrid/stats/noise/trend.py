@@ -76,8 +76,7 @@ def explains_more(line: FloatArray, logs: FloatArray) -> bool:
 
 
 def share_below(sizes: FloatArray) -> FloatArray:
-    """Returns the rank of each size less a half, as a share of all; sizes that are alike have the
-    mean of their ranks.
+    """Ranks sizes, less a half, as a share of all; equal sizes have the mean of their ranks.
 
     Args:
         sizes: shape (numbers,).
