@@ -43,8 +43,9 @@ def ranks_without_each(values: FloatArray) -> FloatArray:
 
 
 def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns Spearman's correlation of numbers, and below it without each in turn; NaN where one
-    does not vary.
+    """Returns Spearman's correlation of numbers, and below it without each number in turn.
+
+    It is NaN if one side does not vary.
     """
     sides = [ranks_without_each(values) for values in (one, other)]
     apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]

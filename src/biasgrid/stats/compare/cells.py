@@ -309,8 +309,9 @@ def are_of_parts(names: pl.DataFrame) -> BoolArray:
 
 
 def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
-    """Divides numbers into kinds: a measure of parts that have the same keys, or a single number of
-    whole cells.
+    """Divides numbers into kinds, whose tests are corrected together.
+
+    A kind is a measure of parts that have the same keys, or a single number of whole cells.
 
     Args:
         names: `row`, `moderated` and the columns `ROW`.

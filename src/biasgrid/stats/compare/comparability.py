@@ -68,8 +68,7 @@ def reason_not_comparable(
 def pairs_on_one_scale(
     measure: str, cells: Sequence[ComparedCell], pairs: Sequence[Pair], comparable: BoolArray
 ) -> tuple[list[Pair], list[int]]:
-    """Returns pairs with the reason why a measure may not be compared, and the set of each model
-    for that measure.
+    """Returns pairs with the reason why a measure is not compared, and the set of each model.
 
     Args:
         measure: its name.
@@ -91,7 +90,7 @@ def pairs_on_one_scale(
 def unlike_lists(
     numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]
 ) -> str:
-    """Words that two models were asked about unlike lists, with what is in one alone."""
+    """Words the difference of two lists: the names that only one model was asked about."""
     texts = []
     for one, other in (pair, pair[::-1]):
         own = numbers.names.filter(numbers.has_number[one])
@@ -106,8 +105,7 @@ def unlike_lists(
 
 
 def sets_of(comparable: BoolArray) -> list[int]:
-    """Returns the set of each model, models of one set being comparable; sets are numbered by their
-    first models.
+    """Returns the set of each model, numbered by first models; models of a set are comparable.
 
     Args:
         comparable: shape (models, models); a model that is not comparable with itself is in none,
@@ -125,7 +123,7 @@ def sets_of(comparable: BoolArray) -> list[int]:
 
 
 def same_models(cells: Mapping[str, Facts]) -> str:
-    """Says in one line which names of a run have the same weights, and in what else they differ.
+    """Names models of a run that have the same weights, and the facts in which they differ.
 
     Args:
         cells: the provenance of the measures of each cell, by `DATASET/MODEL`.
@@ -172,7 +170,7 @@ def source_of(predictions: Facts) -> tuple[str, Any] | None:
 
 
 def differing_facts(models: list[dict[str, Facts]], datasets: set[str]) -> set[str]:
-    """Returns in what predictions differ that decides answers, on any of some datasets."""
+    """Returns the facts in which predictions differ and which decide answers, on any dataset."""
     names = set()
     for dataset in datasets:
         first, *others = (model[dataset] for model in models)

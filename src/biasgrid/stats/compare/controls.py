@@ -51,7 +51,7 @@ def sizes_beside_controls(
     controls: Controls,
     silenced: Silenced = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Sets the size of what is associated in each dataset beside that of its controls.
+    """Compares the size of associations in each dataset with the size in its controls.
 
     Args:
         measures: schema `MEASURES`.
@@ -109,7 +109,7 @@ def silent_in_cells(measures: pl.DataFrame, silenced: Silenced) -> dict[tuple[st
 def lines_of_size(
     one: Mapping[str, Any], other: Mapping[str, Any], control: str
 ) -> list[tuple[Any, ...]]:
-    """Compares a size of a dataset with that of its control: lines in the columns `ROWS`.
+    """Compares a size of a dataset with the same size of its control: lines in columns `ROWS`.
 
     Args:
         one: the row of the dataset.

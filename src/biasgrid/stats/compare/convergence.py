@@ -96,7 +96,7 @@ def convergence(
     level: float,
     intervals: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Correlates what datasets of different families say of the same groups.
+    """Correlates numbers of datasets of different families over the same groups.
 
     Args:
         measures: of all cells that are measurable (schema `MEASURES`).
@@ -188,9 +188,7 @@ def variances_of_intervals(
 
 
 def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
-    """Yields how models treat the groups of a dataset, by the options of a measure and its bias
-    types.
-    """
+    """Yields the numbers of a dataset's groups, by the options of a measure and by bias type."""
     rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure)
     table = group_effects(rows.drop_nulls("value"))
     parts = table.group_by("measure", "options", "bias_type", maintain_order=True)
@@ -226,9 +224,7 @@ def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns for each group the mean of its differences from all others, and the mean of their
-    variances.
-    """
+    """Averages for each group its differences from all others, and their variances."""
     names = ["model", "bias_type", *NUMBER]
     sides = []
     for group, sign in (("group", 1), ("other", -1)):
@@ -326,8 +322,9 @@ def ranks_within(values: FloatArray) -> FloatArray:
 
 
 def correlation_of(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks
-    of one are equal.
+    """Returns the correlation of ranks within models, NaN where all ranks of one side are equal.
+
+    Both have the shape (models, groups).
     """
     apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in (one, other)]
     products = np.nansum(apart[0] * apart[1])

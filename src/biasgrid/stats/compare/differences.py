@@ -134,7 +134,7 @@ def differences_of(
     pairs: Sequence[Pair],
     settings: StatisticsSettings,
 ) -> Differences:
-    """Takes the numbers of a kind of one model of each pair from those of the other.
+    """Compares the models of each pair in the numbers of a kind, one less the other.
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the
     difference). Else the variances of both add up, with the degrees of freedom of Welch and
@@ -159,14 +159,16 @@ def differences_of(
     source = stack_sources([difference.source for difference in compared])
     others = others_of_kind(numbers, kind, pairs)
     sources = [source, *others.sources]
-    p = p_values(centre.ravel(), [flat_source(each) for each in sources]).reshape(centre.shape)
+    p = p_values(centre.ravel(), [flat_source(factor) for factor in sources]).reshape(centre.shape)
     # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
     p = np.where(np.isnan(p), p, np.fmax(p, least_p))
     q, familywise, low, high = np.full((4, *centre.shape), np.nan)
     for tests in tested_together(kind, len(pairs)):
         q[tests] = false_discovery_rates(p[tests], settings.fdr)
         familywise[tests] = holm(p[tests])
-        own_sources = [VarianceSource(each.variance[tests], each.df[tests]) for each in sources]
+        own_sources = [
+            VarianceSource(factor.variance[tests], factor.df[tests]) for factor in sources
+        ]
         within = -limit[tests], limit[tests]
         low[tests], high[tests] = selected_ends(
             centre[tests], q[tests], own_sources, within, settings.alpha
@@ -206,7 +208,7 @@ def difference_of_pair(
     pair: Pair,
     over_cells: Sequence[tuple[VarianceSource, IntArray]],
 ) -> PairDifference:
-    """Takes the numbers of a kind of one model from those of another.
+    """Compares two models in the numbers of a kind, one less the other.
 
     Args:
         numbers: the numbers of all cells.
@@ -289,8 +291,7 @@ def over_clusters(
 def shares_of_pair(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
 ) -> FloatArray | None:
-    """Returns what the shares of a pair count in each cluster, None where a number of the kind is
-    no share.
+    """Returns the counts behind the shares of a pair, None if a number of the kind is no share.
 
     Returns:
         Shape (numbers, clusters, 4), as `difference_of_shares` takes it; where models were not
@@ -344,8 +345,10 @@ def comparison_rows(
     settings: StatisticsSettings,
     marks: MarksOfMeasures,
 ) -> pl.DataFrame:
-    """Returns rows of `COMPARISONS`: of whole cells all, of parts the significant results and the
-    largest of each pair.
+    """Returns rows of `COMPARISONS`.
+
+    Numbers of whole cells are all kept, of parts the significant differences and the largest of
+    each pair.
 
     Args:
         differences: the differences of a kind.

@@ -86,7 +86,7 @@ def prompt_of_server(predictions: Mapping[str, Any]) -> str | None:
 
 
 def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
-    """Says in what two cells differ that must be alike, None where they may be compared.
+    """Names a fact in which two cells differ and must be alike, None if they may be compared.
 
     Args:
         cells: how both were asked.
@@ -102,8 +102,7 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
 
 
 def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
-    """Says why a measure of two cells may not be compared that grows with a scale; None where it
-    may.
+    """Says why a measure that grows with a scale may not be compared, None if it may.
 
     Args:
         measure: its name.

@@ -21,8 +21,9 @@ from biasgrid.tables.measures import ROW
 
 
 def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
-    """Returns the sums of means that are claims about names, terms, persons or prompt formats,
-    beside clusters.
+    """Returns the sums of means that are claims about more factors than clusters.
+
+    These are names, terms, persons or prompt formats.
 
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
@@ -57,8 +58,7 @@ NO_OTHER_FACTORS = OtherFactors((), "")
 
 
 def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
-    """Returns how the differences of two models vary with names of groups, with persons and with
-    prompt formats.
+    """Returns the variances of differences of two models over names, persons and prompt formats.
 
     The same names stand for the groups in both models, and the same formats were asked, so it is
     told from how the difference of each name's or format's numbers varies; those that one of the
@@ -74,7 +74,7 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
     other_parts = parts_of_numbers(names, other)
     # Numbers of a kind may be of several parts, such as one for each bias type.
     factors = [factors_of_part(names, part, other_parts) for part in parts]
-    return join_parts([each for each in factors if each is not None], len(names))
+    return join_parts([known for known in factors if known is not None], len(names))
 
 
 class PlacedPart(NamedTuple):
@@ -102,7 +102,7 @@ class FactorsOfPart(NamedTuple):
 
 
 def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
-    """Returns the parts of a cell of which some numbers are.
+    """Returns the parts of a cell that hold some of the numbers.
 
     Args:
         names: the numbers: the columns `ROW`.
@@ -125,8 +125,7 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
 def factors_of_part(
     names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]
 ) -> FactorsOfPart | None:
-    """Returns how differences of two models vary that are of a part of the one; None where the
-    other has none.
+    """Returns the variances of the differences in a part, None if the other model has no such part.
 
     Args:
         names: all numbers: the columns `ROW`.
@@ -146,8 +145,9 @@ def factors_of_part(
 
 
 def factors_of(apart: Sums) -> OtherFactors:
-    """Returns how differences of two models vary with other factors than their first; see
-    `difference_of_models`.
+    """Returns the variances of differences over factors other than the first.
+
+    The differences are from `difference_of_models`.
     """
     persons = persons_source(apart)
     sources_by_name = {
@@ -191,8 +191,9 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
 def difference_of_models(
     names: pl.DataFrame, one: Sums, places: Sequence[int], other: Sums, other_places: Sequence[int]
 ) -> Sums:
-    """Returns the numbers of one model less those of another as sums: each unit's mean is the
-    difference of both.
+    """Returns the numbers of one model less the other's as sums.
+
+    The mean of each unit is the difference of both means.
 
     Args:
         names: what the numbers are.
@@ -233,8 +234,7 @@ def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatA
 
 
 def difference_of_units(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns sums whose means are those of one model less those of another, with the counts of the
-    one.
+    """Returns sums whose means are differences of two models, with the counts of the first.
 
     Args:
         one: shape (numbers, units, columns): pairs of sum and count.

@@ -91,9 +91,7 @@ def order_of(
 def with_mirror_images(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float
 ) -> CellNumbersMatrix:
-    """Returns cells and, behind them, the same cells with the numbers of a kind mirrored at a
-    value.
-    """
+    """Adds the same cells again, with the numbers of a kind mirrored at a value."""
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
     without = [lists.copy() for lists in numbers.without]
@@ -122,8 +120,9 @@ def mirrored_share(columns: FloatArray) -> FloatArray:
 
 
 def mirrored_units(part: Sums) -> Sums:
-    """Returns sums whose units vary in the opposite direction, for the variance over other factors
-    than clusters.
+    """Returns sums whose units vary in the opposite direction.
+
+    They serve for the variance over other factors than clusters.
     """
     along = {}
     for factor, (units, sums) in part.along.items():
@@ -180,9 +179,7 @@ def ranks_of(
 def significantly_larger(
     order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float
 ) -> BoolArray:
-    """Says which models are significantly larger than which (Holm's tests of all pairs); shape
-    (members, members).
-    """
+    """Tells significantly larger models by Holm's tests of all pairs, shape (members, members)."""
     position = {member: number for number, member in enumerate(members)}
     tested = [
         place for place, pair in enumerate(pairs) if pair.one in position and pair.other in position

@@ -174,7 +174,7 @@ def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReference
 def join_references(
     ours: StoredReferences, references: Mapping[str, StoredReferences]
 ) -> Iterator[ReferenceNumbers]:
-    """Puts numbers beside those of references: of the same dataset, measure, options and bias type.
+    """Joins numbers with the references of the same dataset, measure, options and bias type.
 
     Args:
         ours: our cells and figures.
@@ -204,7 +204,7 @@ def cell_key(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
 
 
 def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
-    """Says why two cells may not be compared, nothing where they may."""
+    """Lists the reasons why two cells may not be compared; none if they may."""
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
     reasons = []
@@ -244,7 +244,7 @@ def named_references(
 def refuse_unknown_references(
     references: Mapping[str, StoredReferences], names: Sequence[str]
 ) -> None:
-    """Refuses names that are neither a file nor a model of any reference, whatever their case.
+    """Refuses names that are neither a file nor a model of any reference, in any case of letters.
 
     Raises:
         UserError: with all such names, and the files and models that there are.

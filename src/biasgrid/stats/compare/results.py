@@ -48,7 +48,7 @@ class Difference(NamedTuple):
     level: float
 
     def sentence(self, row: Mapping[str, Any]) -> str | None:
-        """Returns a sentence that shows what a row of parts is about, None where none is kept."""
+        """Returns a sentence that shows a row of parts, None if none is kept."""
         sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_COLUMNS))
         for key in SENTENCE_KEYS:
             if row[key] is not None:

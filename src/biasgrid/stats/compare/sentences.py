@@ -52,8 +52,7 @@ def difference_sentences(
 
 
 def difference_sentence(row: Mapping[str, Any], difference: Difference) -> str:
-    """Words a difference: which model has the larger value where the two are distinguishable after
-    correction.
+    """Words a difference: the model with the larger value, if significant after correction.
 
     Args:
         row: a row of `COMPARISONS`.
