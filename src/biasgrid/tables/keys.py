@@ -54,27 +54,27 @@ def request_keys(instances: pl.DataFrame) -> pl.Series:
 
 
 def digest_column(values: pl.Series) -> Digests:
-    """Digests texts or numbers; the same ones have other digests in a column of another name, nulls
-    have 0.
+    """Digests texts or numbers.
+
+    The same values have other digests in a column of another name.
 
     Returns:
-        Shape (rows,).
+        Shape (rows,), 0 for a null.
     """
     salt = digest_texts(pl.Series([values.name]))
-    digests = np.zeros(len(values), np.uint64)
     known, rows = values.drop_nulls(), values.is_not_null().to_numpy()
+    digests = np.zeros(len(values), np.uint64)
     if known.dtype == pl.Categorical:
+        # Each category is digested once.
         distinct, codes = known.unique(), known.to_physical().to_numpy()
-        of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
-        of_code[distinct.to_physical().to_numpy()] = mix_bits(
-            digest_texts(distinct.cast(pl.String)) + salt
-        )
-        digests[rows] = of_code[codes]
-    else:
-        numbers = (
-            digest_texts(known) if known.dtype == pl.String else known.cast(pl.UInt64).to_numpy()
-        )
-        digests[rows] = mix_bits(numbers + salt)
+        distinct_codes = distinct.to_physical().to_numpy()
+        digest_of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
+        digest_of_code[distinct_codes] = mix_bits(digest_texts(distinct.cast(pl.String)) + salt)
+        digests[rows] = digest_of_code[codes]
+        return digests
+    is_text = known.dtype == pl.String
+    numbers = digest_texts(known) if is_text else known.cast(pl.UInt64).to_numpy()
+    digests[rows] = mix_bits(numbers + salt)
     return digests
 
 
@@ -184,16 +184,19 @@ class Repetitions:
         return numbers
 
     def _number(self, digests: Digests) -> Digests:
+        """Returns how often each digest was met before it; all digests are remembered."""
         earlier = self.met
         # Sorting what is sorted in two runs only merges them.
         self.met = np.sort(np.concatenate([earlier, np.sort(digests)]), kind="stable")
-        repeated = self.met[1:][self.met[1:] == self.met[:-1]]
-        again = np.flatnonzero(np.isin(digests, repeated))
-        found = digests[again]
-        before = np.searchsorted(earlier, found, "right") - np.searchsorted(earlier, found, "left")
-        order = np.argsort(found, kind="stable")
-        within = np.empty_like(order)
-        within[order] = np.arange(len(found)) - np.searchsorted(found[order], found[order])
+        is_repeated = self.met[1:] == self.met[:-1]
+        rows = np.flatnonzero(np.isin(digests, self.met[1:][is_repeated]))
+        repeated = digests[rows]
+        first, end = (np.searchsorted(earlier, repeated, side) for side in ("left", "right"))
+        # Rows with one digest stand together in this order, so each one's place among them counts.
+        order = np.argsort(repeated, kind="stable")
+        ordered = repeated[order]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(repeated)) - np.searchsorted(ordered, ordered)
         numbers = np.zeros(len(digests), np.uint64)
-        numbers[again] = before + within
+        numbers[rows] = end - first + place
         return numbers

@@ -367,10 +367,10 @@ def table_of_cell(
         dataset: the dataset's name in the config.
     """
     empty = empty_table(schema)
-    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast(
-        {pl.Categorical: pl.String}
-    )
-    filled = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema)
+    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
+    # Categories of several tables cannot be joined.
+    texts = named.cast({pl.Categorical: pl.String})
+    filled = pl.concat([empty, texts], how="diagonal_relaxed").cast(empty.schema)
     return filled.with_columns(pl.col("value").fill_nan(None))
 
 
