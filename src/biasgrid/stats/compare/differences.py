@@ -377,16 +377,19 @@ def comparison_rows(
     without_interval = columns["low"].is_nan().to_numpy()
     pairs_of_rows = [pairs[pair] for pair in pair_of_row.tolist()]
     models = pair_columns(differences, cells, pairs)[pair_of_row]
+    texts = reasons(differences, numbers, cells, pairs_of_rows, number_of_row, without_interval)
+    clusters = pl.Series(differences.clusters.ravel()[place])
+    other_factors_name = pl.lit(differences.others.name or None, pl.String)
     return pl.concat([names, models], how="horizontal").with_columns(
         value=values,
         other_value=other_values,
         mark=marks_of_values(ranges, values),
         other_mark=marks_of_values(ranges, other_values),
         **columns,
-        clusters=pl.when(is_known).then(pl.Series(differences.clusters.ravel()[place])),
-        other_factors=pl.when(is_known).then(pl.lit(differences.others.name or None, pl.String)),
+        clusters=pl.when(is_known).then(clusters),
+        other_factors=pl.when(is_known).then(other_factors_name),
         paired=pl.when(is_known).then("paired"),
-        reason=reasons(differences, numbers, cells, pairs_of_rows, number_of_row, without_interval),
+        reason=texts,
     )
 
 
