@@ -36,9 +36,7 @@ CAPTION = (
     "Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
-"""Of all models together no more than fit: so many where there is one, fewer of each where there
-are many.
-"""
+"""Maximum number of associations of a single model; the more models, the fewer of each."""
 FEWEST_ASSOCIATIONS = 6
 MOST_ASSOCIATION_ROWS = 90
 LONGEST_ASSOCIATION = 46
@@ -55,23 +53,20 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
 
     Args:
         measures: the measures of a dataset's cells.
-        count: how many pairs of each model to pick.
+        count: the number of pairs of each model.
 
     Returns:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected
-        interval, null of what is not significant) and `found` (whether it is one); strongest pair
-        of each model first.
+        interval, null unless significant) and `found` (whether it is significant); the strongest
+        pair of each model first.
     """
-    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(
-        pl.col("value") > 0
-    )
-    ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
-    found = is_significant()
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
+    positive = gamma.filter(pl.col("value") > 0)
+    ranked = positive.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
     picked = ranked.group_by("model", maintain_order=True).head(count)
+    found = is_significant().fill_null(value=False)
     ends = {"low": "selected_low", "high": "selected_high"}
-    return picked.select(
-        *ASSOCIATION_KEYS, "value", "clusters", **ends, found=found.fill_null(value=False)
-    )
+    return picked.select(*ASSOCIATION_KEYS, "value", "clusters", **ends, found=found)
 
 
 def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
@@ -79,13 +74,11 @@ def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
     clusters = context.table("design").filter(pl.col("name") == "mu_without")
     of_templates = clusters.select("model", "cluster", template=pl.col("templates").str.split(", "))
     cluster_of = of_templates.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
-    rows = context.table("parts").drop_nulls("template").join(cluster_of, on=["model", "template"])
-    weighted = (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum()
-    return (
-        rows.group_by(*ASSOCIATION_KEYS, "cluster")
-        .agg(gamma=weighted)
-        .sort(*ASSOCIATION_KEYS, "cluster")
-    )
+    by_template = context.table("parts").drop_nulls("template")
+    rows = by_template.join(cluster_of, on=["model", "template"])
+    weighted_mean = (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum()
+    keys = [*ASSOCIATION_KEYS, "cluster"]
+    return rows.group_by(keys).agg(gamma=weighted_mean).sort(keys)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -100,25 +93,29 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     rows = strongest(measures, count)
     if rows.is_empty():
         return empty_figure(heading, "no association is above 0")
-    marks = rows.select(*ASSOCIATION_KEYS).join(
-        gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left"
-    )
-    panels = [names[model] for model in names if model in values_in_order(rows, "model")]
-    # A pair may stand in several panels, each of which has an order of its own.
+    shown = rows.select(*ASSOCIATION_KEYS)
+    marks = shown.join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
+    models = values_in_order(rows, "model")
+    panels = [name for model, name in names.items() if model in models]
+    # A pair may be in several panels, each of which has an order of its own.
     place = pl.format("{}{}{}: {}", "model", pl.lit(KEY_SEPARATOR), "subject", "attribute")
-    rows, marks = (
-        part.with_columns(place=place, model=pl.col("model").replace_strict(names))
-        for part in (rows, marks)
-    )
+    model_name = pl.col("model").replace_strict(names)
+    rows = rows.with_columns(place=place, model=model_name)
+    marks = marks.with_columns(place=place, model=model_name)
     places = rows["place"].to_list()[::-1]
-    rows, marks = (order_by_value(part, model=panels, place=places) for part in (rows, marks))
-    short = {
-        name: shorten_text(name.partition(KEY_SEPARATOR)[2], LONGEST_ASSOCIATION) for name in places
-    }
+    rows = order_by_value(rows, model=panels, place=places)
+    marks = order_by_value(marks, model=panels, place=places)
+    short = {}
+    for name in places:
+        _, _, pair = name.partition(KEY_SEPARATOR)
+        short[name] = shorten_text(pair, LONGEST_ASSOCIATION)
     columns = columns_of(len(panels), ASSOCIATION_PANELS)
     beside = CHARACTER * max(map(len, short.values()))
-    quiet = not rows["found"].any() and rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
-    certain = "none is significant" if quiet else interval_note(rows, context.level)
+    # Only significant associations have intervals, so a note on clusters would mislead.
+    is_tested = rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
+    certain = interval_note(rows, context.level)
+    if is_tested and not rows["found"].any():
+        certain = "none is significant"
     return (
         ggplot(rows, aes("value", "place"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)

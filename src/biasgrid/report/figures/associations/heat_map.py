@@ -1,6 +1,4 @@
-"""Gamma of every subject and attribute as colours: of each model or, of many, averaged over those
-of a kind.
-"""
+"""Gamma of every subject and attribute as colours, by model or averaged over models of a kind."""
 
 from __future__ import annotations
 
@@ -61,29 +59,28 @@ CAPTION = (
 )
 LONGEST_ATTRIBUTE = 44
 MOST_PANEL_ROWS = 200
-"""So many rows all panels may have together; where there are more, models of a kind share one."""
+"""Maximum number of rows of all panels; if there are more, models of a kind share a panel."""
 WIDEST_HEAT_MAP = 20
-"""Inches that panels side by side may take."""
+"""Maximum width of panels side by side, in inches."""
 HEAT_MAP_PANELS = 5
 SMALLEST = 7.5
-"""Inches that a figure is wide at least."""
+"""Minimum width of a figure in inches."""
 NARROWEST = 1.3
-"""Inches that a panel has at least, so that there is room above it for the name of its model."""
+"""Minimum width of a panel in inches, so that there is room above it for the model's name."""
 PANEL_GAP = 0.3
 """Inches between panels."""
 FEW_PANELS = 4
-"""Of more panels the cells are as small as can be."""
+"""Number of panels above which cells are as small as possible."""
 
 
 def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
-    """Returns the panel of each model: its own or, where these would be too many to read, that of
-    its kind.
-    """
+    """Returns the panel of each model: its own or, if these were too many to read, its kind's."""
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"])
-    names, facts = context.names(gamma), context.facts(gamma)
-    kinds = dict(facts.select("model", "kind").iter_rows())
-    if len(names) * min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS) <= MOST_PANEL_ROWS:
+    names = context.names(gamma)
+    rows_of_panel = min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS)
+    if len(names) * rows_of_panel <= MOST_PANEL_ROWS:
         return names
+    kinds = dict(context.facts(gamma).select("model", "kind").iter_rows())
     return {model: kinds[model] for model in names}
 
 
@@ -95,46 +92,38 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
         panels: the panel of each model.
 
     Returns:
-        `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models
-        tells it from noise (null where none was tested), for all combinations; gamma is null where
-        no model of the panel was asked.
+        All combinations of `kind` (the panel), `subject` and `attribute`, with `gamma` (null if no
+        model of the panel was asked) and `found` (whether it is significant in any of its models,
+        null if none was tested).
     """
+    keys = ["kind", "subject", "attribute"]
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
-    found = gamma.group_by("kind", "subject", "attribute").agg(
-        found=is_significant().any(ignore_nulls=False)
+    found = gamma.group_by(keys).agg(found=is_significant().any(ignore_nulls=False))
+    means = means_by(gamma, keys).rename({"value": "gamma"})
+    means = means.join(found, on=keys, how="left", maintain_order="left")
+    kinds, subjects, attributes = (
+        means.select(pl.col(key).unique(maintain_order=True)) for key in keys
     )
-    means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
-    means = means.join(
-        found, on=["kind", "subject", "attribute"], how="left", maintain_order="left"
-    )
-    keys = [
-        means.select(pl.col(key).unique(maintain_order=True))
-        for key in ("kind", "subject", "attribute")
-    ]
-    everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
-    return everything.join(
-        means, on=["kind", "subject", "attribute"], how="left", maintain_order="left"
-    )
+    combinations = kinds.join(subjects, how="cross").join(attributes, how="cross")
+    return combinations.join(means, on=keys, how="left", maintain_order="left")
 
 
 def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Orders subjects and attributes so that those with a similar pattern of gamma stand together.
+    """Orders subjects and attributes so that similar patterns of gamma are together.
 
     Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over
-    kinds, 0 where nobody was asked), turned so that subjects with a large gamma come first. The
-    obvious order, by mean gamma, is none for attributes: gamma sums to zero over the subjects of
-    each.
+    kinds, 0 if no model was asked), signed so that subjects with a large gamma come first. Mean
+    gamma cannot order attributes: gamma sums to zero over the subjects of each.
 
     Args:
-        means: what `mean_gamma` returns.
+        means: from `mean_gamma`.
 
     Returns:
         The subjects and the attributes, in order.
     """
-    matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(
-        pl.col("gamma").fill_null(0)
-    )
+    matrix = means_by(means, ["subject", "attribute"], "gamma")
+    matrix = matrix.with_columns(pl.col("gamma").fill_null(0))
     subjects, attributes = values_in_order(matrix, "subject"), values_in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
     by_subject, by_attribute = seriated(values)
@@ -142,8 +131,9 @@ def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute (each at
-    most 80).
+    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute.
+
+    There are at most 80 rows and columns.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -153,22 +143,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     means = mean_gamma(measures, panels)
     known = means["gamma"].drop_nulls()
     if len(known) and not known.cast(pl.Boolean).any():
-        return empty_figure(
-            f"Subjects and attributes: {context.title}",
-            f"{GAMMA} is 0 for all subjects and attributes",
-        )
+        reason = f"{GAMMA} is 0 for all subjects and attributes"
+        return empty_figure(f"Subjects and attributes: {context.title}", reason)
     all_subjects, all_attributes = seriated_labels(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
     kinds = list(dict.fromkeys(panels.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
-    cells = order_by_value(
-        cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds
-    )
+    cells = cells.with_columns(pl.col("attribute").replace_strict(short))
+    cells = order_by_value(cells, kind=kinds)
     panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
-    columns = columns_of(
-        len(kinds), max(1, min(HEAT_MAP_PANELS, int(WIDEST_HEAT_MAP / (panel + PANEL_GAP))))
-    )
+    panels_that_fit = int(WIDEST_HEAT_MAP / (panel + PANEL_GAP))
+    columns = columns_of(len(kinds), max(1, min(HEAT_MAP_PANELS, panels_that_fit)))
     of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
     return (
         ggplot(cells, aes("attribute", "subject", fill="gamma"))
@@ -203,15 +189,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def not_significant_layer(cells: pl.DataFrame) -> list[geom_dots]:
-    """Returns the layer that marks what was tested and is not significant."""
+    """Returns the layer of dots on cells that were tested and are not significant."""
     marked = cells.filter(pl.col("found").not_())
     return [geom_dots(data=marked, size=1.1, color=INK, alpha=0.5)] if len(marked) else []
 
 
 def fill_scale(limit: float) -> scale_fill_gradient2:
-    """Returns a diverging scale of colours from -limit to limit, beyond which colours do not
-    change.
-    """
+    """Returns a diverging scale of colours, which do not change beyond -limit and limit."""
     return scale_fill_gradient2(
         LEAST,
         NEUTRAL,
@@ -225,21 +209,28 @@ def fill_scale(limit: float) -> scale_fill_gradient2:
 
 
 def cell_side(subjects: list[str], panels: int) -> float:
-    """Returns the side of a cell in inches: at least such that it holds a label's height."""
-    return CELL_SIDE if panels > FEW_PANELS else max(CELL_SIDE, min(0.5, 2.5 / len(subjects)))
+    """Returns the side of a cell in inches, which is at least the height of a label."""
+    if panels > FEW_PANELS:
+        return CELL_SIDE
+    return max(CELL_SIDE, min(0.5, 2.5 / len(subjects)))
 
 
 def size(
     subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float
 ) -> tuple[float, float]:
-    """Returns width and height in inches with which cells hold a label's height, and panels are as
-    wide as asked.
+    """Returns width and height of the figure in inches.
+
+    Args:
+        subjects: the labels of rows.
+        attributes: the labels of columns.
+        panels: the number of panels.
+        columns: the number of panels side by side.
+        panel: the width of a panel in inches.
     """
     character = 0.06
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3
     rows = -(-panels // columns)
     width = beside + columns * (panel + PANEL_GAP)
-    return max(width, SMALLEST), 1.6 + rows * (
-        cell_side(subjects, panels) * len(subjects) + below + 0.55
-    )
+    height_of_panel = cell_side(subjects, panels) * len(subjects) + below + 0.55
+    return max(width, SMALLEST), 1.6 + rows * height_of_panel

@@ -1,6 +1,4 @@
-"""Which subjects models associate with the attributes most: their rank in each model, and the mean
-of a kind.
-"""
+"""Ranks of subjects by their association with the attributes, and means over models of a kind."""
 
 from __future__ import annotations
 
@@ -47,9 +45,8 @@ def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFr
     gamma = select_rows(measures, "share_gamma", ["subject"])
     gamma = gamma.join(context.facts(gamma), on="model")
     models = pl.col("model").n_unique()
-    shared = gamma.with_columns(models=models.over("kind")).filter(
-        models.over("kind", "subject") == pl.col("models")
-    )
+    gamma = gamma.with_columns(models=models.over("kind"))
+    shared = gamma.filter(models.over("kind", "subject") == pl.col("models"))
     return shared.with_columns(
         rank=pl.col("value").rank(descending=True).over("model"),
         subjects=pl.len().over("model").cast(pl.Int64),
@@ -89,8 +86,9 @@ def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws ranks in models and their means: a row per subject (at most 80, from both ends), a
-    panel per kind of model.
+    """Draws ranks in models and their means: a row per subject, a panel per kind of model.
+
+    Of more than 80 subjects, those at both ends are shown.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -98,24 +96,24 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     means = mean_ranks(measures, context)
     several = (means["models"] > 1).any()
-    heading = (
-        f"Ranks of subjects{', means over the models of a kind' if several else ''}: "
-        f"{context.title}"
-    )
+    of_means = ", means over the models of a kind" if several else ""
+    heading = f"Ranks of subjects{of_means}: {context.title}"
     if means.is_empty():
-        return empty_figure(
-            heading, "the models of each kind share no subject, so no ranks can be averaged"
-        )
+        reason = "the models of each kind share no subject, so no ranks can be averaged"
+        return empty_figure(heading, reason)
     order = values_in_order(means, "subject")
     shown = both_ends(order)
     kinds = values_in_order(context.facts(measures), "kind")
-    of_models, points = (
-        place_in_panels(each.filter(pl.col("subject").is_in(shown)), kinds)
-        for each in (ranks_in_models(measures, context), means)
-    )
+    is_shown = pl.col("subject").is_in(shown)
+    points = place_in_panels(means.filter(is_shown), kinds)
+    small_points = []
+    if several:
+        ranks = ranks_in_models(measures, context).filter(is_shown)
+        of_models = place_in_panels(ranks, kinds)
+        small_points = [geom_point(aes("rank"), of_models, size=1.0, color=OKABE_ITO[4])]
     return (
         ggplot(points, aes("mean", "subject"))
-        + ([geom_point(aes("rank"), of_models, size=1.0, color=OKABE_ITO[4])] if several else [])
+        + small_points
         + geom_point(size=1.8, color=OKABE_ITO[0])
         + facet_wrap("panel", nrow=1)
         + scale_y_discrete(limits=shown[::-1])

@@ -45,7 +45,7 @@ VOLCANO_PANELS = 5
 VOLCANO_PANEL = 2.3
 """Width of a panel in inches."""
 SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
-"""Sizes of points: the larger one where a panel has few."""
+"""Sizes of points, the larger of panels with few points, and the number of these."""
 ACROSS, UPWARDS = 120, 90
 """Places of points in a panel: more could not be distinguished, and would make huge files."""
 HIGHEST_LOG_P = 8
@@ -53,36 +53,37 @@ HIGHEST_LOG_P = 8
 
 
 def points_of(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns the associations that are tested, but one alone of those that would cover each other.
+    """Returns the associations that are tested, one of each set that would cover each other.
 
     Args:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes
-        last.
+        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; significant ones
+        are last, so that they are drawn above the others.
     """
-    tested = select_rows(
-        measures, "share_gamma", ["subject", "attribute"], intervals=True
-    ).drop_nulls(["p", "q"])
-    points = tested.with_columns(
-        height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
+    rows = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
+    least_p = 10.0**-HIGHEST_LOG_P
+    points = rows.drop_nulls(["p", "q"]).with_columns(
+        height=pl.col("p").clip(lower_bound=least_p).log10().abs(),
         found=pl.when(is_significant()).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
-    places = [
-        (pl.col(name) / pl.col(name).abs().max() * steps)
-        .fill_nan(0)
-        .round()
-        .alias(f"place of {name}")
-        for name, steps in (("value", ACROSS // 2), ("height", UPWARDS))
-    ]
-    apart = points.with_columns(places).unique(
-        ["model", "found", "place of value", "place of height"], keep="first", maintain_order=True
+    points = points.with_columns(
+        place_of("value", ACROSS // 2).alias("place of value"),
+        place_of("height", UPWARDS).alias("place of height"),
     )
-    shown = apart.select("model", "value", "height", "clusters", "found")
-    return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort(
-        "found", maintain_order=True
-    )
+    place = ["model", "found", "place of value", "place of height"]
+    distinct = points.unique(place, keep="first", maintain_order=True)
+    shown = distinct.select("model", "value", "height", "clusters", "found")
+    ordered = order_by_value(shown, found=list(SIGNIFICANCE_COLOURS))
+    return ordered.sort("found", maintain_order=True)
+
+
+def place_of(column: str, steps: int) -> pl.Expr:
+    """Returns the places of numbers on an axis, in whole steps from 0 to its end."""
+    numbers = pl.col(column)
+    # If all numbers are 0, the share is NaN.
+    return (numbers / numbers.abs().max() * steps).fill_nan(0).round()
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -94,17 +95,16 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
     if points.is_empty():
-        return empty_figure(
-            heading, "there are too few clusters, or no differences, to test single associations"
-        )
+        reason = "there are too few clusters, or no differences, to test single associations"
+        return empty_figure(heading, reason)
     names = context.names(points)
     panels = list(names.values())
-    points = order_by_value(
-        points.with_columns(pl.col("model").replace_strict(names)), model=panels
-    )
+    points = points.with_columns(pl.col("model").replace_strict(names))
+    points = order_by_value(points, model=panels)
     columns = columns_of(len(panels), VOLCANO_PANELS)
     # The more points a panel has, the smaller they are, so that as much of it is filled.
-    size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / (len(points) / len(panels)))))
+    points_of_panel = len(points) / len(panels)
+    size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / points_of_panel)))
     return (
         ggplot(points, aes("value", "height", color="found"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)

@@ -1,6 +1,8 @@
-"""Who wins which attribute: the subjects that a model chooses most often, with intervals."""
+"""Win ratios: the subjects that a model chooses most often for each attribute, with intervals."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import polars as pl
 from plotnine import (
@@ -40,7 +42,7 @@ CAPTION = (
     "to be too narrow. A win counts whatever its margin."
 )
 READABLE = 12
-"""Of more attributes or subjects than this, their groups are drawn, where they have some."""
+"""Number of attributes or subjects above which their groups are drawn, if they have groups."""
 WINNERS = 3
 LONGEST_WINNER = 46
 WINNER_PANELS = 3
@@ -50,7 +52,7 @@ WINNER_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
 
 
 def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns who wins what how often, by group where there are too many subjects or attributes.
+    """Returns the win ratios of subjects, or of groups if there are too many to read.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -59,44 +61,53 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
         `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters`
         and `found`, whether the association of the two is significant.
     """
-    single = select_rows(measures, "win_ratio", ["subject", "attribute"])
-    many = {key: single[key].n_unique() > READABLE for key in ("subject", "attribute")}
-    wanted = [
-        [f"subject{'_group' * by_subject}", f"attribute{'_group' * by_attribute}"]
-        for by_subject in ((True, False) if many["subject"] else (False,))
-        for by_attribute in ((True, False) if many["attribute"] else (False,))
-    ]
-    tables = ((keys, select_rows(measures, "win_ratio", keys, intervals=True)) for keys in wanted)
-    keys, rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
+    keys = readable_keys(measures)
+    rows = select_rows(measures, "win_ratio", keys, intervals=True).drop_nulls("value")
     found = is_significant().fill_null(value=False)
     tests = select_rows(measures, "gamma", keys, intervals=True).select("model", *keys, found=found)
-    return (
-        rows.drop_nulls("value")
-        .join(tests, on=["model", *keys], how="left", maintain_order="left")
-        .select(
-            "model",
-            "value",
-            "low",
-            "high",
-            "clusters",
-            subject=keys[0],
-            attribute=keys[1],
-            found=pl.col("found").fill_null(value=False),
-        )
+    joined = rows.join(tests, on=["model", *keys], how="left", maintain_order="left")
+    subject, attribute = keys
+    return joined.select(
+        "model",
+        "value",
+        "low",
+        "high",
+        "clusters",
+        subject=subject,
+        attribute=attribute,
+        found=pl.col("found").fill_null(value=False),
     )
 
 
-def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Keeps of each model the three subjects that win each attribute most often, and the attributes
-    won most clearly.
+def readable_keys(measures: pl.DataFrame) -> list[str]:
+    """Returns the keys of the win ratios that are drawn: of subjects or groups, and attributes.
 
-    Args:
-        ratios: what `win_ratios` returns.
-        most: how many attributes of a model to keep.
+    Groups are preferred if there are too many to read, but not every combination is measured.
 
     Returns:
-        The same rows; of each model the attribute with the highest ratio first, in each the winner
-        first.
+        The key of subjects and the key of attributes.
+    """
+    single = select_rows(measures, "win_ratio", ["subject", "attribute"])
+    choices = {}
+    for key in ("subject", "attribute"):
+        is_readable = single[key].n_unique() <= READABLE
+        choices[key] = [key] if is_readable else [f"{key}_group", key]
+    for subject, attribute in product(choices["subject"], choices["attribute"]):
+        if select_rows(measures, "win_ratio", [subject, attribute], intervals=True).height:
+            return [subject, attribute]
+    return ["subject", "attribute"]
+
+
+def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Picks the three subjects that win an attribute most often, for the clearest attributes.
+
+    Args:
+        ratios: from `win_ratios`.
+        most: the maximum number of attributes of a model.
+
+    Returns:
+        Rows of `ratios`, for each model the attribute with the highest ratio first, and the winner
+        of each attribute first.
     """
     part = ["model", "attribute"]
     ranked = ratios.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
@@ -104,14 +115,13 @@ def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
     clearest = best.group_by(part, maintain_order=True).agg(clearest=pl.col("value").max())
     kept = clearest.group_by("model", maintain_order=True).head(most)
     chosen = best.join(kept, on=part, maintain_order="left")
-    return chosen.sort(
-        "clearest", "attribute", "value", descending=[True, False, True], maintain_order=True
-    ).select(ratios.columns)
+    order, descending = ["clearest", "attribute", "value"], [True, False, True]
+    ordered = chosen.sort(order, descending=descending, maintain_order=True)
+    return ordered.select(ratios.columns)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the three highest win ratios of each attribute: a panel per model, a row per subject
-    and attribute.
+    """Draws the three highest win ratios of each attribute: a panel per model, a row per ratio.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -125,14 +135,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     columns = columns_of(len(panels), WINNER_PANELS)
     lines = -(-len(panels) // columns)
     rows = winners(ratios, min(READABLE, most_rows(lines) // WINNERS))
-    # A pair may stand in several panels, each of which has an order of its own.
+    # A pair may be in several panels, each of which has an order of its own.
     place = pl.format("{}{}{}: {}", "model", pl.lit(WINNER_SEPARATOR), "attribute", "subject")
     rows = rows.with_columns(place=place, model=pl.col("model").replace_strict(names))
     places = rows["place"].to_list()[::-1]
     rows = order_by_value(rows, model=panels, place=places)
-    short = {
-        name: shorten_text(name.partition(WINNER_SEPARATOR)[2], LONGEST_WINNER) for name in places
-    }
+    short = {}
+    for name in places:
+        _, _, pair = name.partition(WINNER_SEPARATOR)
+        short[name] = shorten_text(pair, LONGEST_WINNER)
     beside = CHARACTER * max(map(len, short.values()))
     count = max(rows.group_by("model").len()["len"].to_list())
     return (

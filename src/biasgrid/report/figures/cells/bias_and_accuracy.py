@@ -49,7 +49,7 @@ PANEL = 2.6
 """Side of a panel in inches."""
 PANELS_ABREAST = 3
 SIZES_WIDTH = 3.2
-"""So many inches the legend of sizes takes beside that of models."""
+"""Width of the legend of sizes, beside the legend of models, in inches."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -63,36 +63,31 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     others = [pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"]
     rows = measures.filter(*others, options="").drop_nulls("bias_type")
     points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
-    # Of items whose stereotype is not known there is no bias, which is not a bias of 0.
-    asked = rows.filter(pl.col("n") + pl.col("left_out") > 0, measure=BIAS).select(
-        "model", "bias_type"
-    )
-    points = points.drop_nulls(ACCURACY).join(
-        asked, on=["model", "bias_type"], how="semi", maintain_order="left"
-    )
+    # Items whose stereotype is not known have no bias, which is not a bias of 0.
+    has_items = pl.col("n") + pl.col("left_out") > 0
+    asked = rows.filter(has_items, measure=BIAS).select("model", "bias_type")
+    points = points.drop_nulls(ACCURACY)
+    points = points.join(asked, on=["model", "bias_type"], how="semi", maintain_order="left")
     if points.is_empty():
         return empty_figure(title, "there is no bias with an accuracy in disambiguated contexts")
     names = context.names(points)
-    abstained = (
-        pl.col(UNKNOWN).fill_null(0) * (1 - pl.col(REFUSED).fill_null(0))
-        + pl.col(REFUSED).fill_null(0)
-    ).alias("abstained")
+    # `unknown` is a share of the answers that are not refused.
+    refused = pl.col(REFUSED).fill_null(0)
+    abstained = pl.col(UNKNOWN).fill_null(0) * (1 - refused) + refused
     drawn = points.with_columns(
-        abstained,
+        abstained.alias("abstained"),
         pl.col("model").replace_strict(names),
         bias=pl.col(BIAS).fill_null(0),
         category="bias_type",
     )
+    labels = list(names.values())
     categories = drawn["category"].unique(maintain_order=True).to_list()
-    drawn = order_by_value(drawn, model=[*names.values()], category=categories)
+    drawn = order_by_value(drawn, model=labels, category=categories)
     across, up = drawn.drop_nulls(f"{ACCURACY} low"), drawn.drop_nulls(f"{BIAS} low")
     columns = min(len(categories), PANELS_ABREAST)
+    lines = -(-len(categories) // columns)
     width = max(7.5, PANEL * columns)
-    height = (
-        1.6
-        + PANEL * -(-len(categories) // columns)
-        + legend_height([*names.values()], width - SIZES_WIDTH)
-    )
+    height = 1.6 + PANEL * lines + legend_height(labels, width - SIZES_WIDTH)
     return (
         ggplot(drawn, aes(ACCURACY, "bias", color="model"))
         + geom_hline(yintercept=0, color=FAINT)
@@ -103,7 +98,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_color_manual(values=palette(len(names)))
         + scale_size(limits=(0, 1), breaks=[0, 0.5, 1], range=(1.5, 6))
         + scale_y_continuous(limits=(-1, 1))
-        + legend_below([*names.values()], width - SIZES_WIDTH, "color")
+        + legend_below(labels, width - SIZES_WIDTH, "color")
         + labs(
             title=title,
             x="accuracy, disambiguated",

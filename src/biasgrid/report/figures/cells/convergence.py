@@ -18,7 +18,7 @@ CAPTION = (
     "and the other about good ones."
 )
 ROW_HEIGHT = 0.34
-"""Of a pair of numbers, in inches."""
+"""Height of the row of a pair of numbers, in inches."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -29,13 +29,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the titles of datasets, and how they agree.
     """
     heading = "Agreement of families on the same groups"
-    found = context.table("convergence").drop_nulls("value")
-    if found.is_empty():
+    rows = context.table("convergence").drop_nulls("value")
+    if rows.is_empty():
         return empty_figure(heading, "no datasets of two families have three groups in common")
-    rows = found.with_columns(
-        pair=pl.Series([pair_name(row, context) for row in found.iter_rows(named=True)]),
-        lower_ceiling=-pl.col("ceiling"),
-    ).sort("value", "pair")
+    pairs = pl.Series([pair_name(row, context) for row in rows.iter_rows(named=True)])
+    rows = rows.with_columns(pair=pairs, lower_ceiling=-pl.col("ceiling")).sort("value", "pair")
     points = order_by_value(rows, pair=rows["pair"].unique(maintain_order=True).to_list())
     return (
         ggplot(points, aes("value", "pair"))
@@ -67,9 +65,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def pair_name(row: dict[str, str], context: FigureContext) -> str:
-    """Names a pair of numbers by the titles of their datasets and, of several scores, the
-    scores.
-    """
+    """Returns the name of a pair of numbers: titles of datasets, and scores if they have some."""
     sides = []
     for prefix in ("", "other_"):
         title = context.titles.get(row[f"{prefix}dataset"], row[f"{prefix}dataset"])

@@ -40,7 +40,7 @@ CAPTION = (
     "a tenth of it, order or negation alone changes answers (the flag `order`)."
 )
 MEASURE_DODGE = 0.26
-"""By how much of a row a measure is drawn above or below its middle."""
+"""Distance of measures from the middle of their row, as a share of the row."""
 ERROR_PANEL = 2.0
 """Width of a panel in inches."""
 ERROR_ROW = 0.36
@@ -53,38 +53,34 @@ MEASURE_NAMES = {
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mu, delta and epsilon of every cell: a column per dataset, a block per kind, a row per
-    model.
+    """Draws mu, delta and epsilon of every cell: a column per dataset, a block per kind of model.
+
+    A row is a model.
 
     Args:
         measures: the measures of all cells (schema `MEASURES`); those without these measures are
             left out.
         context: the facts of datasets and models.
     """
-    points = pl.concat(
-        select_rows(measures, measure, intervals=True).with_columns(measure=pl.lit(name))
-        for measure, name in MEASURE_NAMES.items()
-    )
+    tables = []
+    for measure, name in MEASURE_NAMES.items():
+        rows = select_rows(measures, measure, intervals=True)
+        tables.append(rows.with_columns(measure=pl.lit(name)))
+    points = pl.concat(tables)
     facts = context.facts(points)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
-    titles = [
-        title
-        for name, title in context.titles.items()
-        if name in values_in_order(points, "dataset")
-    ]
+    datasets = values_in_order(points, "dataset")
+    titles = [title for name, title in context.titles.items() if name in datasets]
     points = points.join(facts, on="model", maintain_order="left")
     points = points.with_columns(pl.col("dataset").replace_strict(context.titles))
-    points = order_by_value(
-        points, dataset=titles, kind=kinds, label=labels, measure=list(MEASURE_NAMES.values())
-    )
-    lines = [
-        layer
-        for name, side in zip(MEASURE_NAMES.values(), (1, 0, -1), strict=True)
-        for layer in of_measure(points, name, side)
-    ]
+    names = list(MEASURE_NAMES.values())
+    points = order_by_value(points, dataset=titles, kind=kinds, label=labels, measure=names)
+    layers: list[geom] = []
+    for name, side in zip(names, (1, 0, -1), strict=True):
+        layers += layers_of_measure(points, name, side)
     return (
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
-        + lines
+        + layers
         + expand_limits(x=FROM_ZERO)
         + facet_grid(
             "kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(ERROR_PANEL)
@@ -109,22 +105,22 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def of_measure(points: pl.DataFrame, name: str, side: int) -> list[geom]:
-    """Returns the layers of a measure, above (1), in (0) or below (-1) the middle of the rows.
+def layers_of_measure(points: pl.DataFrame, name: str, side: int) -> list[geom]:
+    """Returns the layers of noise floors, intervals and marks of a measure.
 
     Args:
-        points: those of all measures.
-        name: what the figure calls the measure.
-        side: where its marks stand.
+        points: the points of all measures.
+        name: the name of the measure in the figure.
+        side: whether it is drawn above (1), in (0) or below (-1) the middle of the rows.
     """
     own, place = points.filter(measure=name), position_nudge(y=MEASURE_DODGE * side)
     null_means = own.drop_nulls("null_mean")
-    null_mean = geom_point(
-        aes("null_mean"), null_means, shape="|", size=3, stroke=1, color=FAINT, position=place
-    )
-    marks = geom_point(data=own, fill="none", size=2.2, stroke=0.8, position=place)
-    return [
-        *([null_mean] if len(null_means) else []),
-        *interval_lines(own, "label", size=0.7, position=place),
-        *([marks] if len(own) else []),
-    ]
+    layers: list[geom] = []
+    if len(null_means):
+        look = {"shape": "|", "size": 3, "stroke": 1, "color": FAINT}
+        layers.append(geom_point(aes("null_mean"), null_means, position=place, **look))
+    layers += interval_lines(own, "label", size=0.7, position=place)
+    if len(own):
+        marks = geom_point(data=own, fill="none", size=2.2, stroke=0.8, position=place)
+        layers.append(marks)
+    return layers

@@ -38,7 +38,7 @@ BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
 RANGE, NONE = "a range", "no mark"
 MARK_SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X", RANGE: "D", NONE: "x"}
 BESIDE = 0.25
-"""How far below a metric's line the interval of its placebo is drawn."""
+"""Distance of the interval of a placebo below the metric's line."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -49,36 +49,31 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models, with `marks`.
     """
     title = f"Metrics and their marks: {context.title}"
-    marks = {
-        name: of_metric
-        for of in context.titles
-        for name, of_metric in context.marks.get(of, {}).items()
-    }
+    marks: dict[str, Sequence[Mark]] = {}
+    for dataset in context.titles:
+        marks |= context.marks.get(dataset, {})
     about_all = [pl.col(key).is_null() for key in MEASURE_KEYS]
     whole = with_marks(measures.filter(*about_all), context.marks)
     rows = whole.filter(pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks and values")
     names = context.names(rows)
-    shape = (
-        pl.when(pl.col("mark").str.contains(" to ", literal=True))
-        .then(pl.lit(RANGE))
-        .otherwise("mark")
-        .fill_null(NONE)
-    )
+    is_range = pl.col("mark").str.contains(" to ", literal=True)
+    shape = pl.when(is_range).then(pl.lit(RANGE)).otherwise("mark").fill_null(NONE)
     rows = rows.select("model", "dataset", "value", "low", "high", metric="measure", mark=shape)
     lines = {model: len(names) - place for place, model in enumerate(names)}
-    points = rows.with_columns(line=pl.col("model").replace_strict(lines, return_dtype=pl.Float64))
+    line = pl.col("model").replace_strict(lines, return_dtype=pl.Float64)
+    points = rows.with_columns(line=line)
     placebos = placebo_intervals(whole, marks, points)
-    metrics = {
-        name: strip_title(name, of) for name, of in marks.items() if name in set(rows["metric"])
-    }
-    points, placebos = (
-        order_by_value(
-            each.with_columns(pl.col("metric").replace(metrics)), metric=list(metrics.values())
-        )
-        for each in (points, placebos)
-    )
+    shown = set(rows["metric"])
+    metrics = {}
+    for name, metric_marks in marks.items():
+        if name in shown:
+            metrics[name] = strip_title(name, metric_marks)
+    titles = list(metrics.values())
+    title_of_metric = pl.col("metric").replace(metrics)
+    points = order_by_value(points.with_columns(title_of_metric), metric=titles)
+    placebos = order_by_value(placebos.with_columns(title_of_metric), metric=titles)
     bands = bands_of(marks, metrics, len(names))
     ranges = points.drop_nulls(["low", "high"])
     return (
@@ -116,16 +111,23 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 def placebo_intervals(
     rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame
 ) -> pl.DataFrame:
-    """Returns the intervals of placebos of metrics that are shown, in lines below those of the
-    metrics.
+    """Returns the intervals of placebos of metrics, in lines below those of the metrics.
+
+    Args:
+        rows: the measures of whole cells.
+        marks: the marks of each metric, which name its placebo.
+        points: the metrics that are shown, with `line`.
     """
-    names = {"metric": list(marks), "measure": [of[0].placebo for of in marks.values()]}
-    named = pl.DataFrame(names, schema=dict.fromkeys(names, pl.String)).filter(
-        pl.col("measure") != ""
-    )
-    own = points.select("model", "dataset", "metric", pl.col("line") - BESIDE)
-    ends = rows.filter(options="").select("model", "dataset", "measure", "low", "high").drop_nulls()
-    return own.join(named, on="metric").join(ends, on=["model", "dataset", "measure"])
+    placebos = {
+        "metric": list(marks),
+        "measure": [metric_marks[0].placebo for metric_marks in marks.values()],
+    }
+    named = pl.DataFrame(placebos, schema=dict.fromkeys(placebos, pl.String))
+    named = named.filter(pl.col("measure") != "")
+    keys = ["model", "dataset", "measure"]
+    lines = points.select("model", "dataset", "metric", pl.col("line") - BESIDE)
+    ends = rows.filter(options="").select(*keys, "low", "high").drop_nulls()
+    return lines.join(named, on="metric").join(ends, on=keys)
 
 
 def placebo_segments(placebos: pl.DataFrame) -> geom_segment:
@@ -152,18 +154,18 @@ def bands_of(
 
     Args:
         marks: the marks of each metric.
-        metrics: what the figure calls those that are shown.
-        models: how many lines a strip has.
+        metrics: the titles of the metrics that are shown.
+        models: the number of models, each of which has a line in a strip.
 
     Returns:
         `metric`, `letter`, `low`, `middle`, `high`, `bottom` and `top` of each range.
     """
-    rows = [
-        (title, mark.letter, mark.low, (mark.low + mark.high) / 2, mark.high, 0.4, models + 0.9)
-        for name, title in metrics.items()
-        for mark in marks[name]
-    ]
+    bottom, top = 0.4, models + 0.9
+    rows = []
+    for name, title in metrics.items():
+        for mark in marks[name]:
+            middle = (mark.low + mark.high) / 2
+            rows.append((title, mark.letter, mark.low, middle, mark.high, bottom, top))
     columns = ["metric", "letter", "low", "middle", "high", "bottom", "top"]
-    return order_by_value(
-        pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values())
-    )
+    bands = pl.DataFrame(rows, schema=columns, orient="row")
+    return order_by_value(bands, metric=list(metrics.values()))

@@ -47,16 +47,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks")
     names = context.names(rows)
-    parts = rows.filter(pl.col("section") != OTHERS).group_by(
-        "section", "model", maintain_order=True
-    )
-    originals = {section.name for section in context.sections.values() if section.original}
-    of_sections = [
-        (*keys, ALL, *range_of_section(part, keys[0] in originals)) for keys, part in parts
-    ]
     columns = ["section", "model", "line", "text", "worst"]
-    whole = pl.DataFrame(of_sections, schema=dict.fromkeys(columns, pl.String), orient="row")
-    table = pl.concat([rows.select(columns), whole]).with_columns(
+    whole = section_letters(rows, context).select(columns)
+    table = pl.concat([rows.select(columns), whole])
+    table = table.with_columns(
         pl.col("model").replace_strict(names), pl.col("text", "worst").fill_null(NOTHING)
     )
     lines = [*rows["line"].unique(maintain_order=True), ALL]
@@ -78,39 +72,57 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def range_of_section(rows: pl.DataFrame, original: bool) -> tuple[str | None, str | None]:
-    """Returns the marks of a section as they are written, and the worst of them."""
-    known = rows.filter("counts").select("best", "worst").rows()
-    found = section_range([MarkRange(*each) for each in known], original)
-    return found.text, found.worst
+def section_letters(rows: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Returns the marks of each section and model, in the line `ALL`.
+
+    Args:
+        rows: from `mark_letters`.
+        context: names the sections whose marks are computed as in GenderBench.
+
+    Returns:
+        `section`, `model`, `line`, `text` and `worst` (null if there is no mark).
+    """
+    originals = {section.name for section in context.sections.values() if section.original}
+    in_sections = rows.filter(pl.col("section") != OTHERS)
+    letters = []
+    for (section, model), part in in_sections.group_by("section", "model", maintain_order=True):
+        counted = part.filter("counts").select("best", "worst").rows()
+        marks = section_range([MarkRange(*ends) for ends in counted], section in originals)
+        letters.append((section, model, ALL, marks.text, marks.worst))
+    schema = dict.fromkeys(("section", "model", "line", "text", "worst"), pl.String)
+    return pl.DataFrame(letters, schema=schema, orient="row")
 
 
 def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
-    """Returns the marks of all numbers that have some, or would, but for what speaks against them.
+    """Returns the marks of all metrics of probes.
+
+    Args:
+        measures: the measures of all cells (schema `MEASURES`).
+        context: the facts of datasets and models, with `marks` and `sections`.
 
     Returns:
-        `section`, `model`, `line` (probe and metric), `text`, `best` and `worst` (null where there
-        is no mark), and whether it `counts` in the section's mark.
+        `section`, `model`, `line` (probe and metric), `text`, `best` and `worst` (null if a flag
+        withholds the mark), and whether it `counts` in the section's mark.
     """
     texts = dict.fromkeys(("section", "model", "line", "text", "best", "worst"), pl.String)
     tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]
     marked = with_marks(of_wholes(measures), context.marks)
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
-        for name, known in marks.items():
-            counts = all(mark.counts for mark in known)
+        # In GenderBench a mark is one letter, the best one.
+        best, worst = ("mark", "mark") if section.original else ("best_mark", "worst_mark")
+        for name, metric_marks in marks.items():
+            counts = all(mark.counts for mark in metric_marks)
             if not (counts or section.original):
                 continue
-            found = marked.filter(dataset=dataset, measure=name, options="")
-            # In GenderBench a mark is one letter, the best one.
-            ends = ("mark", "mark") if section.original else ("best_mark", "worst_mark")
-            table = found.select(
+            line = f"{context.titles[dataset]}: {name.replace('_', ' ')}"
+            table = marked.filter(dataset=dataset, measure=name, options="").select(
                 "model",
                 section=pl.lit(section.name),
-                line=pl.lit(f"{context.titles[dataset]}: {name.replace('_', ' ')}"),
-                text=pl.col("mark"),
-                best=pl.col(ends[0]),
-                worst=pl.col(ends[1]),
+                line=pl.lit(line),
+                text="mark",
+                best=best,
+                worst=worst,
                 counts=pl.lit(counts),
             )
             tables.append(table.select(tables[0].columns))

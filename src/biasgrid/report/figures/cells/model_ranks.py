@@ -1,4 +1,4 @@
-"""In which order models stand, with intervals of their ranks that hold all at once."""
+"""Ranks of models, with intervals of all ranks at once."""
 
 from __future__ import annotations
 
@@ -46,15 +46,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of datasets and models, and the ranks.
     """
     heading = "Ranks of models, 1 = most biased"
-    ranks = context.table("ranks").filter(
-        pl.col("measure").is_in(list(RANKED_MEASURES)), pl.col("bias_type").is_null()
-    )
+    is_ranked = pl.col("measure").is_in(list(RANKED_MEASURES))
+    ranks = context.table("ranks").filter(is_ranked, pl.col("bias_type").is_null())
     if not (ranks["models"] > 1).any():
         return empty_figure(heading, "no two models of a dataset may be compared")
     names = context.names(ranks)
-    titles = [
-        title for name, title in context.titles.items() if name in values_in_order(ranks, "dataset")
-    ]
+    datasets = values_in_order(ranks, "dataset")
+    titles = [title for name, title in context.titles.items() if name in datasets]
     together = pl.format("ranked together {}", pl.col("set") + 1)
     colours = values_in_order(ranks.sort("set").select(set=together), "set")
     rows = ranks.select(
@@ -67,9 +65,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         together=together,
     )
     shown = [*names.values()][::-1]
+    measure_names = list(RANKED_MEASURES.values())
     points = order_by_value(
-        rows, dataset=titles, measure=[*RANKED_MEASURES.values()], model=shown, together=colours
+        rows, dataset=titles, measure=measure_names, model=shown, together=colours
     )
+    last_rank = max(ranks["models"].to_list())
     level = f"{100 * context.level:g} %"
     return (
         ggplot(points, aes("rank", "model", color="together"))
@@ -77,9 +77,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_point(size=2.2)
         + facet_grid("measure", "dataset", labeller=in_lines(RANK_PANEL))
         + scale_color_manual(values=palette(len(colours)))
-        + scale_x_continuous(
-            breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[]
-        )
+        + scale_x_continuous(breaks=[*range(1, last_rank + 1)], minor_breaks=[])
         + labs(
             title=heading,
             subtitle=(

@@ -1,4 +1,4 @@
-"""How often the sentence of a pair scores higher that states a stereotype more, by bias type."""
+"""Shares of pairs in which the sentence that states a stereotype more scores higher, by type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAIR = 0.5
 ALL_TYPES = "all pairs"
 WIDTH = 8.0
 ROW, LINE = 0.3, 0.12
-"""Inches that a bias type takes, and more for each model."""
+"""Height of a bias type, and additional height for each model, in inches."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -60,17 +60,19 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names = context.names(points)
     labels = list(names.values())
     types = sorted({*points["bias_type"].drop_nulls()})
-    order = [*types, *([ALL_TYPES] if points["bias_type"].null_count() else [])]
-    place = {kind: -number for number, kind in enumerate(order)}
-    across = {
-        model: ((len(names) - 1) / 2 - number) * 0.7 / len(names)
-        for number, model in enumerate(names)
-    }
-    row = pl.col("bias_type").fill_null(ALL_TYPES).replace_strict(place, return_dtype=pl.Float64)
-    points = points.with_columns(
-        y=row + pl.col("model").replace_strict(across, return_dtype=pl.Float64)
-    )
-    drawn = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=labels)
+    order = [*types]
+    if points["bias_type"].null_count():
+        order.append(ALL_TYPES)
+    rows = {bias_type: -number for number, bias_type in enumerate(order)}
+    # Marks of all models take 70 % of a row, the first model at the top.
+    offsets = {}
+    for number, model in enumerate(names):
+        offsets[model] = ((len(names) - 1) / 2 - number) * 0.7 / len(names)
+    row = pl.col("bias_type").fill_null(ALL_TYPES).replace_strict(rows, return_dtype=pl.Float64)
+    offset = pl.col("model").replace_strict(offsets, return_dtype=pl.Float64)
+    points = points.with_columns(y=row + offset)
+    points = points.with_columns(pl.col("model").replace_strict(names))
+    drawn = order_by_value(points, model=labels)
     factors = " and ".join(sorted({*drawn.drop_nulls("low")["generalises_to"]}))
     what = "stereotype score, mean over target terms" if name == SCORE else "share of pairs"
     height = 1.6 + len(order) * (ROW + LINE * len(names)) + legend_height(labels, WIDTH)
@@ -80,7 +82,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + interval_lines(drawn, "y")
         + geom_point(aes(shape="model"), size=2)
         + scale_y_continuous(
-            breaks=[*place.values()], labels=order, minor_breaks=[], expand=(0, 0.6)
+            breaks=[*rows.values()], labels=order, minor_breaks=[], expand=(0, 0.6)
         )
         + scale_x_continuous(limits=(0, 1))
         + scale_color_manual(palette(len(names)))

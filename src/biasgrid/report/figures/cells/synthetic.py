@@ -1,6 +1,4 @@
-"""Measured against synthetic: whether what was put into the training texts comes out of the
-pipeline.
-"""
+"""Measured bias against synthetic bias: whether the pipeline recovers a known effect."""
 
 from __future__ import annotations
 
@@ -36,14 +34,14 @@ CAPTION = (
 )
 PANEL_COLUMNS = 3
 FIGURE_WIDTH = 10
-"""In inches."""
+"""Width of the figure in inches."""
 
 
 def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns of each panel how well each strength was recovered, in words.
+    """Returns the recovery of each strength in words, for each panel.
 
     Args:
-        pairs: `panel`, `strength` and what `recovery` needs.
+        pairs: `panel`, `strength` and the columns that `recovery` needs.
 
     Returns:
         `panel` and `text`, with a line for each strength.
@@ -55,18 +53,15 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def drawn(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns one measure of each association: gamma is left out where the share that it is weighed
-    by is measured.
-    """
+    """Leaves out gamma of cells that have gamma of shares, so that associations are drawn once."""
     has_share = (pl.col("measure") == "share_gamma").any().over("dataset", "model")
     return pairs.filter(~has_share | (pl.col("measure") != "gamma"))
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws what was measured against the known effect: a panel per dataset and kind, a colour per
-    strength.
+    """Draws measured against known effects: a panel per dataset and kind, a colour per strength.
 
-    Where subjects stand for groups, names and groups have a panel each.
+    If subjects are names of groups, names and groups have a panel each.
 
     Args:
         measures: the measures of the trained models' cells.
@@ -78,27 +73,22 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
     pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left")
     of_kind = pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
-    pairs = drawn(pairs).with_columns(
-        panel=pl.when(pl.col("of").is_null())
-        .then(of_kind)
-        .otherwise(pl.format("{}: {}", of_kind, "of"))
-    )
+    of_groups = pl.format("{}: {}", of_kind, "of")
+    panel = pl.when(pl.col("of").is_null()).then(of_kind).otherwise(of_groups)
+    pairs = drawn(pairs).with_columns(panel=panel)
     panels, strengths = values_in_order(pairs, "panel"), values_in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
-    corner = (
-        pl.min("synthetic"),
-        pl.max_horizontal(pl.max("synthetic", "measured", "high")).alias("measured"),
-    )
-    texts = panel_texts(pairs).join(
-        pairs.group_by("panel").agg(corner), on="panel", maintain_order="left"
-    )
-    known = order_by_value(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
+    top = pl.max_horizontal(pl.max("synthetic", "measured", "high"))
+    corners = pairs.group_by("panel").agg(pl.min("synthetic"), top.alias("measured"))
+    texts = panel_texts(pairs).join(corners, on="panel", maintain_order="left")
+    points = order_by_value(pairs, panel=panels, strength=strengths)
+    with_interval = points.drop_nulls(["low", "high"])
     upright = aes("synthetic", "low", xend="synthetic", yend="high", color="strength")
-    intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
+    intervals = []
+    if len(with_interval):
+        intervals = [geom_segment(upright, with_interval, size=THIN, alpha=0.5)]
     return (
-        ggplot(
-            order_by_value(pairs, panel=panels, strength=strengths), aes("synthetic", "measured")
-        )
+        ggplot(points, aes("synthetic", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
         + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)

@@ -1,6 +1,4 @@
-"""What a figure is given beside the numbers, and how it is drawn without the cells that are not
-measurable.
-"""
+"""The context of a figure beside its numbers, and drawing it without unmeasurable cells."""
 
 from __future__ import annotations
 
@@ -29,9 +27,9 @@ CONTEXT_TABLES = {
     "ranks": RANKS,
     "convergence": CONVERGENCE,
 }
-"""Of the tables that figures may be made of."""
+"""Schemas of the tables that figures can be drawn from."""
 OF_GRID = ("ranks", "convergence")
-"""Those of them that are of all cells together."""
+"""The tables that are of all cells together."""
 LINE_CHARACTERS = 110
 """Characters in a line below a figure."""
 
@@ -43,20 +41,18 @@ class FigureContext:
     Attributes:
         titles: the titles of the datasets that are shown, by name, in order.
         models: the facts of each model, by its name in the config, in the order of the figure.
-        threshold: the failure threshold of the dataset, None where its groups are not compared.
-        templates: the text of each template of the dataset, by number; empty where that is not
-            known.
+        threshold: the failure threshold of the dataset, None if its groups are not compared.
+        templates: the text of each template of the dataset, by number; empty if unknown.
         strengths: the models that learned a synthetic bias.
         synthetic: the known effect (schema `SYNTHETIC`).
-        marks: for each dataset the marks of those of its measures that have marks.
-        sections: of datasets whose marks are judged with those of others, what they are called
-            together.
+        marks: the marks of measures that have some, by dataset.
+        sections: the section of each dataset whose marks are judged together with other datasets'.
         level: the coverage of intervals.
-        controls: which of the cells are negative controls.
-        tables: of the same cells the `intervals` of measures over other factors, `design`, where
-            their variance is, and `parts`, what associations are by template; of the whole grid
-            `ranks` of models and `convergence`, how datasets of different families agree. Those
-            that a run lacks have no rows.
+        controls: the cells that are negative controls.
+        tables: of the same cells `intervals` (of measures over other factors), `design` (components
+            of variance) and `parts` (associations by template); of the whole grid `ranks` of models
+            and `convergence` (agreement of datasets of different families). Tables that a run
+            lacks have no rows.
     """
 
     titles: Mapping[str, str]
@@ -72,20 +68,20 @@ class FigureContext:
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def table(self, name: str) -> pl.DataFrame:
-        """Returns one of `tables`, without rows where there is none."""
+        """Returns one of `tables`, without rows if the run lacks it."""
         return self.tables[name] if name in self.tables else empty_table(CONTEXT_TABLES[name])
 
     @property
     def title(self) -> str:
-        """The titles of all datasets: of figures of one dataset its own."""
+        """The titles of all datasets of the figure, usually of one."""
         return ", ".join(self.titles.values())
 
     def template(self, number: int) -> str:
-        """Returns what a figure calls a template: its number in the tables, and its text where that
-        is known.
-        """
-        words = " ".join(self.templates[number].split()) if number < len(self.templates) else ""
-        return f"{number}: {words}" if words else str(number)
+        """Returns the name of a template in figures: its number, with its text if known."""
+        if number >= len(self.templates):
+            return str(number)
+        text = " ".join(self.templates[number].split())
+        return f"{number}: {text}" if text else str(number)
 
     def facts(self, measured: pl.DataFrame) -> pl.DataFrame:
         """Returns `model`, `kind` and `label` of the models that are measured, in order.
@@ -94,41 +90,39 @@ class FigureContext:
             measured: a table with the column `model`.
         """
         present = set(measured["model"])
-        rows = [
-            (name, fact.kind, fact.label) for name, fact in self.models.items() if name in present
-        ]
-        return pl.DataFrame(
-            rows, schema=dict.fromkeys(("model", "kind", "label"), pl.String), orient="row"
-        )
+        rows = []
+        for name, facts in self.models.items():
+            if name in present:
+                rows.append((name, facts.kind, facts.label))
+        schema = dict.fromkeys(("model", "kind", "label"), pl.String)
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def names(self, measured: pl.DataFrame) -> dict[str, str]:
-        """Returns what a figure calls the models that are measured: their labels, with the kind
-        where two are the same.
+        """Returns the names of models in figures: labels, with the kind if two labels are equal.
 
         Args:
             measured: a table with the column `model`.
         """
         facts = self.facts(measured)
-        alike = pl.col("label").is_duplicated()
-        name = pl.when(alike).then(pl.format("{} ({})", "label", "kind")).otherwise("label")
+        is_repeated = pl.col("label").is_duplicated()
+        with_kind = pl.format("{} ({})", "label", "kind")
+        name = pl.when(is_repeated).then(with_kind).otherwise("label")
         return dict(facts.select("model", name).iter_rows())
 
 
 def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws a figure of the cells that are measurable; a note below it names those that are not.
+    """Draws a figure of the cells that are measurable; a note below it names the others.
 
     Args:
-        reference: where the figure is.
+        reference: the module of the figure.
         measures: the measures of the cells that it is about (schema `MEASURES`).
         context: the facts of datasets and models.
     """
     flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
     withheld = flagged.select("model", "dataset").unique(maintain_order=True)
     shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
-    note = textwrap.fill(
-        f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.",
-        LINE_CHARACTERS,
-    )
+    names = ", ".join(cell_names(withheld, context))
+    note = textwrap.fill(f"Left out, because not measurable: {names}.", LINE_CHARACTERS)
     if shown.is_empty():
         return empty_figure(context.title, note)
     figure: ggplot = load(reference).figure(shown, context)
@@ -136,10 +130,13 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
 
 
 def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:
-    """Names cells by their models, and where a figure is about several datasets by these too."""
+    """Returns the names of cells: their models and, in figures of several datasets, these too.
+
+    Args:
+        cells: `model` and `dataset`, in this order.
+        context: the context of the figure.
+    """
     names = context.names(cells)
-    several = len(context.titles) > 1
-    return [
-        f"{names[model]} on {context.titles[of]}" if several else names[model]
-        for model, of in cells.iter_rows()
-    ]
+    if len(context.titles) == 1:
+        return [names[model] for model in cells["model"]]
+    return [f"{names[model]} on {context.titles[dataset]}" for model, dataset in cells.iter_rows()]

@@ -1,6 +1,4 @@
-"""Intervals in figures: as lines, in words, and in figures that have a number with its interval in
-each row.
-"""
+"""Intervals in figures: as lines, in words, and in figures with an interval in each row."""
 
 from __future__ import annotations
 
@@ -50,35 +48,33 @@ from biasgrid.tables.measures import ROW, is_over_first_factor
 THIN = 0.5
 """Width of the line of an interval."""
 PANELS_BESIDE = 5
-"""At most so many panels stand in a line."""
+"""Maximum number of panels side by side."""
 LONGEST_NAME = 44
-"""Characters to which the name of a row is cut."""
+"""Maximum number of characters in the name of a row."""
 PANEL, CELL_PANEL = 2.1, 2.3
-"""Width of a panel in inches: of a model, and of a dataset whose cells are shown."""
+"""Width in inches of the panel of a model, and of a dataset whose cells are shown."""
 PAIR_ROW, MODEL_ROW, DIFFERENCE_ROW = 0.19, 0.24, 0.15
 """Height of a row in inches."""
 
 
 def interval_note(rows: pl.DataFrame, level: float) -> str:
-    """Returns what the intervals of a figure generalise to, such as `95 % over 7 clusters`.
+    """Returns coverage and clusters of the intervals in a figure, such as `95 % over 7 clusters`.
 
     Args:
-        rows: with `low` and `clusters`; those without an interval do not count.
+        rows: rows with `low` and `clusters`; rows without an interval do not count.
         level: the coverage of intervals.
     """
-    known = rows.drop_nulls(["low", "clusters"])
-    return (
-        f"{100 * level:g} % over {cluster_count_text(known)}"
-        if len(known)
-        else "no intervals: there are too few clusters"
-    )
+    with_interval = rows.drop_nulls(["low", "clusters"])
+    if with_interval.is_empty():
+        return "no intervals: there are too few clusters"
+    return f"{100 * level:g} % over {cluster_count_text(with_interval)}"
 
 
 def cluster_count_text(rows: pl.DataFrame) -> str:
-    """Returns how many clusters numbers are made of, such as `2 to 7 clusters`.
+    """Returns the number of clusters of some numbers, such as `2 to 7 clusters`.
 
     Args:
-        rows: with `clusters`, at least one.
+        rows: rows with `clusters`, at least one.
     """
     counts = rows["clusters"].cast(pl.Int64).to_list()
     fewest, most = min(counts), max(counts)
@@ -89,34 +85,32 @@ def cluster_count_text(rows: pl.DataFrame) -> str:
 def interval_lines(
     rows: pl.DataFrame, y: str, low: str = "low", high: str = "high", **look: object
 ) -> list[geom]:
-    """Returns the layer of horizontal intervals; no layer where there are none.
+    """Returns the layer of horizontal intervals; empty if there are none.
 
     Args:
-        rows: what is drawn.
-        y: the column of the row of the figure that a number is in.
+        rows: the rows of a figure, with or without an interval.
+        y: the column with the vertical place of an interval.
         low: the column of lower ends.
         high: the column of upper ends.
         look: further aesthetics of the lines, such as `color`.
     """
-    known = rows.drop_nulls([low, high])
-    return (
-        []
-        if known.is_empty()
-        else [geom_segment(aes(low, y, xend=high, yend=y), known, **({"size": THIN} | look))]
-    )
+    with_interval = rows.drop_nulls([low, high])
+    if with_interval.is_empty():
+        return []
+    ends = aes(low, y, xend=high, yend=y)
+    return [geom_segment(ends, with_interval, **({"size": THIN} | look))]
 
 
 class ModelPanels(NamedTuple):
     """A panel per model with a row per name.
 
     Attributes:
-        points: the rows that are shown, with models and names as the figure calls them, in its
-            order.
-        labels: what the figure calls the rows, from the bottom to the top.
-        shown: the names of the rows that are shown.
-        columns: how many panels stand in a line.
-        lines: how many lines of panels there are.
-        width: of names and panels together, in inches.
+        points: the rows that are shown, with the figure's names of models and rows, in its order.
+        labels: the figure's names of rows, from the bottom to the top.
+        shown: the full names of the rows that are shown.
+        columns: the number of panels side by side.
+        lines: the number of lines of panels.
+        width: the width of names and panels together, in inches.
     """
 
     points: pl.DataFrame
@@ -131,10 +125,9 @@ def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str
     """Lays out a panel per model with a row per name.
 
     Args:
-        rows: with `model` and `name`.
+        rows: rows with `model` and `name`.
         context: the facts of models.
-        order: the names, from top to bottom; where they are too many those in the middle are left
-            out.
+        order: the names, from top to bottom; if there are too many, the middle is left out.
     """
     names = context.names(rows)
     models = list(names.values())
@@ -143,7 +136,8 @@ def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str
     shown = both_ends(order, most_rows(lines))
     short = shorten_all(shown, LONGEST_NAME)
     labels = list(short.values())[::-1]
-    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
+    points = rows.filter(pl.col("name").is_in(shown))
+    points = points.with_columns(
         pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
     )
     points = order_by_value(points, model=models, name=labels)
@@ -163,24 +157,23 @@ def draw_beside_null(
         rows: `model`, `name` (of the pair), `value`, `null_mean` and `found`, whether its dot is
             filled; `low`, `high` and `clusters` of a number that may have an interval.
         context: the facts of dataset and models.
-        order: the names, from top to bottom; where they are too many those in the middle are left
-            out.
-        words: `title`, `subtitle` (what stroke and dot are) and `x`.
+        order: the names, from top to bottom; if there are too many, the middle is left out.
+        words: `title`, `subtitle` (which explains stroke and dot) and `x`.
     """
     panels = model_panels(rows, context, order)
     points = panels.points
     null_means = points.drop_nulls("null_mean")
+    strokes = []
+    if len(null_means):
+        look = {"shape": "|", "size": 4, "stroke": 1.2, "color": FAINT}
+        strokes = [geom_point(aes("null_mean"), null_means, **look)]
     lines, note = [], ""
     if "low" in points.columns:
         lines = interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
         note = f"\nline: {interval_note(points, context.level)}"
     return (
         ggplot(points, aes("value", "name"))
-        + (
-            [geom_point(aes("null_mean"), null_means, shape="|", size=4, stroke=1.2, color=FAINT)]
-            if len(null_means)
-            else []
-        )
+        + strokes
         + lines
         + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
         + facet_wrap("model", ncol=panels.columns, labeller=in_lines(PANEL))
@@ -203,46 +196,43 @@ def draw_beside_null(
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset,
-    a row per model.
+    """Draws a measure of every cell, its noise floor and corrected value: a column per dataset.
+
+    A row is a model.
 
     Args:
         measures: the measures of all cells.
         context: the facts of datasets and models.
         measure: the measure's name; its bias-corrected value is called `NAME_corrected`.
-        title: what the figure calls it.
+        title: its name in the figure.
         symbol: its symbol.
     """
-    cells = select_rows(measures, measure, intervals=True).select(
-        "dataset", "model", "value", "null_mean"
-    )
+    keys = ["dataset", "model"]
+    cells = select_rows(measures, measure, intervals=True).select(*keys, "value", "null_mean")
     corrected = select_rows(measures, f"{measure}_corrected", intervals=True)
-    beyond = corrected.select("dataset", "model", "low", "high", "clusters", corrected="value")
+    corrected = corrected.select(*keys, "low", "high", "clusters", corrected="value")
     facts = context.facts(cells)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
-    titles = [
-        name for key, name in context.titles.items() if key in values_in_order(cells, "dataset")
-    ]
-    rows = cells.join(beyond, on=["dataset", "model"], how="left", maintain_order="left")
+    datasets = values_in_order(cells, "dataset")
+    titles = [title for name, title in context.titles.items() if name in datasets]
+    rows = cells.join(corrected, on=keys, how="left", maintain_order="left")
     rows = rows.join(facts, on="model", maintain_order="left")
     rows = rows.with_columns(pl.col("dataset").replace_strict(context.titles), zero=pl.lit(0.0))
     rows = order_by_value(rows, dataset=titles, kind=kinds, label=labels)
-    known, null_means = rows.drop_nulls("corrected"), rows.drop_nulls("null_mean")
-    bars = [
-        geom_segment(
-            aes("zero", "label", xend="null_mean", yend="label"),
-            null_means,
-            size=3.2,
-            color="#D5D5D5",
-        )
-    ]
-    dots = [geom_point(aes("corrected"), known, size=1.8, color=OKABE_ITO[0])]
+    null_means = rows.drop_nulls("null_mean")
+    bars, dots = [], []
+    if len(null_means):
+        from_zero = aes("zero", "label", xend="null_mean", yend="label")
+        bars = [geom_segment(from_zero, null_means, size=3.2, color="#D5D5D5")]
+    with_corrected = rows.drop_nulls("corrected")
+    if len(with_corrected):
+        dots = [geom_point(aes("corrected"), with_corrected, size=1.8, color=OKABE_ITO[0])]
     return (
         ggplot(rows, aes("value", "label"))
-        + (bars if len(null_means) else [])
+        + bars
         + geom_point(shape="o", fill="none", color=FAINT, size=2.4, stroke=0.7)
         + interval_lines(rows, "label", color=OKABE_ITO[0], size=0.8)
-        + (dots if len(known) else [])
+        + dots
         + expand_limits(x=FROM_ZERO)
         + facet_grid(
             "kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL)
@@ -271,56 +261,49 @@ def signed_rows(
     """Picks numbers with their intervals over clusters, items or prompts, and over all factors.
 
     Args:
-        measures: those of the cells that are measurable.
-        context: what has the table of intervals.
+        measures: the measures of the cells that are measurable.
+        context: the context of the figure, with the table of intervals.
         measure: the measure's name.
         keys: the keys of its rows.
 
     Returns:
         `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all`
-        and `found`: whether it is significant over what it is a claim about.
+        and `found`: whether it is significant over the factors of its claim.
     """
     cells = measures.select("model", "dataset").unique()
-    others = context.table("intervals").join(
-        cells, on=["model", "dataset"], how="semi", maintain_order="left"
-    )
+    intervals = context.table("intervals")
+    others = intervals.join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
     claims = measures.select(others.columns).with_columns(is_claim=pl.lit(value=True))
-    known = pl.concat([claims, others.with_columns(is_claim=pl.lit(value=False))])
-    # What stands beside a control has a row against 0 over the same factors.
-    known = known.unique(["model", *ROW, "generalises_to"], keep="first", maintain_order=True)
-    chosen = known.filter(
-        pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure
-    )
+    rows = pl.concat([claims, others.with_columns(is_claim=pl.lit(value=False))])
+    # A number that is compared with a control has a second row, against 0, over the same factors.
+    rows = rows.unique(["model", *ROW, "generalises_to"], keep="first", maintain_order=True)
+    has_keys = pl.all_horizontal(pl.col(key).is_not_null() for key in keys)
+    rows = rows.filter(has_keys, measure=measure)
     names = ["model", *keys]
-    of_one, over_all = is_over_first_factor(), pl.col("generalises_to").str.contains(" x ")
-    own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
-    # With prompt formats there are several: what a number is a claim about stands first.
-    of_all = (
-        chosen.filter(over_all)
-        .select(*names, low_all="low", high_all="high")
-        .unique(names, maintain_order=True)
-    )
-    claimed = chosen.filter("is_claim").select(
-        *names, found=is_significant().fill_null(value=False)
-    )
-    joined = own.join(of_all, on=names, how="left", maintain_order="left")
-    return joined.join(claimed, on=names, how="left", maintain_order="left")
+    over_clusters = rows.filter(is_over_first_factor())
+    over_clusters = over_clusters.select(*names, "value", "clusters", "low", "high")
+    over_all = rows.filter(pl.col("generalises_to").str.contains(" x "))
+    over_all = over_all.select(*names, low_all="low", high_all="high")
+    # With prompt formats there are several such rows, of which the claim is first.
+    over_all = over_all.unique(names, maintain_order=True)
+    found = is_significant().fill_null(value=False)
+    tests = rows.filter("is_claim").select(*names, found=found)
+    joined = over_clusters.join(over_all, on=names, how="left", maintain_order="left")
+    return joined.join(tests, on=names, how="left", maintain_order="left")
 
 
 def draw_differences(
     rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]
 ) -> ggplot:
-    """Draws signed numbers: a panel per model, a row per name, in the order of their means over
-    models.
+    """Draws signed numbers: a panel per model, a row per name, in the order of mean values.
 
     Args:
-        rows: from `difference_rows`, with `name`, what a row is called.
+        rows: from `signed_rows`, with `name`, the name of a row.
         context: the facts of dataset and models.
-        words: `title`, `x`, `y` and `many`, what the rows are.
+        words: `title`, `x`, `y` and `many`, the plural noun of the rows.
     """
-    order = (
-        means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()
-    )
+    means = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])
+    order = means["name"].to_list()
     panels = model_panels(rows, context, order)
     points = panels.points
     return (

@@ -1,4 +1,4 @@
-"""How all figures look, dots that stay small in files, and how figures are saved."""
+"""The look of all figures, dots that stay small in files, and saving figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FILE_OPTIONS: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None}},
     "png": {"dpi": PNG_RESOLUTION, "metadata": {"Software": None}},
 }
-"""How each kind of file is written, by its ending."""
+"""Options of `savefig` for each kind of file, by its ending."""
 
 GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
 """Spelled out, because in code it looks like a Latin y."""
@@ -56,9 +56,7 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "
 SHAPES = ("o", "^", "s", "D", "v", "P", "X")
 LineType = str | tuple[int, tuple[int, ...]]
 LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (8, 4)))
-"""Their number has no divisor in common with that of the colours, so that they pair up in all
-ways.
-"""
+"""Their number and the number of colours are coprime, so that all combinations occur."""
 INK = "#222222"
 FAINT = "#8A8A8A"
 
@@ -71,45 +69,37 @@ CELL_SIDE = 0.155
 """Side of a heat map's cell in inches: the smallest in which a label of 7 points fits."""
 
 SATURATED = 0.98
-"""Of all cells this share keeps its own colour; what is stronger has the colour of the
-strongest.
-"""
+"""Share of cells with a colour of their own; stronger ones have the colour of the strongest."""
 
 CHARACTER = 0.075
 """Width of a character of a name in inches, with room to spare."""
 
 FROM_ZERO = (0, 0.001)
-"""What axes of numbers that cannot be negative hold at least, so that those that are all 0 stand at
-their beginning.
-"""
+"""Minimum range of axes of non-negative numbers, so that numbers that are all 0 are at the left."""
 
 SUBTITLE_CHARACTER = 0.076
 """Width of a character of the subtitle in inches, with room to spare."""
 
 SUBTITLE_LINE = 0.16
-"""Height of a line of it in inches."""
+"""Height of a line of the subtitle in inches."""
 
 LEGEND_COLUMNS = 5
-"""A legend has no more columns than this, even where its names are short."""
+"""Maximum number of columns in a legend, even if its names are short."""
 
 LEGEND_LINE = 0.21
 """Height of a line of a legend in inches."""
 
 LEGEND_COLOURS = 15
-"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an
-SVG.
-"""
+"""Steps of the colour bar; a bar of images or of a gradient would be misplaced or huge in SVG."""
 
 DOT_DIAMETER = np.sqrt(np.pi)
-"""Of a point of size 1, as plotnine draws it."""
+"""Diameter of a point of size 1, as plotnine draws it."""
 DOT_LENGTH = 1e-4
 """Length of a stroke, as a share of the axis: one without a length would not be drawn in a PNG."""
 
 
 def palette(count: int) -> list[str]:
-    """Returns colours for `count` unordered things: Okabe-Ito while it lasts, then even steps of
-    viridis.
-    """
+    """Returns colours for `count` unordered things: Okabe-Ito or, for many, steps of viridis."""
     if count <= len(OKABE_ITO):
         return list(OKABE_ITO[:count])
     steps = [index / (count - 1) for index in range(count)]
@@ -117,39 +107,38 @@ def palette(count: int) -> list[str]:
 
 
 def shapes(count: int) -> list[str]:
-    """Returns point shapes for `count` things, again from the first one where they run out."""
+    """Returns point shapes for `count` things, repeated if there are more things than shapes."""
     return [SHAPES[index % len(SHAPES)] for index in range(count)]
 
 
 def line_looks(count: int) -> list[tuple[str, LineType]]:
-    """Returns a colour and a line type for each of `count` lines; no two of the first 35 have both
-    in common.
+    """Returns a colour and a line type for each of `count` lines; the first 35 are all different.
 
-    Lines are thin, so more shades of colours would be hard to tell apart.
+    Lines are thin, so more shades of colours would be hard to distinguish.
     """
-    return [
-        (OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)])
-        for place in range(count)
-    ]
+    looks = []
+    for place in range(count):
+        colour = OKABE_ITO[place % len(OKABE_ITO)]
+        looks.append((colour, LINETYPES[place % len(LINETYPES)]))
+    return looks
 
 
 def colour_limit(values: pl.Series) -> float:
-    """Returns the size that gets the strongest colour: few extreme cells must not make all others
-    pale.
-    """
+    """Returns the size with the strongest colour, so that extreme cells do not make others pale."""
     return values.abs().quantile(SATURATED) or 1.0
 
 
 def legend_columns(names: Sequence[str], width: float) -> int:
-    """Returns how many columns of a legend fit below a figure.
+    """Returns the number of columns of a legend that fit below a figure.
 
     Args:
-        names: what the legend lists.
-        width: of the figure, in inches.
+        names: the entries of the legend.
+        width: the width of the figure in inches.
     """
     title, key, character = 0.7, 0.45, 0.055
-    fitting = int((width - title) / (key + character * max(map(len, names))))
-    return max(1, min(fitting, LEGEND_COLUMNS, len(names)))
+    widest_entry = key + character * max(map(len, names))
+    columns_that_fit = int((width - title) / widest_entry)
+    return max(1, min(columns_that_fit, LEGEND_COLUMNS, len(names)))
 
 
 def legend_below(names: Sequence[str], width: float, *aesthetics: str) -> guides:
@@ -160,7 +149,8 @@ def legend_below(names: Sequence[str], width: float, *aesthetics: str) -> guides
 
 def legend_height(names: Sequence[str], width: float) -> float:
     """Returns the inches by which a legend is higher than one line; see `legend_columns`."""
-    return LEGEND_LINE * (ceil(len(names) / legend_columns(names, width)) - 1)
+    lines = ceil(len(names) / legend_columns(names, width))
+    return LEGEND_LINE * (lines - 1)
 
 
 def colour_bar() -> guide_colorbar:
@@ -169,7 +159,7 @@ def colour_bar() -> guide_colorbar:
 
 
 def distance_scale(limit: float) -> scale_fill_gradient:
-    """Returns a scale of colours from 0 to limit, beyond which colours do not change."""
+    """Returns a scale of colours from 0, which do not change beyond `limit`."""
     return scale_fill_gradient(
         PALE,
         STRONG,
@@ -182,10 +172,10 @@ def distance_scale(limit: float) -> scale_fill_gradient:
 
 
 class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine names its geoms)
-    """Disks, those of one look as one path of short strokes with round ends: of `geom_point` an SVG
-    holds a path each.
+    """Disks, drawn as one path of short strokes with round ends for all dots of the same look.
 
-    Of the aesthetics colour, alpha and size count; a dot is as wide as a stroke of its size.
+    Of `geom_point`, an SVG has a path for each point. Only the aesthetics colour, alpha and size
+    count; a dot is as wide as a stroke of its size.
     """
 
     @staticmethod
@@ -193,31 +183,35 @@ class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine na
         data: Any, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]
     ) -> None:
         """Draws the dots of a panel."""
-        places, (low, high) = coord.transform(data, panel_params), panel_params.x.range
-        for (color, alpha, size), dots in places.groupby(
-            ["color", "alpha", "size"], sort=False, observed=True
-        ):
-            ends = np.repeat(dots[["x", "y"]].to_numpy(dtype=float), 2, axis=0)
+        places = coord.transform(data, panel_params)
+        low, high = panel_params.x.range
+        by_look = places.groupby(["color", "alpha", "size"], sort=False, observed=True)
+        for (color, alpha, size), dots in by_look:
+            centres = dots[["x", "y"]].to_numpy(dtype=float)
+            # Each stroke begins at the centre of its dot and ends beside it.
+            ends = np.repeat(centres, 2, axis=0)
             ends[1::2, 0] += DOT_LENGTH * (high - low)
-            strokes = StrokePath(ends, np.tile([StrokePath.MOVETO, StrokePath.LINETO], len(dots)))
+            commands = np.tile([StrokePath.MOVETO, StrokePath.LINETO], len(dots))
+            strokes = StrokePath(ends, commands)
             strokes.should_simplify = False
-            width, ink = size * DOT_DIAMETER, to_rgba(color, alpha)
-            look = {
-                "fill": False,
-                "edgecolor": ink,
-                "linewidth": width,
-                "capstyle": "round",
-                "snap": False,
-            }
-            ax.add_artist(PathPatch(strokes, zorder=params["zorder"], **look))
+            patch = PathPatch(
+                strokes,
+                zorder=params["zorder"],
+                fill=False,
+                edgecolor=to_rgba(color, alpha),
+                linewidth=size * DOT_DIAMETER,
+                capstyle="round",
+                snap=False,
+            )
+            ax.add_artist(patch)
 
 
 def biasgrid_theme(width: float, height: float) -> theme:
     """Returns the look of all figures.
 
     Args:
-        width: of the figure, in inches.
-        height: of the figure, in inches.
+        width: the width of the figure in inches.
+        height: its height in inches.
     """
     return theme_minimal(base_size=9) + theme(
         figure_size=(width, height),
@@ -253,9 +247,7 @@ def empty_figure(title: str, reason: str) -> ggplot:
 
 
 def scaled(figure: ggplot, scale: float) -> ggplot:
-    """Multiplies width and height of a figure, if its theme gives them, and leaves the size of its
-    text.
-    """
+    """Multiplies width and height of a figure, if its theme gives them, but not its text."""
     size = figure.theme.getp("figure_size", None)
     if size is None or scale == 1:
         return figure
@@ -264,18 +256,20 @@ def scaled(figure: ggplot, scale: float) -> ggplot:
 
 
 def with_whole_subtitle(figure: ggplot) -> ggplot:
-    """Breaks a subtitle that is wider than its figure into lines, and makes the figure as much
-    higher.
-    """
-    lines, size = (figure.labels.subtitle or "").split("\n"), figure.theme.getp("figure_size", None)
+    """Breaks a subtitle that is wider than its figure into lines, which make the figure higher."""
+    size = figure.theme.getp("figure_size", None)
     if size is None:
         return figure
     width, height = size
-    broken = [part for line in lines for part in wrap(line, int(width / SUBTITLE_CHARACTER))]
+    lines = (figure.labels.subtitle or "").split("\n")
+    broken: list[str] = []
+    for line in lines:
+        broken += wrap(line, int(width / SUBTITLE_CHARACTER))
     if len(broken) <= len(lines):
         return figure
-    more = SUBTITLE_LINE * (len(broken) - len(lines))
-    return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=(width, height + more))
+    added_height = SUBTITLE_LINE * (len(broken) - len(lines))
+    figure_size = (width, height + added_height)
+    return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=figure_size)
 
 
 def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: float = 1) -> None:
@@ -287,27 +281,23 @@ def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: floa
     Args:
         figure: the figure.
         path: the file without its ending.
-        font: the family of its text; None for what comes with matplotlib.
-        scale: what its width and height are multiplied with; the size of its text stays.
+        font: the family of its text; None for the font that comes with matplotlib.
+        scale: the factor of its width and height; the size of its text stays.
     """
     figure = with_whole_subtitle(scaled(figure, scale))
-    fonts = [*([font] if font else []), *mpl.rcParams["font.sans-serif"]]
-    # Subjects that a model was not asked about have no value, of which plotnine would warn each
-    # time.
-    with (
+    fonts = mpl.rcParams["font.sans-serif"]
+    settings: dict[Any, Any] = {
+        "svg.hashsalt": "biasgrid",
+        "svg.fonttype": "none",
+        # Journals refuse fonts of type 3.
+        "pdf.fonttype": 42,
         # A dollar in a name begins no formula.
-        mpl.rc_context(
-            {
-                "svg.hashsalt": "biasgrid",
-                "svg.fonttype": "none",
-                # Journals refuse fonts of type 3.
-                "pdf.fonttype": 42,
-                "text.parse_math": False,
-                "font.sans-serif": fonts,
-            }
-        ),
-        warnings.catch_warnings(),
-    ):
+        "text.parse_math": False,
+        "font.sans-serif": [font, *fonts] if font else fonts,
+    }
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # Subjects that a model was not asked about have no value, of which plotnine would warn each
+        # time.
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
         for ending, options in FILE_OPTIONS.items():

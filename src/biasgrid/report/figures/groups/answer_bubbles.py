@@ -1,9 +1,8 @@
-"""How sure answers about each class are and whether they contradict each other, areas being how
-many there are.
-"""
+"""Certainty and contradictions of answers about each class; areas are numbers of answers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 import polars as pl
@@ -47,12 +46,10 @@ BUBBLE_MEASURES = {
     "inconsistency_differing": (CONTRADICTING, "answers to both differ", 1),
     "inconsistency_same": (CONTRADICTING, "the same answer to both", -1),
 }
-"""Of each measure its block, the answers it is about, and whether it is drawn above or below the
-other one.
-"""
+"""The block of each measure, its answers, and its side: above (1) or below (-1) the middle."""
 BUBBLE_LOOKS = dict(zip((kind for _, kind, _ in BUBBLE_MEASURES.values()), OKABE_ITO, strict=False))
 BUBBLE_DODGE = 0.2
-"""By how much of a row each is drawn above or below its middle."""
+"""Distance of bubbles from the middle of their row, as a share of the row."""
 NAME_WIDTH = 14
 """Characters after which a model's name goes on in the next line."""
 LARGEST_BUBBLE = 6
@@ -60,31 +57,32 @@ LARGEST_BUBBLE = 6
 BUBBLE_ROW = 0.34
 """Height of a class in inches."""
 SMALLEST, WIDEST = 1.25, 20
-"""Inches of a panel at least, and of all panels side by side where they can be larger."""
+"""Minimum width of a panel, and width of all panels side by side if it allows more, in inches."""
 
 
 def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is measured of classes.
+    """Returns the measures of classes.
 
     Args:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`,
-        without null values.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` (the block)
+        and `kind` (of answers), without null values.
     """
-    tables = [
-        select_rows(measures, measure, ["bias_type", "group"], intervals=True)
-        .select("model", "bias_type", "group", "value", "low", "high", "clusters", "n")
-        .with_columns(what=pl.lit(what), kind=pl.lit(kind))
-        for measure, (what, kind, _) in BUBBLE_MEASURES.items()
-    ]
+    columns = ["model", "bias_type", "group", "value", "low", "high", "clusters", "n"]
+    tables = []
+    for measure, (block, kind, _) in BUBBLE_MEASURES.items():
+        rows = select_rows(measures, measure, ["bias_type", "group"], intervals=True)
+        table = rows.select(columns).with_columns(what=pl.lit(block), kind=pl.lit(kind))
+        tables.append(table)
     return pl.concat(tables).drop_nulls("value")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws certainty and inconsistency: two blocks per bias type, a panel per model, a row per
-    class.
+    """Draws certainty and inconsistency: two blocks per bias type, a panel per model.
+
+    A row is a class.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -93,38 +91,26 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     heading, rows = f"Answers to statements: {context.title}", class_rows(measures)
     if rows.is_empty():
         return empty_figure(heading, "there are no answers")
-    names = {
-        model: "\n".join(wrap(name, NAME_WIDTH)) for model, name in context.names(rows).items()
-    }
-    order = {
-        key: values_in_order(rows.filter(bias_type=key), "group")
-        for key in sorted(values_in_order(rows, "bias_type"))
-    }
+    names = {}
+    for model, name in context.names(rows).items():
+        names[model] = "\n".join(wrap(name, NAME_WIDTH))
+    order = {}
+    for bias_type in sorted(values_in_order(rows, "bias_type")):
+        order[bias_type] = values_in_order(rows.filter(bias_type=bias_type), "group")
     shown = readable_groups(order)
-    chosen = pl.DataFrame(
-        [(key, group) for key, groups in shown.items() for group in groups],
-        schema=["bias_type", "group"],
-        orient="row",
-    )
-    points = rows.join(chosen, on=["bias_type", "group"], how="semi", maintain_order="left")
-    block = pl.format("{}: {}", "bias_type", "what")
-    points = points.with_columns(pl.col("model").replace_strict(names), block=block)
-    groups = list(dict.fromkeys(group for groups in shown.values() for group in groups))
-    blocks = [f"{key}: {what}" for key in order for what in (SURE, CONTRADICTING)]
-    present = [name for name in blocks if name in set(points["block"])]
+    points = place_points(rows, shown)
+    points = points.with_columns(pl.col("model").replace_strict(names))
+    points = order_by_value(points, model=list(names.values()))
+    blocks = points["block"].unique().to_list()
     kinds = [kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])]
-    points = order_by_value(
-        points, block=present, model=list(names.values()), group=groups[::-1], kind=kinds
-    )
+    bubbles: list[geom] = []
+    for _, kind, side in BUBBLE_MEASURES.values():
+        bubbles += layers_of(points.filter(kind=kind), side)
     lines = points.unique(["block", "group"]).height
     width = max(SMALLEST, min(2.4, WIDEST / len(names)))
     return (
         ggplot(points, aes("value", "group", fill="kind", size="n"))
-        + [
-            layer
-            for _, kind, side in BUBBLE_MEASURES.values()
-            for layer in layers_of(points.filter(kind=kind), side)
-        ]
+        + bubbles
         + facet_grid("block", "model", scales="free_y", space="free_y")
         + scale_x_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + scale_fill_manual(BUBBLE_LOOKS, limits=kinds)
@@ -143,24 +129,45 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             size="answers or pairs",
         )
         + biasgrid_theme(
-            max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(present)
+            max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(blocks)
         )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
 
-def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
-    """Returns the layers of bubbles of a kind, and of their intervals; no layer where there are
-    none.
+def place_points(rows: pl.DataFrame, shown: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Returns the points of the groups that are shown, with `block`, in the order of the figure.
 
     Args:
-        points: those of the kind.
-        side: 1 where they stand above the middle of their rows, -1 where below.
+        rows: from `class_rows`.
+        shown: the groups of each bias type, from top to bottom.
+    """
+    pairs, blocks = [], []
+    for bias_type, groups in shown.items():
+        pairs += [(bias_type, group) for group in groups]
+        blocks += [f"{bias_type}: {what}" for what in (SURE, CONTRADICTING)]
+    chosen = pl.DataFrame(pairs, schema=["bias_type", "group"], orient="row")
+    points = rows.join(chosen, on=["bias_type", "group"], how="semi", maintain_order="left")
+    points = points.with_columns(block=pl.format("{}: {}", "bias_type", "what"))
+    # A group may be in two bias types.
+    distinct_groups = list(dict.fromkeys(group for _, group in pairs))
+    return order_by_value(
+        points,
+        block=[block for block in blocks if block in set(points["block"])],
+        group=distinct_groups[::-1],
+        kind=[kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])],
+    )
+
+
+def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
+    """Returns the layers of bubbles of a kind and of their intervals; empty without points.
+
+    Args:
+        points: the points of the kind.
+        side: 1 for bubbles above the middle of their rows, -1 for bubbles below.
     """
     place = position_nudge(y=BUBBLE_DODGE * side)
-    bubbles = (
-        [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)]
-        if len(points)
-        else []
-    )
+    bubbles: list[geom] = []
+    if len(points):
+        bubbles = [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)]
     return bubbles + interval_lines(points, "group", color=INK, position=place)

@@ -1,4 +1,4 @@
-"""How alike answers for two groups are, beside how alike two answers to one text are."""
+"""Similarity of answers for two groups, beside the similarity of two answers to one text."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ SIMILARITY_NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
 
 
 def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns how alike answers for pairs of groups are.
+    """Returns the similarity of answers for pairs of groups.
 
     Args:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `group`, `other`, `value` (how alike answers are), `corrected` (corrected for
-        noise), `null_mean` (the sum of both, which is the noise floor of the prompts that are
-        compared), `low` and `high` (the noise floor less the ends of the interval of the corrected
-        value), `clusters` and `found` (significant).
+        `model`, `group`, `other`, `value` (the similarity), `corrected` (corrected for noise),
+        `null_mean` (the sum of both, which is the noise floor of the prompts that are compared),
+        `low` and `high` (the noise floor less the ends of the interval of the corrected value),
+        `clusters`, `found` (whether it is significant) and `score`.
     """
-    similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
+    has_vectors = main_similarity(by_vectors=True) in measures["options"]
+    similarity = main_similarity(by_vectors=has_vectors)
     own = measures.filter(options=similarity)
     own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
-    alike = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
-    both = own.filter(measure="similarity_corrected").join(
-        alike, on=PAIR_COLUMNS, maintain_order="left"
-    )
+    values = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
+    corrected = own.filter(measure="similarity_corrected")
+    both = corrected.join(values, on=PAIR_COLUMNS, maintain_order="left")
     null_mean = pl.col("similarity") + pl.col("value")
     return both.select(
         *PAIR_COLUMNS,
@@ -59,8 +59,7 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the similarity of each pair of groups with its floor: a panel per model, a row per
-    pair.
+    """Draws the similarity of each pair of groups and its noise floor: a panel per model.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -72,11 +71,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             heading, "no text has two answers that can be compared, so there is no noise floor"
         )
     rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
-    order = (
-        means_by(rows, ["name"], "corrected")
-        .sort("corrected", "name", descending=[True, False])["name"]
-        .to_list()
-    )
+    means = means_by(rows, ["name"], "corrected")
+    order = means.sort("corrected", "name", descending=[True, False])["name"].to_list()
     score = rows["score"][0]
     words = {
         "title": heading,

@@ -1,4 +1,4 @@
-"""How many cases fail, over the difference of groups from which on a case counts as failed."""
+"""Share of cases that fail, over the difference of groups from which a case counts as failed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DIFFERENCE_NAMES = {
 MOST_BANDS = 4
 """Bands of more models would hide each other."""
 DODGE = 0.008
-"""From one upright line to the next, as a share of the axis."""
+"""Distance of two upright lines, as a share of the axis."""
 SAME_THRESHOLD = 1e-9
 CURVE_WIDTH = 8
 """Of the figure, in inches."""
@@ -67,68 +67,68 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
         `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `clusters`, without
         bias types in which no case has a rate.
     """
-    silent = [] if "clusters" in measures.columns else [pl.lit(None, pl.Int64).alias("clusters")]
-    rates = (
-        measures.with_columns(silent)
-        .filter(pl.col("template").is_null(), measure="failure_rate")
-        .drop_nulls("value")
-    )
-    named = [
-        {"options": options, **options_of(options)} for options in values_in_order(rates, "options")
-    ]
-    read = pl.DataFrame(
-        named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String)
-    )
+    if "clusters" not in measures.columns:
+        measures = measures.with_columns(clusters=pl.lit(None, pl.Int64))
+    rates = measures.filter(pl.col("template").is_null(), measure="failure_rate")
+    rates = rates.drop_nulls("value")
+    rows = []
+    for options in values_in_order(rates, "options"):
+        rows.append({"options": options, **options_of(options)})
+    schema = dict.fromkeys(("options", "difference", "threshold"), pl.String)
+    parsed = pl.DataFrame(rows, schema=schema).cast({"threshold": pl.Float64})
     columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
-    return (
-        rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
-        .select(columns)
-        .sort("threshold", maintain_order=True)
-    )
+    joined = rates.join(parsed, on="options", maintain_order="left")
+    return joined.select(columns).sort("threshold", maintain_order=True)
 
 
 def last_threshold(rates: pl.DataFrame, configured: float) -> float:
-    """Returns where the axis of thresholds may end: no case fails from there on, and the configured
-    one is in sight.
+    """Returns the end of the axis of thresholds: the first beyond which no case fails.
+
+    Args:
+        rates: from `curves`.
+        configured: the configured threshold, which the axis includes.
+
+    Returns:
+        The end; 1 if cases fail at all thresholds.
     """
     failing = rates.filter(pl.col("value") > 0)["threshold"]
-    beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))[
-        "threshold"
-    ].min()
-    return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
+    largest = failing.max() if len(failing) else 0
+    beyond = rates.filter(pl.col("threshold") > largest)["threshold"].min()
+    end = 1.0 if beyond is None else float(beyond)  # type: ignore[arg-type]
+    return max(end, configured)
 
 
 def curve_intervals(
     lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float
 ) -> list[geom]:
-    """Returns the layer of intervals: of few models bands, of many, whose bands would hide each
-    other, upright lines.
+    """Returns the layer of intervals, bands for few models; empty if there are no intervals.
+
+    Bands of many models would hide each other, so these have upright lines.
 
     Args:
         lines: from `curves`.
-        models: in order.
-        threshold: the configured one, where upright lines stand, beside each other.
-        end: where the axis ends.
+        models: the models, in order.
+        threshold: the configured threshold, right of which the upright lines are drawn.
+        end: the end of the axis.
     """
-    known = lines.drop_nulls(["low", "high"])
+    intervals = lines.drop_nulls(["low", "high"])
     if len(models) <= MOST_BANDS:
+        if intervals.is_empty():
+            return []
         band = aes("threshold", ymin="low", ymax="high", fill="model")
-        return (
-            [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)]
-            if len(known)
-            else []
-        )
-    known = known.filter((pl.col("threshold") - threshold).abs() < SAME_THRESHOLD)
-    beside = {model: threshold + DODGE * end * (place + 1) for place, model in enumerate(models)}
-    known = known.with_columns(
-        beside=pl.col("model").cast(pl.String).replace_strict(beside, return_dtype=pl.Float64)
-    )
+        return [geom_ribbon(band, intervals, alpha=0.15, color="none", show_legend=False)]
+    is_configured = (pl.col("threshold") - threshold).abs() < SAME_THRESHOLD
+    intervals = intervals.filter(is_configured)
+    if intervals.is_empty():
+        return []
+    places = {}
+    for number, model in enumerate(models, start=1):
+        places[model] = threshold + DODGE * end * number
+    model_names = pl.col("model").cast(pl.String)
+    beside = model_names.replace_strict(places, return_dtype=pl.Float64)
     upright = aes("beside", "low", xend="beside", yend="high")
-    return (
-        [geom_segment(upright, known, size=0.6, linetype="solid", show_legend=False)]
-        if len(known)
-        else []
-    )
+    segments = intervals.with_columns(beside=beside)
+    return [geom_segment(upright, segments, size=0.6, linetype="solid", show_legend=False)]
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -146,24 +146,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         raise ValueError(f"{context.title} has no failure threshold")
     if rates.is_empty():
         return empty_figure(heading, "no case has two groups to compare")
-    names, bias_types = (
-        context.names(rates),
-        values_in_order(measures.drop_nulls("bias_type"), "bias_type"),
-    )
-    labels = list(names.values())
+    names = context.names(rates)
+    bias_types = values_in_order(measures.drop_nulls("bias_type"), "bias_type")
+    labels, differences = list(names.values()), list(DIFFERENCE_NAMES.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(
         pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCE_NAMES)
     )
-    lines = order_by_value(
-        lines, model=labels, difference=list(DIFFERENCE_NAMES.values()), bias_type=bias_types
-    )
+    lines = order_by_value(lines, model=labels, difference=differences, bias_type=bias_types)
     end = last_threshold(rates, context.threshold)
-    drawn = (
-        "bands"
-        if len(labels) <= MOST_BANDS
-        else "upright lines, right of the configured one, in the order below"
-    )
+    drawn = "upright lines, right of the configured one, in the order below"
+    if len(labels) <= MOST_BANDS:
+        drawn = "bands"
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)

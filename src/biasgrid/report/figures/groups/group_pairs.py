@@ -1,6 +1,4 @@
-"""How far apart any two groups are within cases, beside what arbitrary groups of terms would
-give.
-"""
+"""Distance of two groups within cases, beside the distance of arbitrary groups of terms."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ CAPTION = (
 
 
 def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns how far apart pairs of groups are.
+    """Returns the distances of pairs of groups.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -37,17 +35,14 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     options = pairwise_options(measures)
     pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options)
     null_means = select_rows(measures, "distance", ["bias_type"], options, intervals=True)
-    wanted = pairs.drop_nulls("value").select("model", "bias_type", "group", "other", "value")
-    return wanted.join(
-        null_means.select("model", "bias_type", "null_mean"),
-        on=["model", "bias_type"],
-        how="left",
-        maintain_order="left",
-    )
+    distances = pairs.drop_nulls("value").select("model", "bias_type", "group", "other", "value")
+    null_means = null_means.select("model", "bias_type", "null_mean")
+    keys = ["model", "bias_type"]
+    return distances.join(null_means, on=keys, how="left", maintain_order="left")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws how far apart each pair of groups is within cases: a panel per model, a row per pair.
+    """Draws the distance of each pair of groups within cases: a panel per model, a row per pair.
 
     Args:
         measures: the measures of a dataset's cells.
@@ -57,9 +52,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if pairs.is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
     rows = with_names(pairs).with_columns(found=pl.lit(value=True))
-    order = values_in_order(
-        means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name"
-    )
+    means = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])
+    order = values_in_order(means, "name")
     words = {
         "title": heading,
         "subtitle": (

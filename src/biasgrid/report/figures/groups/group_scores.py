@@ -1,4 +1,4 @@
-"""How well or how likely each group is scored by each model, with the spread over cases."""
+"""The score of each group by each model, with its spread over cases."""
 
 from __future__ import annotations
 
@@ -48,39 +48,36 @@ SCORE_LINE = 0.075
 
 LOWEST_ROW = 0.2
 HIGHEST_FIGURE = 24
-"""Inches of all groups together; where models and groups are too many for it their marks may
-overlap.
-"""
+"""Maximum height of all groups together, in inches; marks of many models and groups may overlap."""
 
 
 def place_rows(
     scores: pl.DataFrame, shown: Mapping[str, list[str]], models: list[str]
 ) -> pl.DataFrame:
-    """Adds where marks stand: `row`, one for each bias type and group, and `y`, in which models are
-    side by side.
+    """Adds the places of marks: `row` of a bias type and group, and `y`, which differs by model.
 
-    Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias
-    types.
+    Rows are counted over all bias types, from 0 at the top downwards to negative numbers, since a
+    group may be in two bias types.
 
     Args:
-        scores: what `main_scores_of_groups` returns.
+        scores: scores from `main_scores_of_groups`.
         shown: the groups of each bias type, in order; others are left out.
         models: the models, in order.
     """
-    keys = [(bias_type, group) for bias_type, groups in shown.items() for group in groups]
-    rows = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row").with_columns(
-        row=-pl.int_range(pl.len())
-    )
+    keys = []
+    for bias_type, groups in shown.items():
+        keys += [(bias_type, group) for group in groups]
+    rows = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row")
+    rows = rows.with_columns(row=-pl.int_range(pl.len()))
     place = pl.col("model").replace_strict({model: place for place, model in enumerate(models)})
+    # Marks of all models take three quarters of a row, the first model at the top.
     offset = ((len(models) - 1) / 2 - place) * 0.75 / len(models)
-    return scores.join(rows, on=["bias_type", "group"], maintain_order="left").with_columns(
-        y=pl.col("row") + offset
-    )
+    marks = scores.join(rows, on=["bias_type", "group"], maintain_order="left")
+    return marks.with_columns(y=pl.col("row") + offset)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the main score of each group: a row per group, a mark per model, a bar from quartile to
-    quartile of cases.
+    """Draws the main score of each group: a row per group, a mark per model, a bar of quartiles.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -96,7 +93,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     labels = list(names.values())
     points = order_by_value(points, bias_type=list(order), model=labels)
     rows = points.unique("row").sort("row")
-    row_height = max(LOWEST_ROW, min(SCORE_LINE * len(names) + 0.06, HIGHEST_FIGURE / rows.height))
+    highest_row = HIGHEST_FIGURE / rows.height
+    row_height = max(LOWEST_ROW, min(SCORE_LINE * len(names) + 0.06, highest_row))
     return (
         ggplot(points, aes("value", "y", color="model"))
         + geom_segment(aes(x="lower", xend="upper", yend="y"), size=0.9, alpha=0.45)

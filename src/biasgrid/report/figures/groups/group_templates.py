@@ -1,6 +1,4 @@
-"""Which templates set groups apart: the mean distance of two groups for each template, bias type
-and model.
-"""
+"""Mean distance of two groups for each template, bias type and model."""
 
 from __future__ import annotations
 
@@ -62,29 +60,23 @@ def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
     """
     rows = select_rows(measures, "distance", ["bias_type", "template"], pairwise_options(measures))
     mean = pl.col("value").mean().over("template")
-    return rows.sort(-mean, "template", maintain_order=True, nulls_last=True).select(
-        "model", "bias_type", pl.col("template").cast(pl.String), "value"
-    )
+    ordered = rows.sort(-mean, "template", maintain_order=True, nulls_last=True)
+    return ordered.select("model", "bias_type", pl.col("template").cast(pl.String), "value")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the distance within cases by template: a panel per bias type, a column per model, a row
-    per template.
+    """Draws distances within cases: a panel per bias type, a column per model, a row per template.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    heading, distances = (
-        f"Templates that set groups apart: {context.title}",
-        template_distances(measures),
-    )
+    heading = f"Templates that set groups apart: {context.title}"
+    distances = template_distances(measures)
     if distances["value"].drop_nulls().is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
-    names, bias_types = (
-        context.names(distances),
-        values_in_order(measures.drop_nulls("bias_type"), "bias_type"),
-    )
+    names = context.names(distances)
+    bias_types = values_in_order(measures.drop_nulls("bias_type"), "bias_type")
     order = values_in_order(distances, "template")
     labels = list(names.values())
     # A panel is as wide as its columns, but no narrower than its title.
@@ -94,11 +86,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     shown = both_ends(order, most_rows(lines))
     texts = {number: context.template(int(number)) for number in shown}
     short = {number: shorten_text(text, LONGEST_TEMPLATE) for number, text in texts.items()}
-    cells = distances.filter(pl.col("template").is_in(shown)).with_columns(
+    cells = distances.filter(pl.col("template").is_in(shown))
+    cells = cells.with_columns(
         pl.col("model").replace_strict(names), pl.col("template").replace_strict(short)
     )
     cells = order_by_value(cells, bias_type=bias_types)
-    left, below = 0.06 * max(map(len, short.values())), 0.07 * max(map(len, labels))
+    # Inches for the longest labels, left of the panels and below them.
+    left = 0.06 * max(map(len, short.values()))
+    below = 0.07 * max(map(len, labels))
     return (
         ggplot(cells, aes("model", "template", fill="value"))
         + geom_raster()
