@@ -61,14 +61,13 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
         return
     paired = found.rows["paired"].drop_nulls()
     clusters = max(found.rows["clusters"].drop_nulls().to_list())
-    how = (
-        "the same templates: each cluster is left out of both models"
-        if paired.all()
-        else "different templates: the variances of both models are added"
-    )
-    yield Text(f"{clusters} clusters, {how}", "dim")
-    if others := found.rows["other_factors"].drop_nulls().unique().sort().to_list():
-        factors = " or ".join(others)
+    method = "different templates: the variances of both models are added"
+    if paired.all():
+        method = "the same templates: each cluster is left out of both models"
+    yield Text(f"{clusters} clusters, {method}", "dim")
+    other_factors = found.rows["other_factors"].drop_nulls().unique().sort().to_list()
+    if other_factors:
+        factors = " or ".join(other_factors)
         yield Text(
             f"intervals of parts cover other {factors}, too; those of whole cells are for these "
             f"{factors} only",
@@ -80,7 +79,7 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
 
 
 def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
-    """Divides rows into those of whole cells, and those of parts, kind by kind."""
+    """Returns the rows of whole cells, and a table of rows for each kind of parts."""
     import polars as pl
 
     from biasgrid.tables.measures import MEASURE_KEYS
@@ -94,7 +93,7 @@ def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
 
 
 def reason_not_compared(rows: pl.DataFrame) -> str | None:
-    """Returns why two models are not compared at all, None where they are."""
+    """Returns the reason why two models are not compared at all, None if they are."""
     if rows["difference"].count():
         return None
     reasons: list[str] = rows["reason"].drop_nulls().to_list()
@@ -102,8 +101,12 @@ def reason_not_compared(rows: pl.DataFrame) -> str | None:
 
 
 def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:
-    """Yields the largest differences of a kind of parts, those that are significant, with
-    sentences.
+    """Yields the largest significant differences of a kind of parts, with sentences.
+
+    Args:
+        rows: the rows of the kind.
+        found: the difference of both models, which finds sentences.
+        width: the maximum number of characters in a line.
     """
     from rich.text import Text
 
@@ -112,47 +115,51 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
 
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
     significant = rows.filter(is_significant())
-    kind = (
-        f"{rows.row(0, named=True)['measure']} by "
-        f"{', '.join(key.replace('_', ' ') for key in keys)}"
-    )
+    key_names = ", ".join(key.replace("_", " ") for key in keys)
+    tests = rows["tests"][0]
     yield Text(
-        "\n"
-        f"{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable "
-        f"(q <= {SIGNIFICANT})"
+        f"\n{rows['measure'][0]} by {key_names}: {len(significant)} of {tests:,} are "
+        f"distinguishable (q <= {SIGNIFICANT})"
     )
     shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
     yield comparison_table(shown, found, width, keys)
-    sentences = [(row, found.sentence(row)) for row in shown[:SENTENCES]]
-    for row, text in sentences:
+    for row in shown[:SENTENCES]:
+        text = found.sentence(row)
         if text is not None:
-            yield Text(
-                f"  {', '.join(str(row[key]) for key in keys)}: {' '.join(text.split())}", "italic"
-            )
+            part = ", ".join(str(row[key]) for key in keys)
+            yield Text(f"  {part}: {' '.join(text.split())}", "italic")
 
 
 def comparison_table(
     rows: list[dict[str, Any]], found: Difference, width: int, keys: list[str] | None = None
 ) -> RenderableType:
-    """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
+    """Draws rows of `COMPARISONS` as a table.
+
+    Args:
+        rows: the rows.
+        found: the difference of both models, which names them.
+        width: the maximum number of characters in a line.
+        keys: the keys of parts; None for whole cells, whose rows are named by their measures.
+    """
     from biasgrid.cli.tables import fit_to_width, terminal_table
     from biasgrid.tables.claims.numbers import format_number
 
-    names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
-    sides = [
-        name if len(name) <= LONGEST_SENTENCE else title
-        for name, title in ((found.one, "one"), (found.other, "other"))
-    ]
+    names = keys
+    if not names:
+        names = ["measure"]
+        if any(row["bias_type"] for row in rows):
+            names.append("bias_type")
+    sides = []
+    for name, short_title in ((found.one, "one"), (found.other, "other")):
+        sides.append(name if len(name) <= LONGEST_SENTENCE else short_title)
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
     table = terminal_table([name.replace("_", " ") for name in names], titles, width)
     for row in rows:
-        numbers = [
-            *(number_with_mark(row, side) for side in ("", "other_")),
-            format_number(row["difference"]),
-        ]
         table.add_row(
             *(row_label(row, name) for name in names),
-            *numbers,
+            number_with_mark(row, ""),
+            number_with_mark(row, "other_"),
+            format_number(row["difference"]),
             interval_text(row),
             format_number(row["q"]),
         )
@@ -169,12 +176,14 @@ def number_with_mark(row: Mapping[str, Any], side: str) -> str:
     """Returns the number of a model with its mark, if it has one."""
     from biasgrid.tables.claims.numbers import format_number
 
-    return " ".join(filter(None, (format_number(row[f"{side}value"]), row[f"{side}mark"])))
+    parts = [format_number(row[f"{side}value"]), row[f"{side}mark"]]
+    return " ".join(filter(None, parts))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Returns an interval in words: for a number that was picked because it is significant, the
-    wider one.
+    """Returns an interval in words.
+
+    A number that was picked because it is significant has a wider one, which allows for that.
     """
     from biasgrid.tables.claims.numbers import format_number
 

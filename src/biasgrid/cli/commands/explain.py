@@ -1,9 +1,10 @@
-"""The command that shows what is behind a number."""
+"""The command that shows the sentences behind a number."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
     from biasgrid.runs.explain import Explanation
 
+Value = TypeVar("Value")
+
 OF_ALL = ("model", "dataset", "measure", "options", "value", "rank", "reason", "role")
-"""Columns that are of the number, not of its units."""
+"""Columns about the whole number, which are the same for all of its units."""
 FOR_PROGRAMS = (
     "subject",
     "attribute",
@@ -27,9 +30,7 @@ FOR_PROGRAMS = (
     "other_length",
     "instance",
 )
-"""Columns that a table for people does without: what they asked for, and where things stand in
-texts.
-"""
+"""Columns that are left out of a table for people: their request, and positions within texts."""
 
 
 class OutputFormat(Enum):
@@ -79,56 +80,59 @@ def explain(
 
     The exit code is 1 if the result differs from the number in the table.
     """
-    from biasgrid.runs.explain import explain_number as find
+    from biasgrid.runs.explain import explain_number
 
-    names = {
-        "subject": subject,
-        "attribute": attribute,
-        "bias_type": bias_type,
-        "group": group,
-        "measure": measure,
-    }
-    names["other"] = other
+    keys = without_nulls(
+        {
+            "subject": subject,
+            "attribute": attribute,
+            "bias_type": bias_type,
+            "group": group,
+            "measure": measure,
+            "other": other,
+        }
+    )
+    filters: dict[str, str | int | None] = {"other": other, "template": template, "unit": case}
     with report_errors():
-        found = find(
-            results,
-            model,
-            dataset,
-            {name: given for name, given in names.items() if given is not None},
-        )
-        wanted = {"other": other, "template": template, "unit": case}
-        shown, of = choose_units(
-            found.units, {name: value for name, value in wanted.items() if value is not None}
-        )
+        explanation = explain_number(results, model, dataset, keys)
+        shown, count = choose_units(explanation.units, without_nulls(filters))
         if not every:
             shown = of_first(shown, limit)
         print_units(shown, form)
-    print_text(sentence(found, shown, of), err=form is not OutputFormat.table)
-    if not found.agrees:
+    print_text(sentence(explanation, shown, count), err=form is not OutputFormat.table)
+    if not explanation.agrees:
         raise typer.Exit(FAILED)
 
 
-def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
-    """Returns the units that are asked for, without empty columns, and how many units there are."""
+def without_nulls(options: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Returns the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def choose_units(units: pl.DataFrame, wanted: Mapping[str, str | int]) -> tuple[pl.DataFrame, int]:
+    """Picks units.
+
+    Args:
+        units: rows of units.
+        wanted: the values of columns. A column that `units` does not have is ignored.
+
+    Returns:
+        The rows without columns that are null in all of them, and the number of their units.
+    """
     import polars as pl
 
-    # Of two groups that are compared, each is the other one's.
-    either = (
-        pl.col("other").is_in([wanted["other"]])
-        if "other" in wanted and "other" in units.columns
-        else None
-    )
-    rest = {
-        name: value for name, value in wanted.items() if name != "other" and name in units.columns
-    }
-    rows = units.filter(*(pl.col(name) == value for name, value in rest.items()))
-    if either is not None:
-        rows = rows.filter(either.any().over("unit"))
-    columns = [
-        name
-        for name in rows.columns
-        if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)
-    ]
+    rows = units
+    for name, value in wanted.items():
+        if name != "other" and name in units.columns:
+            rows = rows.filter(pl.col(name) == value)
+    if "other" in wanted and "other" in units.columns:
+        # Of two groups that are compared, each is the other of one row.
+        is_wanted = pl.col("other").is_in([wanted["other"]])
+        rows = rows.filter(is_wanted.any().over("unit"))
+    columns = []
+    for name in rows.columns:
+        if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1):
+            columns.append(name)
     return rows.select(columns).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
 
 
@@ -141,7 +145,7 @@ def of_first(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
 
 
 def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
-    """Prints rows."""
+    """Prints rows in a format."""
     from biasgrid.cli.tables import frame_table
     from biasgrid.tables.summary import for_spreadsheets
 
@@ -153,21 +157,27 @@ def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
         console.print(frame_table("", rows.drop(FOR_PROGRAMS, strict=False)))
 
 
-def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
-    """Returns the recomputed value and that of the table in a sentence."""
-    what = f"{found.measure} ({found.options})" if found.options else found.measure
-    value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
-    if found.stated is None:
-        table = (
-            f"which has no value in the table ({found.flag})"
-            if found.flag
-            else "which has no value in the table"
-        )
+def sentence(explanation: Explanation, shown: pl.DataFrame, count: int) -> str:
+    """Returns the recomputed value and the value of the table in a sentence.
+
+    Args:
+        explanation: the number.
+        shown: the units that are shown.
+        count: the number of units that could be shown.
+    """
+    measure = explanation.measure
+    if explanation.options:
+        measure = f"{measure} ({explanation.options})"
+    value = "no value"
+    if explanation.recomputed is not None:
+        value = f"{explanation.recomputed:.6g}"
+    if explanation.stated is None:
+        table = "which has no value in the table"
+        if explanation.flag:
+            table = f"{table} ({explanation.flag})"
+    elif explanation.agrees:
+        table = "as in the table"
     else:
-        table = (
-            "as in the table"
-            if found.agrees
-            else f"but the table has {found.stated:.6g}; run again"
-        )
-    counts = f"{shown['unit'].n_unique()} of {of} shown"
-    return f"{what} over all {found.n} is {value}, {table}; {counts}."
+        table = f"but the table has {explanation.stated:.6g}; run again"
+    counts = f"{shown['unit'].n_unique()} of {count} shown"
+    return f"{measure} over all {explanation.n} is {value}, {table}; {counts}."
