@@ -10,7 +10,8 @@ there is a fault, so that no word goes unchecked.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sentence_form import MASKS, form_faults, sentences_of
 
@@ -142,106 +143,115 @@ geborene Mann`.
 
 
 def german_faults(text: str, names: Collection[str] = ()) -> Iterator[str]:
-    """Yields what is wrong with a German text.
+    """Yields the faults of a German text.
 
     Args:
         text: whole sentences.
         names: names of people.
     """
     yield from form_faults(text)
-    yield from (f"never on one day: {found}" for found in NEVER_ON_ONE_DAY.findall(text))
+    for words_of_day in NEVER_ON_ONE_DAY.findall(text):
+        yield f"never on one day: {words_of_day}"
     for sentence in sentences_of(text):
         yield from capital_faults(sentence, names)
-        words = [
-            word if place else word[:1].lower() + word[1:] for place, word in enumerate(sentence)
-        ]
-        if sentence[0] in NOUNS or sentence[0] in names:
-            words[0] = sentence[0]
+        words = list(sentence)
+        # The first word has a capital whatever it is.
+        if sentence[0] not in NOUNS and sentence[0] not in names:
+            words[0] = sentence[0][:1].lower() + sentence[0][1:]
         for place in range(len(words)):
             yield from phrase_faults(words, place)
 
 
 def capital_faults(sentence: Sequence[str], names: Collection[str]) -> Iterator[str]:
-    """Yields nouns in small letters, and capitals of what is no noun."""
+    """Yields nouns in small letters, and other words with capitals."""
     for place, word in enumerate(sentence):
         if not word[0].isalpha() or word in MASKS:
             continue
-        if (
-            word[0].islower()
-            and word.capitalize() in NOUNS
-            and word.capitalize() not in ("Arm", "Leben", "Essen")
-        ):
+        as_noun = word.capitalize()
+        # These are also an adjective and verbs.
+        if word[0].islower() and as_noun in NOUNS and as_noun not in ("Arm", "Leben", "Essen"):
             yield f"noun in small letters: {word}"
-        begins = place == 0
-        if (
-            word[0].isupper()
-            and not begins
-            and word not in NOUNS
-            and word not in names
-            and word not in CAPITAL_ANYWAY
-        ):
+        is_known = word in NOUNS or word in names or word in CAPITAL_ANYWAY
+        if word[0].isupper() and place > 0 and not is_known:
             yield f"not in the lexicon: {word}"
 
 
-def phrase_faults(words: Sequence[str], place: int) -> Iterator[str]:
-    """Yields what is wrong with the noun phrase that begins at a place, if one does."""
-    word, before = words[place], words[place - 1] if place else ""
-    if f"{before} {word}".lower() in SHOULD_CONTRACT:
-        yield f"not contracted: {before} {word}"
+class PhraseBeginning(NamedTuple):
+    """The beginning of a noun phrase.
+
+    Attributes:
+        readings: readings that its first word allows the noun.
+        endings: readings that the endings of adjectives behind it allow.
+        start: the place from which adjectives and the noun are read.
+    """
+
+    readings: frozenset[Reading]
+    endings: Mapping[str, frozenset[Reading]]
+    start: int
+
+
+def phrase_beginning(words: Sequence[str], place: int) -> PhraseBeginning | None:
+    """Returns the beginning of the noun phrase at a place, None if none begins there."""
+    word = words[place]
     if word in CONTRACTED:
         # `der im Sommer geborene Mann` is read from its article on, too.
-        allowed, adjectives, start = CONTRACTED[word], WEAK, place + 1
-    elif word in DER and words[place + 1 : place + 2] != [","]:
-        allowed, adjectives, start = DER[word], WEAK, place + 1
-    elif word in INDEFINITE:
-        allowed, adjectives, start = INDEFINITE[word], MIXED, place + 1
-    elif stem_of(word) and not is_within_phrase(words, place):
-        allowed, adjectives, start = readings("mnadg fnadg nnadg pnadg"), STRONG, place
-    else:
+        return PhraseBeginning(CONTRACTED[word], WEAK, place + 1)
+    if word in DER and words[place + 1 : place + 2] != [","]:
+        return PhraseBeginning(DER[word], WEAK, place + 1)
+    if word in INDEFINITE:
+        return PhraseBeginning(INDEFINITE[word], MIXED, place + 1)
+    if stem_of(word) and not is_within_phrase(words, place):
+        return PhraseBeginning(readings("mnadg fnadg nnadg pnadg"), STRONG, place)
+    return None
+
+
+def phrase_faults(words: Sequence[str], place: int) -> Iterator[str]:
+    """Yields the faults of the noun phrase that begins at a place, if one does."""
+    word = words[place]
+    before = words[place - 1] if place else ""
+    if f"{before} {word}".lower() in SHOULD_CONTRACT:
+        yield f"not contracted: {before} {word}"
+    beginning = phrase_beginning(words, place)
+    if beginning is None:
         return
+    allowed, endings, start = beginning
     cases = PREPOSITIONS.get(before)
     if cases:
         allowed = frozenset(reading for reading in allowed if reading[1] in cases)
-    phrase = [word]
-    for place_of_next in range(start, len(words)):
-        following = words[place_of_next]
-        phrase += [following] if place_of_next > place else []
-        if following in NOUNS and (word in CONTRACTED or not is_inserted(words, place_of_next)):
+    last = place
+    for last in range(start, len(words)):
+        following = words[last]
+        if following in NOUNS and (word in CONTRACTED or not is_inserted(words, last)):
             if not allowed & NOUNS[following]:
-                yield f"does not agree: {' '.join(filter(None, [before if cases else '', *phrase]))}"
+                first = place - 1 if cases else place
+                yield f"does not agree: {' '.join(words[first : last + 1])}"
             return
         ending = ending_of(following)
         if ending is not None:
-            allowed = allowed & adjectives.get(ending, frozenset())
-        elif following not in BETWEEN and not is_inserted(words, place_of_next):
+            allowed = allowed & endings.get(ending, frozenset())
+        elif following not in BETWEEN and not is_inserted(words, last):
             break
     # Behind `der` a noun may be left out, and `einer der beiden` is a pronoun.
-    if (word in INDEFINITE or word in CONTRACTED) and words[place + 1 : place + 2] != ["der"]:
-        yield f"no noun behind: {' '.join(phrase)}"
+    needs_noun = word in INDEFINITE or word in CONTRACTED
+    if needs_noun and words[place + 1 : place + 2] != ["der"]:
+        yield f"no noun behind: {' '.join(words[place : last + 1])}"
 
 
 def is_inserted(words: Sequence[str], place: int) -> bool:
-    """Says whether a noun is part of what stands before a participle: `der im Sommer geborene
-    Mann`.
-    """
-    follows = ending_of(words[place + 1]) is not None if place + 1 < len(words) else False
-    return follows and words[place - 1] == "im"
+    """Whether a noun belongs to a participle behind it: `der im Sommer geborene Mann`."""
+    if place + 1 >= len(words):
+        return False
+    return ending_of(words[place + 1]) is not None and words[place - 1] == "im"
 
 
 def is_within_phrase(words: Sequence[str], place: int) -> bool:
-    """Says whether an adjective stands behind an article, an adjective or a numeral."""
+    """Whether an adjective stands behind an article, an adjective or a numeral."""
     before = words[place - 1] if place else ""
-    return (
-        before in DER
-        or before in INDEFINITE
-        or before in CONTRACTED
-        or before in BETWEEN
-        or before in NOUNS
-    )
+    return any(before in group for group in (DER, INDEFINITE, CONTRACTED, BETWEEN, NOUNS))
 
 
 def stem_of(word: str) -> str:
-    """Returns the adjective that a word is a form of, nothing where it is none."""
+    """Returns the adjective that a word is a form of, an empty string if it is none."""
     for ending in ("en", "em", "er", "es", "e"):
         if word.endswith(ending) and word.removesuffix(ending) in ADJECTIVES:
             return word.removesuffix(ending)
@@ -249,6 +259,6 @@ def stem_of(word: str) -> str:
 
 
 def ending_of(word: str) -> str | None:
-    """Returns the ending of an adjective, None where a word is none."""
+    """Returns the ending of an adjective, None if the word is none."""
     stem = stem_of(word)
     return word.removeprefix(stem) if stem else None

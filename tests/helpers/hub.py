@@ -157,90 +157,112 @@ def fetch(
     return answer
 
 
+class HubServer(ThreadingHTTPServer):
+    """A server of a hub on a local port."""
+
+    def __init__(self, hub: Hub):
+        super().__init__(("127.0.0.1", 0), HubHandler)
+        self.hub = hub
+
+
+class HubHandler(BaseHTTPRequestHandler):
+    """Answers a request to a hub."""
+
+    server: HubServer
+
+    def do_HEAD(self) -> None:
+        self.answer()
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def answer(self) -> None:
+        """Notes the request, and answers for the repository that its path names."""
+        hub = self.server.hub
+        path = self.path.split("?")[0].strip("/")
+        hub.requests.append(Request(self.command, path, self.headers["Range"]))
+        for name, repository in hub.repositories.items():
+            if path.startswith(f"api/models/{name}/"):
+                return self.answer_api(name, repository, path)
+            if path.startswith(f"{name}/resolve/"):
+                commit, file = path.removeprefix(f"{name}/resolve/").split("/", 1)
+                return self.answer_file(repository, commit, repository.folder / file)
+        return self.refuse(404, "RepoNotFound")
+
+    def answer_api(self, name: str, repository: Repository, path: str) -> None:
+        """Sends a repository's commit and files, or files alone under `tree`.
+
+        The revision may be `main` or any commit.
+        """
+        revision = path.split("/")[5]
+        if revision != "main" and len(revision) != len(COMMIT):
+            return self.refuse(404, "RevisionNotFound")
+        facts: Any = repository.tree()
+        if "/tree/" not in path:
+            facts = {
+                "id": name,
+                "sha": repository.commit,
+                "siblings": [{"rfilename": entry["path"]} for entry in facts],
+            }
+        return self.send(json.dumps(facts).encode(), {"Content-Type": "application/json"})
+
+    def answer_file(self, repository: Repository, commit: str, file: Path) -> None:
+        """Sends a file of a repository, or a part of it if the connection is to break."""
+        if repository.status != 200:
+            return self.refuse(repository.status, repository.error)
+        if not file.exists():
+            return self.refuse(404, "EntryNotFound")
+        if file.name in repository.lost:
+            return self.refuse(503, "")
+        facts = repository.entry(file)
+        etag = facts.get("lfs", facts)["oid"]
+        cut = repository.cut.pop(file.name, None) if self.command == "GET" else None
+        if cut is not None and repository.fails_after_cut:
+            repository.lost.add(file.name)
+        headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit}
+        return self.send(repository.content(file), headers, cut)
+
+    def send(self, content: bytes, headers: dict[str, str], cut: int | None = None) -> None:
+        """Sends content from the first byte that was asked for, up to where the connection breaks.
+
+        Args:
+            content: the whole content.
+            headers: headers of the answer.
+            cut: the place in the content where the connection breaks; None if it does not.
+        """
+        start = first_byte(self.headers["Range"])
+        if start:
+            content_range = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            headers = headers | {"Content-Range": content_range}
+        self.send_response(206 if start else 200)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content[start:cut])
+
+    def refuse(self, status: int, error: str) -> None:
+        """Sends a status with the hub's code for the reason."""
+        self.send_response(status)
+        self.send_header("X-Error-Code", error)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Stays quiet."""
+
+
+def first_byte(requested_range: str | None) -> int:
+    """Returns the first byte of a range such as `bytes=100-`; 0 if none was asked for."""
+    return int((requested_range or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+
+
 @contextmanager
 def serve_hub(repositories: dict[str, Repository]) -> Iterator[Hub]:
     """Serves repositories of a hub on a local port."""
     hub = Hub("", repositories)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            self.answer()
-
-        def do_GET(self) -> None:
-            self.answer()
-
-        def answer(self) -> None:
-            path = self.path.split("?")[0].strip("/")
-            hub.requests.append(Request(self.command, path, self.headers["Range"]))
-            for name, repository in repositories.items():
-                if path.startswith(f"api/models/{name}/"):
-                    return self.answer_api(name, repository, path)
-                if path.startswith(f"{name}/resolve/"):
-                    commit, file = path.removeprefix(f"{name}/resolve/").split("/", 1)
-                    return self.answer_file(repository, commit, repository.folder / file)
-            return self.refuse(404, "RepoNotFound")
-
-        def answer_api(self, name: str, repository: Repository, path: str) -> None:
-            """Gives a repository's commit and files: those under `tree`, at `main` or the
-            commit.
-            """
-            revision = path.split("/")[5]
-            if revision != "main" and len(revision) != len(COMMIT):
-                return self.refuse(404, "RevisionNotFound")
-            facts: Any = repository.tree()
-            if "/tree/" not in path:
-                facts = {
-                    "id": name,
-                    "sha": repository.commit,
-                    "siblings": [{"rfilename": entry["path"]} for entry in facts],
-                }
-            return self.send(json.dumps(facts).encode(), {"Content-Type": "application/json"})
-
-        def answer_file(self, repository: Repository, commit: str, file: Path) -> None:
-            if repository.status != 200:
-                return self.refuse(repository.status, repository.error)
-            if not file.exists():
-                return self.refuse(404, "EntryNotFound")
-            if file.name in repository.lost:
-                return self.refuse(503, "")
-            facts = repository.entry(file)
-            etag = facts.get("lfs", facts)["oid"]
-            cut = repository.cut.pop(file.name, None) if self.command == "GET" else None
-            if cut is not None and repository.fails_after_cut:
-                repository.lost.add(file.name)
-            return self.send(
-                repository.content(file), {"ETag": f'"{etag}"', "X-Repo-Commit": commit}, cut
-            )
-
-        def send(self, content: bytes, headers: dict[str, str], cut: int | None = None) -> None:
-            """Sends content, or the rest of it that was asked for, up to where the connection is to
-            break.
-            """
-            start = int(
-                (self.headers["Range"] or "bytes=0-").removeprefix("bytes=").removesuffix("-")
-            )
-            if start:
-                headers = headers | {
-                    "Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"
-                }
-            self.send_response(206 if start else 200)
-            for key, value in headers.items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(len(content) - start))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content[start:cut])
-
-        def refuse(self, status: int, error: str) -> None:
-            self.send_response(status)
-            self.send_header("X-Error-Code", error)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            """Stays quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = HubServer(hub)
     hub.address = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -289,9 +311,7 @@ class FileServer:
         self.users.append(handler.headers.get("Authorization"))
         if self.statuses:
             return handler.send_error(self.statuses.pop(0))
-        start = int(
-            handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-")
-        )
+        start = first_byte(handler.headers.get("Range"))
         self.asked_from.append(start)
         if start and self.knows_ranges and start >= len(self.content):
             return handler.send_error(416)
