@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.cell import measured_values, parts_of
-from biasgrid.families.estimates import numbers_of_cell
+from biasgrid.families.estimates import numbers_of_parts
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import read_cell_sums, sums_table, values_table
 from biasgrid.tables.measures import CELL, DESIGN, MEASURES, table_of_cell
@@ -53,7 +53,12 @@ def numbers_of(
 ) -> CellNumbers:
     """The estimates and the design of a cell, of its table of sums."""
     sums = sums_of_cell(family, observations, options, settings)
-    found = numbers_of_cell(reference(family), sums, options, settings)
+    found = numbers_of_parts(
+        reference(family),
+        *read_cell_sums(reference(family), sums, options),
+        options,
+        settings,
+    )
     columns = [name for name in MEASURES.columns if name in found.estimates.columns]
     return found._replace(
         estimates=found.estimates.select(*columns, "is_claim").with_columns(

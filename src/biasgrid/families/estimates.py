@@ -104,13 +104,6 @@ def with_reasons(claims: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def numbers_of_cell(
-    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> CellNumbers:
-    """Returns the estimates of a cell, those made of several sums included, and its design."""
-    return numbers_of_parts(family, *read_cell_sums(family, sums, options), options, settings)
-
-
 def numbers_of_parts(
     family: str,
     parts: Sequence[Sums],
@@ -118,7 +111,7 @@ def numbers_of_parts(
     options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Returns the numbers of a cell, as `numbers_of_cell` does.
+    """Returns the estimates of a cell, those made of several sums included, and its design.
 
     Args:
         family: the reference of the dataset's family.
