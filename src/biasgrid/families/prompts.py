@@ -74,37 +74,39 @@ def prompt_of_lines(
     Returns:
         The prompt, None if a fault was found.
     """
-    systems = [(number, line) for number, line in lines if line.startswith(SYSTEM_HEAD)]
-    text = "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
+    wrong = list(prompt_line_faults(path, lines, placeholders))
+    if wrong:
+        faults += wrong
+        return None
+    text = prompt_text(lines)
+    systems = [line for _, line in lines if line.startswith(SYSTEM_HEAD)]
+    if not systems:
+        return Prompt(text)
+    return Prompt(text, systems[0].removeprefix(SYSTEM_HEAD).strip())
+
+
+def prompt_text(lines: NumberedLines) -> str:
+    """Returns the lines of a file that are no system text, as one text."""
+    return "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
+
+
+def prompt_line_faults(
+    path: Path, lines: NumberedLines, placeholders: Sequence[str]
+) -> Iterator[Fault]:
+    """Yields second system texts, and placeholders that are missing, repeated or unknown."""
     *others, last = placeholders
     expected = f"each of {', '.join(others)} and {last} once" if others else f"{last} once"
-    wrong: list[Fault] = []
-    for number, _ in systems[1:]:
-        where = f"line {number}"
+    systems = [number for number, line in lines if line.startswith(SYSTEM_HEAD)]
+    for number in systems[1:]:
         one_line = f"one line that begins with {SYSTEM_HEAD}"
-        wrong.append(Fault(str(path), where, "a second system text", one_line))
+        yield Fault(str(path), f"line {number}", "a second system text", one_line)
+    text = prompt_text(lines)
     for placeholder in placeholders:
         count = text.count(placeholder)
         if count != 1:
             problem = f"{placeholder} appears {count} times in the prompt"
-            wrong.append(Fault(str(path), "", problem, expected))
-    for number, name in unknown_placeholders(lines, placeholders):
-        problem = f"nothing fills {name}"
-        wrong.append(Fault(str(path), f"line {number}", problem, expected))
-    if wrong:
-        faults += wrong
-        return None
-    if not systems:
-        return Prompt(text)
-    _, system = systems[0]
-    return Prompt(text, system.removeprefix(SYSTEM_HEAD).strip())
-
-
-def unknown_placeholders(
-    lines: NumberedLines, placeholders: Sequence[str]
-) -> Iterator[tuple[int, str]]:
-    """Yields placeholders that nothing fills, each with the number of its line."""
+            yield Fault(str(path), "", problem, expected)
     for number, line in lines:
         for name in PLACEHOLDER.findall(line):
             if name not in (SYSTEM_HEAD, *placeholders):
-                yield number, name
+                yield Fault(str(path), f"line {number}", f"nothing fills {name}", expected)
