@@ -225,7 +225,8 @@ EVALUATORS: Mapping[str, type[Evaluator]] = {
 
 def check_evaluator(value: Any) -> Evaluator:
     """Checks an evaluator by its name; a name alone stands for one that needs nothing else."""
-    return named_section("name", EVALUATORS, {"name": value} if isinstance(value, str) else value)
+    section = {"name": value} if isinstance(value, str) else value
+    return named_section("name", EVALUATORS, section)
 
 
 AnyEvaluator = SerializeAsAny[Annotated[Evaluator, BeforeValidator(check_evaluator)]]
@@ -485,7 +486,8 @@ METRICS: Mapping[str, type[Metric]] = {
 
 def check_metric(value: Any) -> Metric:
     """Checks a metric by its kind; a kind alone stands for one that needs nothing else."""
-    return named_section("kind", METRICS, {"kind": value} if isinstance(value, str) else value)
+    section = {"kind": value} if isinstance(value, str) else value
+    return named_section("kind", METRICS, section)
 
 
 AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(check_metric)]]

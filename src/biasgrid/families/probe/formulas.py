@@ -410,13 +410,11 @@ def with_claim_columns(
     rows = rows.with_columns(**columns).drop("claim")
     has_interval = pl.col("low").is_not_null()
     rows = rows.with_columns(method=pl.when(has_interval).then("method"))
-    lacks_names = (
-        ~has_interval
-        & pl.col("value").is_not_null()
-        & (pl.col("clusters") >= LEAST_ITEMS)
-        & (pl.col("generalises_to") == OVER_ALL)
-        & pl.col("reason").ne_missing(ANY_RATIO)
-    )
+    # With a value and several items, only the names can be too few.
+    has_items = pl.col("value").is_not_null() & (pl.col("clusters") >= LEAST_ITEMS)
+    is_over_names = pl.col("generalises_to") == OVER_ALL
+    is_ratio = pl.col("reason").eq_missing(ANY_RATIO)
+    lacks_names = ~has_interval & has_items & is_over_names & ~is_ratio
     reason = pl.when(lacks_names).then(pl.lit(ONE_NAME)).otherwise("reason")
     return rows.with_columns(reason=reason)
 

@@ -262,12 +262,12 @@ def in_prompts(rows: pl.DataFrame, pack: StatementPack, prompt: IntArray) -> pl.
         prompt: shape (rows,), the place of each row's prompt.
     """
     before, behind, systems, answers = [], [], [], []
-    for each in pack.prompts:
-        start, end = each.text.split(STATEMENT)
+    for wording in pack.prompts:
+        start, end = wording.text.split(STATEMENT)
         before.append(start)
         behind.append(end)
-        systems.append(each.system)
-        answers.append(pack.requested_answers(each))
+        systems.append(wording.system)
+        answers.append(pack.requested_answers(wording))
     parts = [
         pl.lit(pl.Series(before).gather(prompt)),
         pl.col("text"),
