@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from disks import DAMAGES, mounted, truncate
 from project import Project
@@ -263,7 +264,7 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     output = one_cell.run(TARGET, succeeds=False)
     assert "answering: no progress for 0.3 minutes, so the job ended itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")
-    assert sorted(part.name for part in parts) == ["0.parquet", "24.parquet"]
+    assert sum(len(pl.read_parquet(part)) for part in parts) == 2 * 24
     assert not (one_cell.folder / "results/summary.csv").exists()
 
 
