@@ -35,16 +35,17 @@ def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> d
             None outside of a run.
         facts: what else is known.
     """
-    return {
+    libraries = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        libraries[name] = version(name)
+    provenance: dict[str, Any] = {
         "biasgrid": package_version(),
-        "libraries": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in LIBRARIES},
-        },
+        "libraries": libraries,
         "hardware": {"machine": platform.machine(), "processor": processor()},
-        **({} if config is None else {"config": digest(config)}),
-        **facts,
     }
+    if config is not None:
+        provenance["config"] = digest(config)
+    return {**provenance, **facts}
 
 
 def digest(value: Any) -> str:
@@ -58,8 +59,10 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())
+    for line in lines:
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 def cell_provenance(
@@ -214,8 +217,7 @@ def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]
 
 
 def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
-    """Refuses tables of cells that were not made with the measures that lie there by now, or with
-    their sums.
+    """Refuses tables of cells that were not made with the present measures, or with their sums.
 
     Args:
         measures: the measures of cells, `DATASET/MODEL.parquet`.
@@ -224,11 +226,14 @@ def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]
     Raises:
         TableError: with the first such table.
     """
-    known = provenance_of_cells(measures)
+    provenance = provenance_of_cells(measures)
     sources = {name_of_cell(path): path for path in measures}
     for path in others:
         own, name = read_provenance(path), name_of_cell(path)
-        if own != known[name] and digest(own) != known[name].get("sums"):
+        is_beside = own == provenance[name]
+        # The digest of the sums' provenance is a fact of the measures.
+        is_source = digest(own) == provenance[name].get("sums")
+        if not (is_beside or is_source):
             raise TableError(f"{path}: not made with {sources[name]}; {REMEDY}")
 
 
