@@ -1,14 +1,18 @@
 """Estimates of numbers from sums: value, intervals over each factor and over all of them, tests.
 
 Whatever a number is a function of, its variance is that of the delete-one jackknife: the sums less
-those of a unit make the number without it.
+those of a unit make the number without it. A number that generalises to several factors, such as
+new clusters and new names, adds up the variances of all of them.
+
+`estimate_part` tells the story: the variances over each factor (`Estimands`), the sets of factors
+that the numbers generalise to (`list_scopes`), and an interval and test over each (`Scope`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from math import ceil, log2
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -25,7 +29,6 @@ from biasgrid.stats.intervals import (
 )
 from biasgrid.stats.noise.control import corrected_columns, source_columns
 from biasgrid.stats.noise.factors import (
-    SHARES,
     WITH_ADDED,
     OverFactor,
     over_first_factor,
@@ -36,8 +39,15 @@ from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.persons import PERSONS, persons_source
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.reasons import (
+    ATTRIBUTES,
+    FEWEST_TESTED,
+    fewest_of_sign_test,
+    interval_reason,
+    sign_test_reasons,
+    single_unit_reason,
+)
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import (
     FORMATS,
     PAIR_OF_LISTS,
@@ -52,29 +62,13 @@ from biasgrid.tables.measures import TAKEN_AS_GIVEN
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
-"""What factors are called where it is said what a number generalises over, where that is not their
-own name.
-"""
+"""Labels of factors in the column `generalises_to`, if they differ from the factor's name."""
 ADDED = "t with two added units"
-"""The method of these."""
-FEWEST_TESTED = 3
-"""Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had
-significant results.
-"""
-ATTRIBUTES = "attributes"
-ONE_OF_FACTOR = {
-    "names": "one name: nothing can be said of the group",
-    "terms": "one term: nothing can be said of the group",
-    FORMATS: "one prompt format",
-    ATTRIBUTES: "one attribute",
-}
-"""Why a claim about all factors has no interval, where there is one alone."""
-UNIT_NAMES = {"templates": "cluster"}
-"""What a unit of a factor is called, where that is not the factor's own name in the singular."""
+"""The method of shares with two added units that contradict each other."""
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
-    """Estimates numbers.
+    """Estimates numbers with their intervals, p-values and corrections for multiple tests.
 
     Shares have Wilson's interval with as many cases as their variance over clusters is worth,
     differences of shares and shares of choices between two one with two added clusters that
@@ -93,180 +87,255 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         claim; `kind`: the place of its sums; and of what is tested together `centre`, `variances`,
         `dfs` and `own`, see `noise.control`.
     """
-    tables = [
-        rows.with_columns(kind=pl.lit(kind))
-        for kind, part in enumerate(parts)
-        if not part.is_input
-        for rows in (rows_of_shares if part.interval in WITH_ADDED else rows_of_kind)(
-            part, settings
-        )
-    ]
+    tables = []
+    for position, part in enumerate(parts):
+        if part.is_input:
+            continue
+        estimate_kind = estimate_shares if part.interval in WITH_ADDED else estimate_part
+        for rows in estimate_kind(part, settings):
+            tables.append(rows.with_columns(kind=pl.lit(position)))
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
-def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields the estimates of shares with two added units, which say why no test by signs can tell
-    one from fairness.
+def estimate_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
+    """Yields estimates of shares with two added units, one table per scope.
+
+    Their reasons say if no test by signs can tell a number from fairness.
 
     Args:
         part: differences of shares, or shares of choices between two.
         settings: clusters and level.
     """
-    sums = part.clustered(settings.clusters)
-    units = sums.along[sums.factor].present.sum(axis=1)
-    needed, unit = fewest_of_sign_test(settings.alpha), unit_of_factor(part.factor)
-    few = are_tested_by_signs(sums) & (units > 0) & (units < needed) & bool(part.test)
-    texts = [
-        too_few_text(count, unit, needed) if is_few else None
-        for count, is_few in zip(units, few, strict=True)
-    ]
-    named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
-    for rows in rows_of_kind(named, settings):
-        reason = pl.col("reason") if "reason" in rows.columns else pl.lit(None, pl.String)
+    texts = pl.Series(sign_test_reasons(part, settings), dtype=pl.String)
+    # As a column of the keys the texts stay beside their numbers, whichever rows are left out.
+    with_texts = replace(part, keys=part.keys.with_columns(untestable=texts))
+    for rows in estimate_part(with_texts, settings):
+        # A number without an interval lacks more than a test, so that reason comes first.
+        with_interval = pl.coalesce("untestable", "reason")
+        without_interval = pl.coalesce("reason", "untestable")
         has_interval = pl.col("low").is_not_null()
-        with_test = pl.when(has_interval).then(pl.coalesce("untestable", reason))
-        yield rows.with_columns(reason=with_test.otherwise(pl.coalesce(reason, "untestable"))).drop(
-            "untestable"
-        )
+        reason = pl.when(has_interval).then(with_interval).otherwise(without_interval)
+        yield rows.with_columns(reason=reason).drop("untestable")
 
 
-def fewest_of_sign_test(alpha: float) -> int:
-    """Returns how many units must agree in sign for a p of at most alpha: the least p of k units is
-    2^(1 - k).
+def estimate_part(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
+    """Yields estimates of the numbers of one kind, one table per scope."""
+    estimands = Estimands.from_sums(part, settings)
+    for scope in list_scopes(estimands):
+        yield estimate_over_scope(estimands, scope)
+    if part.factor != TEMPLATES and TEMPLATES in part.along:
+        # Clusters are parts of the units of the first factor, whose variance has theirs in it:
+        # adding both would count it twice.
+        clusters = replace(part, along={TEMPLATES: part.along[TEMPLATES]})
+        for rows in estimate_part(clusters, settings):
+            yield rows.with_columns(is_claim=pl.lit(value=False)).drop_nulls("low")
+
+
+@dataclass(frozen=True)
+class Estimands:
+    """Numbers of one kind, with the variance that each factor adds to them.
+
+    Attributes:
+        sums: the numbers. Redundant templates are already joined into clusters.
+        settings: level, ranges, and control of false discoveries.
+        first: variance over the units of the first factor.
+        name_factors: the factors beside the first that are names, terms or persons.
+        names: variances over these factors; empty if there are none.
+        formats: variances over prompt formats; empty if there is a single format.
+        persons: variance over persons; None if there are none, or if they are taken as given.
     """
-    return ceil(1 - log2(alpha))
+
+    sums: Sums
+    settings: StatisticsSettings
+    first: OverFactor
+    name_factors: Sequence[str]
+    names: Sequence[VarianceSource]
+    formats: Sequence[VarianceSource]
+    persons: VarianceSource | None
+
+    @classmethod
+    def from_sums(cls, part: Sums, settings: StatisticsSettings) -> Estimands:
+        """Computes the variances of numbers over each of their factors."""
+        sums = part.clustered(settings.clusters)
+        # Noise may be larger for larger numbers (`noise.gain`, `noise.trend`), but not for larger
+        # shares: 0 is no more certain than 1.
+        may_grow = settings.units.get(measure_name(sums)) != "share"
+        first = over_first_factor(sums, may_grow=may_grow)
+        persons = persons_source(sums)
+        factors = factors_of_names(sums, persons)
+        if compares_two_lists(sums, factors):
+            names = sources_of_groups(sums)
+        else:
+            # Names that are not compared with other names are one sample.
+            names = [over_names(sums, factor) for factor in factors if factor != PERSONS]
+            if persons is not None:
+                names.append(persons)
+        formats = sources_of_formats(sums, may_grow=may_grow)
+        return cls(sums, settings, first, factors, names, formats, persons)
+
+    @property
+    def claims_names(self) -> bool:
+        """Whether the numbers are claimed for names as well, and so for all factors."""
+        return self.sums.claims_all and bool(self.name_factors)
+
+    @property
+    def has_wilson_interval(self) -> bool:
+        """Whether the numbers are shares, whose intervals over the first factor are Wilson's."""
+        unit = self.settings.units.get(measure_name(self.sums))
+        is_share_by_unit = self.sums.interval == "unit" and unit == "share"
+        return self.sums.interval == "effective Wilson" or is_share_by_unit
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The numbers, shape (numbers,), NaN where there are none."""
+        return self.sums.values
+
+    @property
+    def centre(self) -> FloatArray:
+        """The centre of each t interval, shape (numbers,); usually the number itself."""
+        return self.values if self.first.centre is None else self.first.centre
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """Keys, value and number of units of each number, without interval."""
+        keys = self.sums.keys.drop("low", "high", strict=False)
+        return keys.with_columns(value=nullable(self.values), clusters=pl.Series(self.first.units))
 
 
-def too_few_text(units: int, unit: str, needed: int) -> str:
-    """Says how many units a number has, and how many a test needs."""
-    return f"untestable: {units} {unit}{'' if units == 1 else 's'}, {needed} are needed"
-
-
-def are_tested_by_signs(sums: Sums) -> BoolArray:
-    """Says which shares have tests that no p of signs can be below, shape (numbers,)."""
-    if sums.interval == SHARES:
-        return difference_of_shares(sums.along[sums.factor].sums).paired
-    added = over_first_factor(sums).added
-    return np.zeros(len(sums.keys), dtype=np.bool_) if added is None else added
-
-
-def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields the estimates of numbers of one kind over their first factor, over names, and over all
-    factors.
-    """
-    sums = part.clustered(settings.clusters)
-    measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
-    may_grow = settings.units.get(measure) != "share"
-    first, values = over_first_factor(sums, may_grow=may_grow), sums.values
-    persons = persons_source(sums)
-    names = factors_of_names(sums, persons)
-    formats = sources_of_formats(sums, may_grow=may_grow)
-    claims_all = sums.claims_all and bool(names)
-    of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
-    lists = sources_of_groups(sums) if of_groups else sources_of_factors(sums, names, persons)
-    whole = sums.keys.drop("low", "high", strict=False).with_columns(
-        value=nullable(values), clusters=pl.Series(first.units)
-    )
-    label = join_factors([sums.factor]) + taken_as_given(sums, persons)
-    rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
-    is_claim = not claims_all and not formats
-    yield rows.with_columns(
-        generalises_to=pl.lit(label),
-        is_claim=pl.lit(is_claim),
-        **reasons(sums, first, settings.alpha),
-    )
-    if formats and not claims_all:
-        rows = over_formats(sums, whole, first, formats, settings)
-        text = reasons_over_all(reasons(sums, first, settings.alpha)["reason"], {FORMATS: formats})
-        label = join_factors([sums.factor, FORMATS])
-        yield rows.with_columns(
-            generalises_to=pl.lit(label), is_claim=pl.lit(value=True), reason=text
-        )
-    of_names, of_all = join_factors(names), join_factors(sums.along)
-    if names:
-        yield (
-            with_intervals(
-                whole, sums, lists, list_method(names, lists, of_groups), settings, first
-            )
-            .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
-            .drop_nulls("low")
-        )
-        further = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
-        combined = with_intervals(
-            whole, sums, [*first.sources, *lists, *formats, *further], "combined", settings, first
-        )
-        text = reasons_over_all(
-            reasons(sums, first, settings.alpha)["reason"],
-            {ATTRIBUTES: further, FORMATS: formats, of_names: lists},
-        )
-        rows = combined.with_columns(
-            generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text
-        )
-        yield rows if claims_all else rows.drop_nulls("low")
-    if sums.factor != TEMPLATES and TEMPLATES in sums.along:
-        # They are parts of the units of the first factor, whose variance has theirs in it.
-        for parts in rows_of_kind(
-            replace(part, along={TEMPLATES: part.along[TEMPLATES]}), settings
-        ):
-            yield parts.with_columns(is_claim=pl.lit(value=False)).drop_nulls("low")
-
-
-def over_formats(
-    sums: Sums,
-    whole: pl.DataFrame,
-    first: OverFactor,
-    formats: Sequence[VarianceSource],
-    settings: StatisticsSettings,
-) -> pl.DataFrame:
-    """Returns estimates over the first factor and prompt formats: of shares Wilson's, as over the
-    first one alone.
-    """
-    if not is_share(sums, settings):
-        return with_intervals(whole, sums, [*first.sources, *formats], "combined", settings, first)
-    # As many cases as both variances together are worth, in terms of the first one's degrees of
-    # freedom.
-    half = half_width([first.source, *formats], settings.alpha)
-    source = first.source._replace(variance=(half / quantile(settings.alpha, first.source.df)) ** 2)
-    return over_one_factor(sums, whole, first._replace(source=source), settings)
-
-
-def is_share(sums: Sums, settings: StatisticsSettings) -> bool:
-    """Says whether numbers are shares, whose intervals are Wilson's."""
-    measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
-    of_unit = sums.interval == "unit" and settings.units.get(measure) == "share"
-    return sums.interval == "effective Wilson" or of_unit
-
-
-def unit_of_factor(factor: str) -> str:
-    """Returns what a unit of a factor is called."""
-    return UNIT_NAMES.get(factor, factor.removesuffix("s"))
-
-
-def join_factors(factors: Iterable[str]) -> str:
-    """Returns what a number generalises over, such as `clusters x names`."""
-    return " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in factors))
+def measure_name(sums: Sums) -> str:
+    """Returns the measure of some sums, or an empty string if they have no numbers."""
+    return str(sums.keys["measure"][0]) if len(sums.keys) else ""
 
 
 def factors_of_names(sums: Sums, persons: VarianceSource | None) -> list[str]:
-    """Returns the factors beside the first that numbers vary with: those of names, terms or
-    persons.
+    """Returns the factors beside the first that are names, terms or persons.
 
     Args:
         sums: the numbers of a kind.
         persons: see `persons_source`; without it persons are taken as given.
     """
-    others = [
-        factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)
-    ]
-    return [factor for factor in others if factor != PERSONS or persons is not None]
+    other_factors = {ATTRIBUTES, FORMATS, TEMPLATES}
+    if persons is None:
+        other_factors.add(PERSONS)
+    _, *further = sums.along
+    return [factor for factor in further if factor not in other_factors]
 
 
-def sources_of_factors(
-    sums: Sums, factors: Sequence[str], persons: VarianceSource | None
-) -> list[VarianceSource]:
-    """Returns how much numbers vary with each factor of `factors_of_names`."""
-    of_names = [over_names(sums, factor) for factor in factors if factor != PERSONS]
-    return of_names if persons is None else [*of_names, persons]
+def compares_two_lists(sums: Sums, name_factors: Sequence[str]) -> bool:
+    """Whether the numbers compare two groups, each with its own list of names or terms.
+
+    The lists are then independent samples, whose variances add up (Welch). A family says so by a
+    factor `PAIR_OF_LISTS`, or by claiming its numbers of groups for new names as well.
+    """
+    if not has_two_sides(sums):
+        return False
+    claims_names = sums.claims_all and bool(name_factors)
+    return claims_names or PAIR_OF_LISTS in name_factors
+
+
+# Scopes
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Factors that an interval generalises to: their units could have been others.
+
+    Attributes:
+        label: the factors in the column `generalises_to`, such as `clusters x names`.
+        first: variance over the first factor; None if the scope leaves it out.
+        further: the variances over further factors, each of shape (numbers,).
+        method: the name of a t interval over these factors.
+        is_claim: whether the rows over this scope are the ones that are reported. One scope is.
+        single_units: the variances over each further factor, by its label in reasons.
+        is_wilson: whether the interval is Wilson's in place of t.
+    """
+
+    label: str
+    first: OverFactor | None
+    further: Sequence[VarianceSource]
+    method: str
+    is_claim: bool
+    single_units: Mapping[str, Sequence[VarianceSource]] = field(default_factory=dict)
+    is_wilson: bool = False
+
+    @property
+    def own(self) -> list[VarianceSource]:
+        """The variances that each number has for itself."""
+        return [*self.further] if self.first is None else [self.first.source, *self.further]
+
+    @property
+    def shared(self) -> list[VarianceSource]:
+        """The variance that all numbers share, a gain; empty if there is none."""
+        if self.first is None or self.first.gain is None:
+            return []
+        return [self.first.gain]
+
+    @property
+    def sources(self) -> list[VarianceSource]:
+        """All variances of the interval.
+
+        Their order decides the last digit of their sum, so it stays as it is.
+        """
+        return [*self.further] if self.first is None else [*self.first.sources, *self.further]
+
+    @property
+    def is_first_alone(self) -> bool:
+        """Whether the scope is the first factor and no other."""
+        return self.first is not None and not self.further
+
+
+def list_scopes(estimands: Estimands) -> Iterator[Scope]:
+    """Yields the scopes that numbers are estimated over; one of them is the claim.
+
+    Numbers are claimed for all factors if the family asks for that and there are names, else for
+    the first factor and prompt formats. The other scopes tell how much each factor adds.
+    """
+    sums, first = estimands.sums, estimands.first
+    names, formats = estimands.names, estimands.formats
+    claims_names = estimands.claims_names
+    yield Scope(
+        label=join_factors([sums.factor]) + taken_as_given(sums, estimands.persons),
+        first=first,
+        further=[],
+        method=t_method(estimands),
+        is_claim=not claims_names and not formats,
+        is_wilson=estimands.has_wilson_interval,
+    )
+    if formats and not claims_names:
+        yield Scope(
+            label=join_factors([sums.factor, FORMATS]),
+            first=first,
+            further=formats,
+            method="combined",
+            is_claim=True,
+            single_units={FORMATS: formats},
+            is_wilson=estimands.has_wilson_interval,
+        )
+    if names:
+        names_label = join_factors(estimands.name_factors)
+        yield Scope(
+            label=names_label,
+            first=None,
+            further=names,
+            method=names_method(estimands),
+            is_claim=False,
+        )
+        attributes = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
+        yield Scope(
+            label=join_factors(sums.along),
+            first=first,
+            further=[*names, *formats, *attributes],
+            method="combined",
+            is_claim=claims_names,
+            single_units={ATTRIBUTES: attributes, FORMATS: formats, names_label: names},
+        )
+
+
+def join_factors(factors: Iterable[str]) -> str:
+    """Joins the factors that a number generalises over, such as `clusters x names`."""
+    labels = [FACTOR_NAMES.get(factor, factor) for factor in factors]
+    # `subjects` and `others` are both names.
+    return " x ".join(dict.fromkeys(labels))
 
 
 def taken_as_given(sums: Sums, persons: VarianceSource | None) -> str:
@@ -278,275 +347,300 @@ def taken_as_given(sums: Sums, persons: VarianceSource | None) -> str:
     return f"{TAKEN_AS_GIVEN}{len(sums.along[PERSONS].units)} persons"
 
 
-def list_method(names: Sequence[str], sources: Sequence[VarianceSource], of_groups: bool) -> str:
-    """Names how intervals over names are made."""
-    if len(sources) > 1:
+def t_method(estimands: Estimands) -> str:
+    """Names the method of t intervals over the first factor."""
+    method = "jackknife t"
+    if estimands.sums.interval == "moderated t":
+        method = "moderated t" if estimands.first.prior.df > 0 else "t"
+    return method if estimands.first.gain is None else f"{method} with gain"
+
+
+def names_method(estimands: Estimands) -> str:
+    """Names the method of intervals over names, terms or persons."""
+    if len(estimands.names) > 1:
         return "combined"
-    if PERSONS in names:
+    if PERSONS in estimands.name_factors:
         return "t of residuals"
-    return "Welch t" if of_groups else "jackknife t"
+    is_of_groups = compares_two_lists(estimands.sums, estimands.name_factors)
+    return "Welch t" if is_of_groups else "jackknife t"
 
 
-def over_one_factor(
-    sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings
-) -> pl.DataFrame:
-    """Returns estimates over the first factor."""
-    if sums.interval == "none" or whole.is_empty():
-        ends = pl.lit(None, pl.Float64)
-        return whole.with_columns(low=ends, high=ends, method=pl.lit(None, pl.String))
-    if is_share(sums, settings):
-        cases = (
-            whole["cases"].fill_null(whole["n"].cast(pl.Float64))
-            if "cases" in whole.columns
-            else whole["n"]
-        )
-        low, high, _ = wilson_interval(
-            sums.values,
-            cases.cast(pl.Float64).to_numpy(),
-            first.source.variance,
-            first.units,
-            settings.alpha,
-        )
-        return with_columns_of(whole, low, high, [first.source], "effective Wilson")
-    if sums.interval == "largest":
-        low, high = interval_of_largest(sums, settings.alpha)
-        return with_columns_of(whole, low, high, [first.source], "jackknife t of the largest")
-    moderated = "moderated t" if first.prior.df > 0 else "t"
-    method = moderated if sums.interval == "moderated t" else "jackknife t"
-    method = f"{method} with gain" if first.gain is not None else method
-    rows = with_intervals(whole, sums, first.sources, method, settings, first)
+def estimate_over_scope(estimands: Estimands, scope: Scope) -> pl.DataFrame:
+    """Returns one row per number with its interval over a scope.
+
+    Numbers without an interval stay, with the reason, if the scope is the claim or the first
+    factor alone; in other scopes they are left out.
+    """
+    sums = estimands.sums
+    has_no_interval = sums.interval == "none" or sums.keys.is_empty()
+    if has_no_interval and (scope.is_first_alone or scope.is_wilson):
+        rows = rows_without_interval(estimands)
+    elif scope.is_wilson:
+        rows = wilson_intervals(estimands, scope)
+    elif scope.is_first_alone and sums.interval == "largest":
+        rows = largest_intervals(estimands)
+    else:
+        rows = t_intervals(estimands, scope)
+    if scope.is_first_alone and "low" in sums.keys.columns:
+        rows = use_family_intervals(rows, sums.keys)
+    rows = rows.with_columns(
+        generalises_to=pl.lit(scope.label),
+        is_claim=pl.lit(scope.is_claim),
+        reason=scope_reason(estimands, scope),
+    )
+    if scope.is_claim or scope.is_first_alone:
+        return rows
+    return rows.drop_nulls("low")
+
+
+def scope_reason(estimands: Estimands, scope: Scope) -> pl.Expr:
+    """Returns why numbers have no interval or no test over a scope, null if they have both.
+
+    Returns:
+        An expression over the rows of the scope, of which it reads `value`, `clusters` and `low`.
+    """
+    if scope.first is None:
+        return pl.lit(None, pl.String)
+    reason = interval_reason(estimands.sums, scope.first, estimands.settings.alpha)
+    return single_unit_reason(reason, scope.single_units)
+
+
+# Intervals
+
+
+def rows_without_interval(estimands: Estimands) -> pl.DataFrame:
+    """Returns the numbers of a kind that has no interval, such as a ratio."""
+    no_end = pl.lit(None, pl.Float64)
+    return estimands.table.with_columns(low=no_end, high=no_end, method=pl.lit(None, pl.String))
+
+
+def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
+    """Returns the numbers with Student's t intervals over a scope.
+
+    Numbers of a kind that is tested also get p; those that are corrected together get q, Holm, the
+    intervals of what was selected, and the columns of `source_columns`.
+    """
+    sums, first, settings = estimands.sums, estimands.first, estimands.settings
+    centre, fair = estimands.centre, sums.fair
+    limits = (0.0, 0.0) if sums.keys.is_empty() else settings.range_of(measure_name(sums))
+    half = half_width(scope.sources, settings.alpha)
+    # Numbers that do not vary at all are not therefore exact.
+    low, high = interval_ends(centre, np.where(half > 0, half, np.nan), limits)
+    p = np.full(len(centre), np.nan)
+    if sums.test or first.least_p is not None:
+        p = p_over_scope(estimands, scope)
+    if first.least_p is not None:
+        # An interval that excludes the fair value is read as a test that rejects it.
+        low = np.where(p > settings.alpha, np.minimum(low, fair), low)
+        high = np.where(p > settings.alpha, np.maximum(high, fair), high)
+    p = np.where(have_too_few_signs(estimands, scope), np.nan, p)
+    rows = interval_columns(estimands, low, high, scope.own, scope.method)
+    if scope.shared and len(scope.own) == 1:
+        (gain,) = scope.shared
+        rows = rows.with_columns(gain_se=nullable(np.sqrt(gain.variance)))
+    if sums.test:
+        rows = rows.with_columns(p=nullable(p))
+    if sums.test == "p":
+        # Each is tested alone.
+        size = pl.lit(detectable_effect(scope.own, settings.alpha))
+        has_test = pl.col("p").is_not_null()
+        rows = rows.with_columns(detectable=pl.when(has_test).then(size).fill_nan(None))
+    elif sums.test == "q":
+        corrected = corrected_columns(centre, p, scope.own, scope.shared, limits, settings, fair)
+        sources = source_columns(centre, scope.own, scope.shared, fair)
+        rows = rows.with_columns(**corrected, **sources)
+    return name_exact_methods(rows, estimands) if scope.is_first_alone else rows
+
+
+def name_exact_methods(rows: pl.DataFrame, estimands: Estimands) -> pl.DataFrame:
+    """Names the methods of numbers over the first factor that have no plain t interval.
+
+    Args:
+        rows: estimates in the order of the numbers.
+        estimands: the numbers, some with two added units or the same in all units.
+    """
+    first = estimands.first
     if first.added is not None:
         has_added = pl.Series(first.added) & pl.col("method").is_not_null()
         rows = rows.with_columns(method=pl.when(has_added).then(pl.lit(ADDED)).otherwise("method"))
-    if not sums.test or first.constant is None:
-        return rows
-    has_exact = pl.Series(first.constant) & pl.col("p").is_not_null()
-    return rows.with_columns(
-        method=pl.when(has_exact).then(pl.lit("sign test")).otherwise("method")
-    )
+    if estimands.sums.test and first.constant is not None:
+        has_sign_test = pl.Series(first.constant) & pl.col("p").is_not_null()
+        method = pl.when(has_sign_test).then(pl.lit("sign test")).otherwise("method")
+        rows = rows.with_columns(method=method)
+    return rows
 
 
-def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    """Puts the ends of intervals that keys have, `low` and `high`, in place of those of estimates.
+def p_over_scope(estimands: Estimands, scope: Scope) -> FloatArray:
+    """Returns p of numbers against their fair value, shape (numbers,), NaN where there is no test.
 
-    Args:
-        rows: estimates, in the order of `keys`.
-        keys: see `Sums.keys`.
+    It is that of a t test, but at least `OverFactor.least_p`, the p of an exact test, where there
+    is one. Numbers that are the same in all units of the first factor have no variance for a t
+    test: that their signs agree is all that is known, which is a test over these units alone. Two
+    units of the first factor are too few to test by.
     """
-    if "low" not in keys.columns:
-        return rows
-    given = keys.select(pl.col("low", "high").cast(pl.Float64))
-    is_given = pl.lit(given["low"].is_not_null())
-    return rows.with_columns(
-        low=pl.coalesce(pl.lit(given["low"]), "low"),
-        high=pl.coalesce(pl.lit(given["high"]), "high"),
-        method=pl.when(is_given).then(pl.lit(GIVEN)).otherwise("method"),
-    )
-
-
-def with_intervals(
-    whole: pl.DataFrame,
-    sums: Sums,
-    sources: Sequence[VarianceSource],
-    method: str,
-    settings: StatisticsSettings,
-    first: OverFactor,
-) -> pl.DataFrame:
-    """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was
-    selected.
-    """
-    values = sums.values if first.centre is None else first.centre
-    within = settings.range_of(str(whole["measure"][0])) if len(whole) else (0.0, 0.0)
-    half = half_width(sources, settings.alpha)
-    # Numbers that do not vary at all are not therefore exact.
-    low, high = interval_ends(values, np.where(half > 0, half, np.nan), within)
-    is_tested = bool(sums.test) or first.least_p is not None
-    p = p_of_kind(values - sums.fair, sources, first) if is_tested else np.full(len(values), np.nan)
-    if first.least_p is not None:
-        # An interval without the fair value is a test that finds something.
-        low = np.where(p > settings.alpha, np.minimum(low, sums.fair), low)
-        high = np.where(p > settings.alpha, np.maximum(high, sums.fair), high)
-    p = np.where(are_too_few(first, sources, settings.alpha), np.nan, p)
-    shared = [source for source in sources if source is first.gain]
-    own = [source for source in sources if source is not first.gain]
-    rows = with_columns_of(whole, low, high, own, method)
-    if shared and len(own) == 1:
-        rows = rows.with_columns(gain_se=nullable(np.sqrt(shared[0].variance)))
-    if not sums.test:
-        return rows
-    rows = rows.with_columns(p=nullable(p))
-    if sums.test == "p":
-        # Each is tested alone.
-        size = detectable_effect(own, settings.alpha)
-        return rows.with_columns(
-            detectable=pl.when(pl.col("p").is_not_null()).then(pl.lit(size)).fill_nan(None)
-        )
-    return rows.with_columns(
-        **corrected_columns(values, p, own, shared, within, settings, sums.fair),
-        **source_columns(values, own, shared, sums.fair),
-    )
-
-
-def p_of_kind(
-    values: FloatArray, sources: Sequence[VarianceSource], first: OverFactor
-) -> FloatArray:
-    """Returns p of numbers less their fair value over some sources, NaN where there is no test.
-
-    Two units of the first factor are too few to test by. Of numbers that are the same in all of
-    them nothing is known but that their signs agree, which is a test over these units alone.
-
-    Args:
-        values: shape (numbers,), the middles of their intervals less the fair value.
-        sources: what makes them vary.
-        first: how they vary with the units of the first factor.
-    """
-    is_of_units = any(source is first.source for source in sources)
-    p = p_values(values, sources)
-    if is_of_units and first.constant is not None:
-        signs = sign_test_p(np.where(np.abs(values) <= ROUNDING, 0.0, values), first.units)
-        others = [source for source in sources if all(source is not own for own in first.sources)]
+    first = estimands.first
+    distance = estimands.centre - estimands.sums.fair
+    p = p_values(distance, scope.sources)
+    if scope.first is not None and first.constant is not None:
+        # Rounding leaves 1e-17 of a zero, whose sign is no evidence.
+        rounded = np.where(np.abs(distance) <= ROUNDING, 0.0, distance)
         # Other factors in which nothing varies either say no more than these signs.
-        p = np.where(
-            first.constant & np.all([source.variance == 0 for source in others], axis=0), signs, p
-        )
+        others_agree = np.all([source.variance == 0 for source in scope.further], axis=0)
+        p = np.where(first.constant & others_agree, sign_test_p(rounded, first.units), p)
     if first.least_p is not None:
+        # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
         p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
-    if not is_of_units:
+    if scope.first is None:
         return p
     return np.where(first.units < FEWEST_TESTED, np.nan, p)
 
 
-def are_too_few(first: OverFactor, sources: Sequence[VarianceSource], alpha: float) -> BoolArray:
-    """Returns which numbers are tested by signs and have too few units for a p of at most alpha,
-    shape (numbers,).
+def have_too_few_signs(estimands: Estimands, scope: Scope) -> BoolArray:
+    """Returns a mask of numbers tested by signs whose units are too few for a p of at most alpha.
+
+    Its shape is (numbers,).
+    """
+    first = estimands.first
+    is_few: BoolArray = first.units < fewest_of_sign_test(estimands.settings.alpha)
+    is_by_signs = np.zeros_like(is_few)
+    if first.least_p is not None:
+        is_by_signs |= first.least_p > 0
+    if scope.is_first_alone and first.constant is not None:
+        is_by_signs |= first.constant
+    return is_few & is_by_signs
+
+
+def wilson_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
+    """Returns shares with Wilson's interval over a scope (Korn and Graubard, 1998).
+
+    The variance over the scope says how many independent cases the shares are worth. The number
+    of cases is the column `cases` of the keys where it is known, else `n`.
+    """
+    table, alpha = estimands.table, estimands.settings.alpha
+    cases = table["n"].cast(pl.Float64)
+    if "cases" in table.columns:
+        # A question that was asked in several orders of its options is one case, counted often.
+        cases = table["cases"].fill_null(cases).cast(pl.Float64)
+    source = estimands.first.source
+    if scope.further:
+        source = source_of_equal_width(source, scope.further, alpha)
+    units = estimands.first.units
+    low, high, _ = wilson_interval(
+        estimands.values, cases.to_numpy(), source.variance, units, alpha
+    )
+    return interval_columns(estimands, low, high, [source], "effective Wilson")
+
+
+def source_of_equal_width(
+    source: VarianceSource, further: Sequence[VarianceSource], alpha: float
+) -> VarianceSource:
+    """Returns the one variance that makes a t interval as wide as several variances do.
+
+    Wilson's interval takes a single variance. Several variances have different degrees of
+    freedom, so they cannot be added; they are matched by the half width of their interval.
 
     Args:
-        first: how they vary with the units of the first factor.
-        sources: what makes them vary.
-        alpha: the level of the test.
+        source: the first variance, which gives the degrees of freedom of the result.
+        further: the other variances, each of shape (numbers,).
+        alpha: how often intervals miss.
     """
-    few: BoolArray = first.units < fewest_of_sign_test(alpha)
-    none = np.zeros_like(few)
-    has_least = none if first.least_p is None else first.least_p > 0
-    is_alone = len(sources) == len(first.sources) and sources[0] is first.source
-    is_constant = first.constant if is_alone and first.constant is not None else none
-    return few & (has_least | is_constant)
+    half = half_width([source, *further], alpha)
+    standard_error = half / quantile(alpha, source.df)
+    return source._replace(variance=standard_error**2)
 
 
-def with_columns_of(
-    whole: pl.DataFrame,
+def largest_intervals(estimands: Estimands) -> pl.DataFrame:
+    """Returns the numbers, each the largest of several candidates, with intervals.
+
+    The intervals of all candidates hold at once (Bonferroni), so the largest value lies between
+    the largest of their lower ends and the largest of their upper ends.
+    """
+    sums = estimands.sums
+    candidates = sums.finish.candidates
+    alpha = estimands.settings.alpha / len(candidates)
+    lows, highs = [], []
+    for candidate in candidates:
+        low, high = candidate_interval(sums, candidate, alpha)
+        lows.append(low)
+        highs.append(high)
+    return interval_columns(
+        estimands,
+        np.stack(lows).max(axis=0),
+        np.stack(highs).max(axis=0),
+        [estimands.first.source],
+        "jackknife t of the largest",
+    )
+
+
+def candidate_interval(
+    sums: Sums, candidate: Candidate, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Returns the jackknife t interval of a candidate over the first factor.
+
+    Args:
+        sums: the sums that all candidates are computed from.
+        candidate: the function that computes it, and whether its sign is dropped.
+        alpha: how often the interval misses.
+
+    Returns:
+        Both ends, each of shape (numbers,). Those of a size are not below 0.
+    """
+    unit_sums, totals = sums.along[sums.factor].sums, sums.totals
+    variance, units = jackknife(leave_one_out(unit_sums, totals, candidate.function))
+    df = (units - 1).astype(np.float64)
+    half = half_width([VarianceSource(variance, df)], alpha)
+    values = candidate.function(totals)
+    if not candidate.by_size:
+        return values - half, values + half
+    size = np.abs(values)
+    return np.maximum(size - half, 0), size + half
+
+
+def use_family_intervals(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    """Replaces ends of intervals by the ends that the family computed, if it did.
+
+    Args:
+        rows: estimates, in the order of `keys`.
+        keys: keys with `low` and `high`, null where the family leaves the interval to us.
+    """
+    low = pl.lit(keys["low"].cast(pl.Float64))
+    high = pl.lit(keys["high"].cast(pl.Float64))
+    return rows.with_columns(
+        low=pl.coalesce(low, "low"),
+        high=pl.coalesce(high, "high"),
+        method=pl.when(low.is_not_null()).then(pl.lit(GIVEN)).otherwise("method"),
+    )
+
+
+def interval_columns(
+    estimands: Estimands,
     low: FloatArray,
     high: FloatArray,
     sources: Sequence[VarianceSource],
     method: str,
 ) -> pl.DataFrame:
-    """Adds the ends of intervals, where they are known, and from what they are made."""
-    known = ~np.isnan(low)
-    single = sources[0] if len(sources) == 1 else VarianceSource(*np.full((2, len(low)), np.nan))
-    se = np.where(known, np.sqrt(single.variance), np.nan)
-    columns = {"low": low, "high": high, "se": se, "df": np.where(known, single.df, np.nan)}
-    return whole.with_columns(
-        method=pl.Series([method if each else None for each in known], dtype=pl.String),
-        **{name: nullable(numbers) for name, numbers in columns.items()},
-    )
+    """Returns the numbers with their intervals and, for a single source, `se` and `df`.
 
-
-def interval_of_largest(sums: Sums, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Returns both ends of the interval of the largest of several numbers, some of which may count
-    without sign.
-    """
-    along = sums.along[sums.factor]
-    found = [
-        ends_of_candidate(along.sums, sums.totals, each, alpha / len(sums.finish.candidates))
-        for each in sums.finish.candidates
-    ]
-    lows, highs = (np.stack([each[side] for each in found]) for side in (0, 1))
-    return lows.max(axis=0), highs.max(axis=0)
-
-
-def ends_of_candidate(
-    sums: FloatArray, totals: FloatArray, candidate: Candidate, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Returns both ends of the interval of a candidate, shape (numbers,)."""
-    values = candidate.function(totals)
-    values = np.abs(values) if candidate.by_size else values
-    variance, units = jackknife(leave_one_out(sums, totals, candidate.function))
-    half = half_width([VarianceSource(variance, (units - 1).astype(np.float64))], alpha)
-    low = np.maximum(values - half, 0) if candidate.by_size else values - half
-    return low, values + half
-
-
-def reasons(sums: Sums, first: OverFactor, alpha: float) -> dict[str, pl.Expr]:
-    """Returns the column `reason`: why numbers have no interval or no test at level alpha, null if
-    they have both.
-    """
-    unit = unit_of_factor(sums.factor)
-    text = (
-        pl.when(pl.lit(sums.interval == "none"))
-        .then(pl.lit("a ratio without a direction"))
-        .when(pl.col("value").is_null())
-        .then(pl.lit("no value"))
-        .when(pl.col("clusters") < 2)
-        .then(pl.format("one {}", pl.lit(unit)))
-        .when(pl.Series(np.isnan(first.without).all(axis=1)))
-        .then(pl.lit(f"not defined without one of its {unit}s"))
-        .when(is_constant(first))
-        .then(equal_in_all(sums, alpha))
-        .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
-    )
-    return {"reason": pl.when(pl.col("low").is_null()).then(text).otherwise(too_few_to_test(sums))}
-
-
-def is_constant(first: OverFactor) -> pl.Expr:
-    """Says which numbers are the same in all units of their first factor."""
-    return pl.lit(value=False) if first.constant is None else pl.lit(pl.Series(first.constant))
-
-
-def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
-    """Says that numbers are the same in all units, and whether they are so in too few of these to
-    be tested.
-    """
-    unit = unit_of_factor(sums.factor)
-    equal = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
-    needed = fewest_of_sign_test(alpha)
-    is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < needed)
-    return (
-        pl.when(is_untestable)
-        .then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed)))
-        .otherwise(equal)
-    )
-
-
-def too_few_to_test(sums: Sums) -> pl.Expr:
-    """Says why numbers with an interval have no test; null where they have one or none is
-    wanted.
-    """
-    unit = unit_of_factor(sums.factor)
-    is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
-    text = pl.format(
-        "untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED)
-    )
-    return pl.when(is_few).then(text)
-
-
-def reasons_over_all(
-    over_first: pl.Expr, further: Mapping[str, Sequence[VarianceSource]]
-) -> pl.Expr:
-    """Returns why numbers have no interval over all factors, null where they have one.
+    All are null for a number without interval. With several sources `se` and `df` are null
+    throughout, because no single standard error and degrees of freedom make the interval.
 
     Args:
-        over_first: why they have none over the first, see `reasons`.
-        further: by what a factor is called how numbers vary with it, NaN where there is one of its
-            units alone.
+        estimands: the numbers.
+        low: lower ends, shape (numbers,), NaN for numbers without interval.
+        high: upper ends, likewise.
+        sources: the variances that the intervals are made of.
+        method: the name of the intervals.
     """
-    reason = over_first
-    for factor, sources in further.items():
-        one = pl.lit(ONE_OF_FACTOR.get(factor, f"one of the {factor}"))
-        is_unknown = np.any([np.isnan(each.variance) for each in sources], axis=0)
-        has_value = pl.col("low").is_null() & pl.col("value").is_not_null()
-        reason = (
-            pl.when(has_value & pl.lit(pl.Series(is_unknown))).then(one).otherwise(reason)
-            if sources
-            else reason
-        )
-    return reason
+    is_known = ~np.isnan(low)
+    se = df = np.full(len(low), np.nan)
+    if len(sources) == 1:
+        (source,) = sources
+        se = np.where(is_known, np.sqrt(source.variance), np.nan)
+        df = np.where(is_known, source.df, np.nan)
+    return estimands.table.with_columns(
+        method=pl.when(pl.Series(is_known)).then(pl.lit(method)),
+        low=nullable(low),
+        high=nullable(high),
+        se=nullable(se),
+        df=nullable(df),
+    )

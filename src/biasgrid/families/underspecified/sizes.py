@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.families.underspecified.tallies.sums import CellTally, CentredTally
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
-from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
+from biasgrid.stats.estimate import join_factors
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.noise.by_cluster import (
     TOO_FEW_KNOWN,
@@ -32,6 +32,7 @@ from biasgrid.stats.noise.redundancy import clusters_of_cell
 from biasgrid.stats.null import Statistic, held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.reasons import FEWEST_TESTED
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 from biasgrid.tables.measures import MEASURE_KEYS
