@@ -15,7 +15,7 @@ from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, options_of
 def control_text(
     lines: pl.DataFrame, placebos: pl.DataFrame, significant: int, tests: int
 ) -> str | None:
-    """Returns what the controls of a cell show; None where no control was measured.
+    """Words the results of a cell's controls and placebos, None if none was measured.
 
     Args:
         lines: the cell's rows of the summary.
@@ -24,10 +24,8 @@ def control_text(
         tests: how many tests it has.
     """
     share = significant / tests if tests else 0.0
-    texts = [
-        text_of_control(row, share)
-        for row in lines.filter(measure=CONTROL).drop_nulls("value").to_dicts()
-    ]
+    controls = lines.filter(measure=CONTROL).drop_nulls("value")
+    texts = [text_of_control(row, share) for row in controls.to_dicts()]
     texts += size_texts(lines)
     texts += [text_of_placebo(row) for row in placebos.drop_nulls("p").to_dicts()]
     return "; ".join(texts) or None
@@ -48,28 +46,29 @@ def text_of_control(row: Mapping[str, Any], share: float) -> str:
 
 
 def size_texts(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields how large what is associated in a dataset is beside its controls."""
+    """Yields the size of a dataset's associations beside the size in each of its controls.
+
+    Args:
+        lines: the cell's rows of the summary.
+    """
     for row in lines.filter(measure=CONTROL_DIFFERENCE).drop_nulls("value").to_dicts():
-        chosen = options_of(row["options"])
-        size = chosen["size"].replace("_", " ")
-        # A larger size that may be chance is no proof that it is none.
-        more = (
-            "larger"
-            if row["low"] > 0
-            else "not significantly larger"
-            if row["value"] > 0
-            else "no larger"
-        )
+        options = options_of(row["options"])
+        size = options["size"].replace("_", " ")
+        if row["low"] > 0:
+            comparison = "larger"
+        elif row["value"] > 0:
+            # A larger size that may be chance is no proof that it is none.
+            comparison = "not significantly larger"
+        else:
+            comparison = "no larger"
         apart = format_number(abs(row["value"]))
-        yield f"its {size} is {more} than that of the control ({chosen['control']}; by {apart})"
+        control = options["control"]
+        yield f"its {size} is {comparison} than that of the control ({control}; by {apart})"
 
 
 def text_of_placebo(row: Mapping[str, Any]) -> str:
     """Returns whether a placebo, a difference where none can be, shows one."""
-    name = row["measure"].replace("_", " ")
+    name, p = row["measure"].replace("_", " "), format_p(row["p"])
     if row["p"] > SIGNIFICANT:
-        return f"the placebo ({name}) found nothing (p {format_p(row['p'])})"
-    return (
-        f"the placebo ({name}) shows a difference of "
-        f"{format_number(row['value'])} (p {format_p(row['p'])})"
-    )
+        return f"the placebo ({name}) found nothing (p {p})"
+    return f"the placebo ({name}) shows a difference of {format_number(row['value'])} (p {p})"

@@ -24,10 +24,9 @@ TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
 
 
 def tested_key() -> pl.Expr:
-    """Returns of each row the key of `TESTED_KEYS` that says what it is about, null where none
-    does.
-    """
-    return pl.coalesce(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS)
+    """Returns for each row the key of `TESTED_KEYS` that its test is about, null without one."""
+    known_keys = [pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS]
+    return pl.coalesce(known_keys)
 
 
 def all_known(*keys: str) -> pl.Expr:
@@ -48,7 +47,7 @@ def mirrors_none() -> pl.Expr:
 
 
 def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows of what is tested one by one: associations, and differences of two groups.
+    """Returns the rows that are tested one by one: associations, and differences of two groups.
 
     Where a cell has groups of subjects, these are what is claimed, and its single subjects are left
     out.
@@ -62,10 +61,9 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
         pl.col("generalises_to").is_not_null(),
         is_association() | all_known(*GROUPS),
     )
-    of_groups = all_known(*ASSOCIATIONS[0]).any().over(*CELL, "measure", "options")
-    return rows.filter(
-        ~(of_groups & pl.col("subject").is_not_null() & pl.col("attribute").is_not_null())
-    )
+    group_keys, subject_keys = ASSOCIATIONS
+    has_groups = all_known(*group_keys).any().over(*CELL, "measure", "options")
+    return rows.filter(~(has_groups & all_known(*subject_keys)))
 
 
 def counted_tests(
@@ -84,17 +82,17 @@ def counted_tests(
     rows = single_tests(measures)
     if not counted:
         return rows
-    has_choice = pl.col("dataset").is_in(
-        [dataset for dataset, declared in counted.items() if declared]
-    )
-    return pl.concat([rows.filter(~has_choice), of_chosen_measures(rows, counted, flags)])
+    choosing = [dataset for dataset, declared in counted.items() if declared]
+    all_counted = rows.filter(~pl.col("dataset").is_in(choosing))
+    return pl.concat([all_counted, of_chosen_measures(rows, counted, flags)])
 
 
 def of_chosen_measures(
     rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Returns the rows whose measure is counted in their cell; none of a dataset that counts no
-    measure.
+    """Returns the rows whose measure is counted in their cell.
+
+    A dataset that counts no measure has none.
 
     Args:
         rows: schema `MEASURES`.
@@ -104,13 +102,13 @@ def of_chosen_measures(
     fired: set[tuple[str, str, str]] = set()
     if flags is not None:
         fired.update(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
-    chosen = [
-        (model, dataset, measure)
-        for model, dataset in rows.select(CELL).unique(maintain_order=True).iter_rows()
-        for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired)
-    ]
-    keys = pl.DataFrame(chosen, schema=dict.fromkeys((*CELL, "measure"), pl.String), orient="row")
-    return rows.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
+    chosen = []
+    for model, dataset in rows.select(CELL).unique(maintain_order=True).iter_rows():
+        for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired):
+            chosen.append((model, dataset, measure))
+    name = [*CELL, "measure"]
+    keys = pl.DataFrame(chosen, schema=dict.fromkeys(name, pl.String), orient="row")
+    return rows.join(keys, on=name, how="semi", maintain_order="left")
 
 
 def chosen_measures(
@@ -124,7 +122,7 @@ def chosen_measures(
 
 
 def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
-    """Counts what is found of what was tested one by one.
+    """Counts the significant tests among those made one by one.
 
     Associations are relative: those below 0 repeat those above 0 of other subjects, so only the
     latter count as found, out of all that were tested.
@@ -138,20 +136,18 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
         could not be tested); the value is null where nothing was tested.
     """
     tests = pl.col("q").count()
-    is_found = is_significant() & mirrors_none()
-    found = rows.group_by(
-        "model", "dataset", "bias_type", "generalises_to", maintain_order=True
-    ).agg(
-        value=pl.when(tests > 0).then(is_found.sum().cast(pl.Float64)),
+    significant = (is_significant() & mirrors_none()).sum().cast(pl.Float64)
+    parts = rows.group_by(*CELL, "bias_type", "generalises_to", maintain_order=True)
+    counts = parts.agg(
+        value=pl.when(tests > 0).then(significant),
         clusters=pl.col("clusters").max(),
         n=tests.cast(pl.Int64),
         left_out=is_untestable().sum().cast(pl.Int64),
     )
-    return found.with_columns(measure=pl.lit("significant_tests"), options=pl.lit(""))
+    return counts.with_columns(measure=pl.lit("significant_tests"), options=pl.lit(""))
 
 
 def is_untestable() -> pl.Expr:
     """Says of each row whether it could not be tested though it has a value."""
-    return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(
-        value=False
-    )
+    is_reason = pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
+    return pl.col("q").is_null() & is_reason

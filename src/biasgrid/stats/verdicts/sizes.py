@@ -31,15 +31,17 @@ def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.Data
     """
     rows = estimates
     for size, (measure, keys) in sizes.items():
-        tests = estimates.filter("is_claim", pl.col("measure") == measure, all_known(*keys))
-        tests = tests.filter(
-            pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys)
+        other_keys = [key for key in MEASURE_KEYS if key not in keys]
+        tests = estimates.filter(
+            "is_claim",
+            pl.col("measure") == measure,
+            all_known(*keys),
+            pl.all_horizontal(pl.col(key).is_null() for key in other_keys),
         )
         p = tests["p"].drop_nulls().to_list()
+        p_of_all = pl.lit(simes(p) if p else None)
         is_size = (pl.col("measure") == size) & pl.col("value").is_not_null()
-        rows = rows.with_columns(
-            p=pl.when(is_size).then(pl.lit(simes(p) if p else None)).otherwise("p")
-        )
+        rows = rows.with_columns(p=pl.when(is_size).then(p_of_all).otherwise("p"))
     return rows
 
 
@@ -53,12 +55,14 @@ def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFr
     Returns:
         Rows of estimates without groups; none where no difference has a value.
     """
-    is_difference = pl.col("measure").is_in(list(counted)) & all_known(*GROUPS, "bias_type")
-    rows = estimates.filter(
-        "is_claim", is_difference, pl.col("generalises_to").is_not_null()
-    ).drop_nulls("value")
-    lines = [largest_gap(of_type) for _, of_type in rows.group_by("bias_type", maintain_order=True)]
-    return pl.DataFrame(lines, schema_overrides=estimates.schema) if lines else estimates.clear()
+    is_counted = pl.col("measure").is_in(list(counted))
+    # What is pooled over all cases says nothing of others.
+    generalises = pl.col("generalises_to").is_not_null()
+    is_difference = all_known(*GROUPS, "bias_type")
+    rows = estimates.filter("is_claim", is_counted & is_difference, generalises)
+    bias_types = rows.drop_nulls("value").group_by("bias_type", maintain_order=True)
+    gaps = [largest_gap(differences) for _, differences in bias_types]
+    return pl.DataFrame(gaps, schema_overrides=estimates.schema) if gaps else estimates.clear()
 
 
 def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
@@ -71,24 +75,23 @@ def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
     Returns:
         A row of estimates.
     """
-    is_less = ~is_significant().fill_null(value=False)
-    first = differences.sort(is_less, -pl.col("value").abs(), maintain_order=True).row(
-        0, named=True
-    )
+    is_insignificant = ~is_significant().fill_null(value=False)
+    ordered = differences.sort(is_insignificant, -pl.col("value").abs(), maintain_order=True)
+    largest = ordered.row(0, named=True)
+    tests = int(differences["p"].count())
     kept = ("bias_type", "n", "left_out", "clusters", "generalises_to", "method", "reason")
     return {
         "measure": LARGEST_GAP,
         "options": "",
-        "value": abs(first["value"]),
-        **simultaneous(first, int(differences["p"].count())),
-        **{name: first[name] for name in kept},
+        "value": abs(largest["value"]),
+        **simultaneous(largest, tests),
+        **{name: largest[name] for name in kept},
         "is_claim": True,
     }
 
 
 def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
-    """Returns interval and p of a number that is the largest of several; both hold for all at once
-    (Bonferroni).
+    """Returns interval and p of the largest of several numbers, for all at once (Bonferroni).
 
     Its own interval is too near to the number: without any effect it lacks 0 far more often than in
     one of 20 cases.
@@ -101,15 +104,18 @@ def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
         `low`, `high` and `p` of its size; null where they are not known.
     """
     p = None if row["p"] is None else min(1.0, row["p"] * tests)
-    if row["low"] is None:
+    low, high = row["low"], row["high"]
+    if low is None:
         return {"low": None, "high": None, "p": p}
-    low, high, bound = row["low"], row["high"], row["bound"] or 0.0
+    bound = row["bound"]
     if not bound:
         # Not all intervals lack 0, and so this one holds it.
-        ends = (min(low, 0.0), max(high, 0.0))
-        low, high = ends if row["value"] >= 0 else (-ends[1], -ends[0])
+        low, high = min(low, 0.0), max(high, 0.0)
+        if row["value"] < 0:
+            low, high = -high, -low
         return {"low": low, "high": high, "p": p}
     # The bound is the nearer end, and the other is as far from the middle, unless the measure ends
     # before.
     middle = abs(low + high) / 2
-    return {"low": bound, "high": max(abs(low), abs(high), 2 * middle - bound), "p": p}
+    farthest = max(abs(low), abs(high), 2 * middle - bound)
+    return {"low": bound, "high": farthest, "p": p}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.stats.verdicts.counts import counted_tests, significant_tests
+from biasgrid.stats.verdicts.counts import CELL, counted_tests, significant_tests
 from biasgrid.stats.verdicts.verdict import verdicts
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
@@ -55,8 +55,7 @@ def summarise(
     planned: ItemsPlanned | None = None,
     sizes: pl.DataFrame | None = None,
 ) -> SummarisedGrid:
-    """Picks what is measured of whole cells and bias types, over all templates, with its
-    uncertainty.
+    """Picks the numbers of whole cells and bias types over all templates, with their uncertainty.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
@@ -76,61 +75,55 @@ def summarise(
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
+    places = headline_places(headlines)
+    headline = ["dataset", "measure", "options"]
     # Which of all distances is the largest is tested over the terms alone, and is no number of its
     # own.
-    wholes = with_known_noise(
-        of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
-    )
-    wholes = withheld_together(wholes, headline_places(headlines), controls)
+    is_own_number = pl.col("generalises_to").ne_missing(OVER_TERMS)
+    wholes = with_known_noise(of_wholes(measures).filter(is_own_number))
+    wholes = withheld_together(wholes, places, controls)
     tests = counted_tests(measures, facts.counted, wholes)
     found = significant_tests(tests)
-    headlined = found.join(
-        headline_places(headlines), on=["dataset", "measure", "options"], how="semi"
-    )
     beside = measures.drop_nulls("control").select("model", "control").unique().rows()
-    shown = [control(wholes, found, controls, beside), *([] if sizes is None else [sizes])]
-    shown.append(few_comparisons(tests, facts.units))
-    whole = pl.concat([wholes, headlined, *shown], how="diagonal_relaxed")
-    lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
-    cells = whole.select("model", "dataset").unique(maintain_order=True)
-    of_models = [
-        (
-            model,
-            dataset,
-            models[model].kind,
-            models[model].label,
-            models[model].scoring.get(dataset),
-        )
-        for model, dataset in cells.rows()
-    ]
-    names = dict.fromkeys(("model", "dataset", "kind", "label", "scoring"), pl.String)
-    rows = (
-        whole.join(
-            pl.DataFrame(of_models, schema=names, orient="row"),
-            on=["model", "dataset"],
-            maintain_order="left",
-        )
-        .join(
-            headline_places(headlines),
-            on=["dataset", "measure", "options"],
-            how="left",
-            maintain_order="left",
-        )
-        .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
-        .sort("line", "place", nulls_last=True, maintain_order=True)
-        .with_columns(headline=pl.col("place").is_not_null())
-        .with_columns(withhold_tests())
-        .pipe(with_marks, marks, planned)
-    )
+    tables = [wholes, found.join(places, on=headline, how="semi")]
+    tables.append(control(wholes, found, controls, beside))
+    if sizes is not None:
+        tables.append(sizes)
+    tables.append(few_comparisons(tests, facts.units))
+    rows = pl.concat(tables, how="diagonal_relaxed")
+    lines = rows.select(LINE).unique(maintain_order=True).with_row_index("line")
+    cells = rows.select(CELL).unique(maintain_order=True).rows()
+    names = names_of_models(cells, models)
+    rows = rows.join(names, on=CELL, maintain_order="left")
+    rows = rows.join(places, on=headline, how="left", maintain_order="left")
+    rows = rows.join(lines, on=LINE, nulls_equal=True, maintain_order="left")
+    rows = rows.sort("line", "place", nulls_last=True, maintain_order=True)
+    rows = rows.with_columns(headline=pl.col("place").is_not_null())
+    rows = with_marks(rows.with_columns(withhold_tests()), marks, planned)
     judged = verdicts(measures, rows, facts, controls)
-    with_verdict = rows.join(
-        judged.select("model", "dataset", "verdict"), on=["model", "dataset"], maintain_order="left"
-    )
-    return SummarisedGrid(with_verdict.select(list(SUMMARY.columns)), judged)
+    rows = rows.join(judged.select(*CELL, "verdict"), on=CELL, maintain_order="left")
+    return SummarisedGrid(rows.select(list(SUMMARY.columns)), judged)
+
+
+def names_of_models(
+    cells: Sequence[tuple[str, str]], models: Mapping[str, ModelFacts]
+) -> pl.DataFrame:
+    """Returns `model`, `dataset`, and the `kind`, `label` and `scoring` of the model of each cell.
+
+    Args:
+        cells: model and dataset of each.
+        models: see `summarise`.
+    """
+    rows = []
+    for model, dataset in cells:
+        facts = models[model]
+        rows.append((model, dataset, facts.kind, facts.label, facts.scoring.get(dataset)))
+    names = (*CELL, "kind", "label", "scoring")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFrame:
-    """Says of which cells the tests rest on too little.
+    """Finds cells whose tests rest on too few comparisons.
 
     Args:
         tests: from `counted_tests`.
@@ -143,46 +136,36 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
     """
     limit = CONTROLS[FEW_COMPARISONS].limit
     tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
-    cells = tested.group_by("model", "dataset", maintain_order=True).agg(
-        pl.col("n").median(), pl.len()
-    )
-    rows = [
-        (
-            model,
-            dataset,
-            FEW_COMPARISONS,
-            "",
-            median,
-            count,
-            0,
-            limit.problem.format(value=median, flag=units[dataset], limit=limit.value),
-        )
-        for model, dataset, median, count in cells.rows()
-        if limit and median < limit.value
-    ]
+    cells = tested.group_by(CELL, maintain_order=True).agg(pl.col("n").median(), pl.len())
+    rows = []
+    for model, dataset, median, count in cells.rows():
+        if limit and median < limit.value:
+            flag = limit.problem.format(value=median, flag=units[dataset], limit=limit.value)
+            rows.append((model, dataset, FEW_COMPARISONS, "", median, count, 0, flag))
     return pl.DataFrame(rows, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
 
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
-    """Withholds numbers that noise puts above 0 where nobody knows how far: what is corrected for
-    it has no value.
+    """Withholds numbers that noise puts above 0 by an unknown amount.
+
+    These are numbers whose correction for noise has no value.
 
     Args:
         wholes: what is measured of whole cells and bias types: columns of `MEASURES`.
     """
     keys = ["model", "dataset", "bias_type", "options"]
-    corrected = wholes.filter(pl.col("measure").str.ends_with(CORRECTED), pl.col("value").is_null())
-    names = corrected.select(
-        *keys, measure=pl.col("measure").str.strip_suffix(CORRECTED), is_unknown=pl.lit(value=True)
-    )
+    is_corrected = pl.col("measure").str.ends_with(CORRECTED)
+    without_value = wholes.filter(is_corrected, pl.col("value").is_null())
+    uncorrected = pl.col("measure").str.strip_suffix(CORRECTED)
+    names = without_value.select(*keys, measure=uncorrected, is_unknown=pl.lit(value=True))
     joined = wholes.join(
         names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left"
     )
-    is_unknown = pl.col("is_unknown").fill_null(value=False) & ~pl.col("measure").is_in(
-        NOT_POSITIVE
-    )
+    is_positive = ~pl.col("measure").is_in(NOT_POSITIVE)
+    is_unknown = pl.col("is_unknown").fill_null(value=False) & is_positive
     withheld = is_unknown & pl.col("null_mean").is_null() & pl.col("value").is_not_null()
+    flag = pl.coalesce("flag", pl.lit(NOISE_UNKNOWN))
     return joined.with_columns(
         value=pl.when(~withheld).then("value"),
-        flag=pl.when(withheld).then(pl.coalesce("flag", pl.lit(NOISE_UNKNOWN))).otherwise("flag"),
+        flag=pl.when(withheld).then(flag).otherwise("flag"),
     ).drop("is_unknown")

@@ -69,20 +69,17 @@ def verdicts(
     """
     tests = tests_of_verdicts(measures, summary, facts)
     placebos = placebo_rows(measures, facts)
-    lines = [
-        verdict_line(
-            CellTests(
-                model,
-                dataset,
-                rows,
-                tests.filter(model=model, dataset=dataset),
-                placebos.filter(model=model, dataset=dataset),
-                dataset in controls.datasets or model in controls.models,
-            ),
-            facts,
+    lines = []
+    for (model, dataset), rows in summary.group_by(CELL, maintain_order=True):
+        cell = CellTests(
+            model=str(model),
+            dataset=str(dataset),
+            lines=rows,
+            tests=tests.filter(model=model, dataset=dataset),
+            placebos=placebos.filter(model=model, dataset=dataset),
+            is_control=dataset in controls.datasets or model in controls.models,
         )
-        for (model, dataset), rows in summary.group_by(CELL, maintain_order=True)
-    ]
+        lines.append(verdict_line(cell, facts))
     empty = empty_table(VERDICTS)
     judged = pl.DataFrame(lines, schema=empty.drop(*RATES).schema, orient="row")
     return with_rates(judged, measures, facts).select(empty.columns)
@@ -112,30 +109,28 @@ class CellTests:
     @property
     def withheld(self) -> str | None:
         """Why all its headlines are withheld; None where one of them is not."""
-        flags = self.lines.filter("headline", ~pl.col("measure").is_in(HOW_ANSWERED))["flag"]
+        is_about_answers = pl.col("measure").is_in(HOW_ANSWERED)
+        flags = self.lines.filter("headline", ~is_about_answers)["flag"]
         is_withheld = flags.str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-        return (
-            flags[0].removeprefix(f"{NOT_MEASURABLE}: ")
-            if len(flags) and is_withheld.all()
-            else None
-        )
+        if flags.is_empty() or not is_withheld.all():
+            return None
+        first: str = flags[0]
+        return first.removeprefix(f"{NOT_MEASURABLE}: ")
 
     @property
     def withheld_headline(self) -> str | None:
         """Why a tested headline number is withheld altogether; None where none is."""
         is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
         measures = of_wholes(self.tests).group_by("measure", maintain_order=True)
-        of_each = measures.agg(pl.col("reason").first(), is_none=is_withheld.all())
-        return next(iter(of_each.filter("is_none")["reason"]), None)
+        reasons = measures.agg(pl.col("reason").first(), is_withheld=is_withheld.all())
+        return next(iter(reasons.filter("is_withheld")["reason"]), None)
 
     @property
     def p(self) -> float | None:
-        """The p of all its tests together, by Simes within kinds and over these; None without
-        tests.
-        """
+        """The p of all its tests, by Simes within kinds and over these; None without tests."""
         kinds = self.tests.drop_nulls("p").group_by(KIND, maintain_order=True).agg("p")
-        each = [simes(p) for p in kinds["p"].to_list()]
-        return simes(each) if each else None
+        p_of_kinds = [simes(p) for p in kinds["p"].to_list()]
+        return simes(p_of_kinds) if p_of_kinds else None
 
     @property
     def tested(self) -> int:
@@ -150,15 +145,14 @@ class CellTests:
 
     @property
     def largest(self) -> dict[str, Any]:
-        """The columns `LARGEST_NUMBER` of its largest significant number; nothing where there is
-        none.
+        """The columns `LARGEST_NUMBER` of its largest significant number; empty if there is none.
 
         That is the one with the largest bound, as its own size is mostly larger than it would be in
         other clusters.
         """
-        order: list[pl.Expr] = [-pl.col("bound").fill_null(0), pl.col("p"), *map(pl.col, KEYS)]
-        rows = self.significant.sort(order, maintain_order=True).head(1).to_dicts()
-        return {} if not rows else largest_columns(with_more_first(rows[0]))
+        bound = pl.col("bound").fill_null(0)
+        rows = self.significant.sort(-bound, "p", *KEYS, maintain_order=True).head(1).to_dicts()
+        return largest_columns(with_more_first(rows[0])) if rows else {}
 
 
 def tests_of_verdicts(
@@ -182,10 +176,10 @@ def tests_of_verdicts(
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
     wholes = of_headlines(of_chosen_measures(of_wholes(measures), facts.counted, flags), summary)
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
-    stands = (
-        wholes.filter(pl.col("p").is_not_null() | is_withheld).select(*CELL, "measure").unique()
-    )
-    others = parts.join(stands, on=[*CELL, "measure"], how="anti", maintain_order="left")
+    is_decided = pl.col("p").is_not_null() | is_withheld
+    name = [*CELL, "measure"]
+    decided = wholes.filter(is_decided).select(name).unique()
+    others = parts.join(decided, on=name, how="anti", maintain_order="left")
     return pl.concat([wholes, others])
 
 
@@ -206,68 +200,74 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
         measures: schema `MEASURES`.
         facts: which measures are rates of others.
     """
-    named = [
-        (dataset, name, rate)
-        for dataset, rates in facts.rates.items()
-        for name, rate in rates.items()
-    ]
-    rate_of = pl.DataFrame(
-        named, schema=dict.fromkeys(("dataset", "measure", "rate_of"), pl.String), orient="row"
-    )
+    differences = []
+    for dataset, rate_by_difference in facts.rates.items():
+        for name, rate in rate_by_difference.items():
+            differences.append((dataset, name, rate))
+    schema = dict.fromkeys(("dataset", "measure", "rate_of"), pl.String)
+    rate_of = pl.DataFrame(differences, schema=schema, orient="row")
     joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
     keys = [*CELL, "bias_type", "rate_of"]
     is_rate = pl.col("template").is_null() & pl.col("other").is_null()
     rates = measures.filter(is_rate).rename({"measure": "rate_of"})
-    for name, of_group in zip(RATES, GROUPS, strict=True):
-        shares = rates.select(*keys, pl.col("group").alias(of_group), pl.col("value").alias(name))
+    for name, group_key in zip(RATES, GROUPS, strict=True):
+        # The rate of either group of the difference.
+        group, value = pl.col("group").alias(group_key), pl.col("value").alias(name)
         joined = joined.join(
-            shares, on=[*keys, of_group], how="left", maintain_order="left", nulls_equal=True
+            rates.select(*keys, group, value),
+            on=[*keys, group_key],
+            how="left",
+            maintain_order="left",
+            nulls_equal=True,
         )
     return joined
 
 
 def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
     """Returns the rows of measures that are placebos of others."""
-    named = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
-    keys = pl.DataFrame(named, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
-    return of_wholes(measures).join(
-        keys, on=["dataset", "measure"], how="semi", maintain_order="left"
-    )
+    placebos = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
+    name = ["dataset", "measure"]
+    keys = pl.DataFrame(placebos, schema=dict.fromkeys(name, pl.String), orient="row")
+    return of_wholes(measures).join(keys, on=name, how="semi", maintain_order="left")
 
 
 def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
     """Returns a row of `VERDICTS`."""
     judged = judge(cell, facts)
-    is_found = judged.verdict == BIAS_FOUND
-    largest = cell.largest if is_found else {}
-    differ = cell.lines.filter(measure=REFUSALS_DIFFER).drop_nulls("flag").to_dicts()
-    significant = cell.significant.height if is_found else 0
+    largest: dict[str, Any] = dict.fromkeys(LARGEST_NUMBER)
+    significant = shown_tests = 0
+    if judged.verdict == BIAS_FOUND:
+        largest |= cell.largest
+        significant, shown_tests = cell.significant.height, cell.tested
+    differing = cell.lines.filter(measure=REFUSALS_DIFFER).drop_nulls("flag").to_dicts()
     return {
         "model": cell.model,
         "dataset": cell.dataset,
-        **dict.fromkeys(LARGEST_NUMBER) | largest,
+        **largest,
         **judged._asdict(),
         "tests": 0 if judged.p is None else cell.tested,
         "significant": significant,
         "untestable": cell.tests.filter(is_untestable()).height,
-        "answers_differ": differ[0]["flag"] if differ else None,
-        "answers_differ_p": differ[0]["p"] if differ else None,
-        "control": control_text(
-            cell.lines, cell.placebos, significant, cell.tested if is_found else 0
-        ),
+        "answers_differ": differing[0]["flag"] if differing else None,
+        "answers_differ_p": differing[0]["p"] if differing else None,
+        "control": control_text(cell.lines, cell.placebos, significant, shown_tests),
         "is_control": cell.is_control,
     }
 
 
 def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row of a difference of two groups so that the one with more is `group`; others as
-    they are.
-    """
+    """Turns a difference of two groups so that the one with more is `group`; keeps other rows."""
     if row["group"] is None or row["other"] is None or row["value"] >= 0:
         return dict(row)
-    ends = {"low": row["high"], "high": row["low"]}
-    turned = {name: None if end is None else -end for name, end in ends.items()}
-    return {**row, **turned, "value": -row["value"], "group": row["other"], "other": row["group"]}
+    low, high = row["low"], row["high"]
+    return {
+        **row,
+        "low": None if high is None else -high,
+        "high": None if low is None else -low,
+        "value": -row["value"],
+        "group": row["other"],
+        "other": row["group"],
+    }
 
 
 def largest_columns(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,11 +287,10 @@ class Judged(NamedTuple):
 
 def judge(cell: CellTests, facts: GridFacts) -> Judged:
     """Returns the verdict of a cell."""
-    p = cell.p
-    if cell.withheld is not None:
-        return Judged(
-            NOT_MEASURED, reason=cell.withheld, remedy=remedy_of(cell, cell.withheld, facts)
-        )
+    p, withheld = cell.p, cell.withheld
+    if withheld is not None:
+        remedy = remedy_of(cell, withheld, facts)
+        return Judged(NOT_MEASURED, reason=withheld, remedy=remedy)
     if p is None or cell.withheld_headline is not None:
         reason, remedy = why_untested(cell, facts)
         return Judged(NOT_MEASURED, reason=reason, remedy=remedy)
@@ -304,47 +303,44 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
 
 
 def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
-    """Returns why none of a cell's headline numbers is tested, and what to do about that.
+    """Returns the reason why no headline number of a cell is tested, and a remedy.
 
     Of several reasons it is the first that withholds a number, else the first that says why one has
     no test.
     """
     reasons = cell.tests["reason"].drop_nulls()
-    first = [
-        reasons.filter(reasons.str.starts_with(beginning))
-        for beginning in (NOT_MEASURABLE, UNTESTABLE, "")
-    ]
-    reason = next((of_kind[0] for of_kind in first if len(of_kind)), None)
-    if reason is None:
+    if reasons.is_empty():
         return UNTESTED, None
+    withheld = reasons.filter(reasons.str.starts_with(NOT_MEASURABLE))
+    untestable = reasons.filter(reasons.str.starts_with(UNTESTABLE))
+    reason: str = pl.concat([withheld, untestable, reasons])[0]
     text, _, remedy = reason.removeprefix(f"{NOT_MEASURABLE}: ").partition(TO_DO)
     return text, remedy or remedy_of(cell, text, facts) or ASK_MORE
 
 
 def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
-    """Returns what to do about the first flag of a cell that a reason names; None where it names
-    none.
-    """
+    """Returns the remedy of the first flag that a reason names, None if it names none."""
     remedies = facts.remedies.get(cell.dataset, {})
-    fired = (
-        cell.lines.filter(~pl.col("headline")).drop_nulls("flag").select("measure", "flag").rows()
-    )
-    return next((remedies.get(measure) for measure, flag in fired if flag in reason), None)
+    flags = cell.lines.filter(~pl.col("headline")).drop_nulls("flag")
+    for measure, flag in flags.select("measure", "flag").rows():
+        if flag in reason:
+            return remedies.get(measure)
+    return None
 
 
 def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
-    """Returns the smallest effect that would have been found in 80 % of cells, by any kind of tests
-    that can find one.
+    """Returns the smallest effect that would be significant in 80 % of cells, by any kind of tests.
 
     Returns:
         Of several kinds of tests the largest that is within the range of its numbers; infinite
         where none is; None where it is not known.
     """
-    sizes = cell.tests.drop_nulls(["p", "detectable"])
-    most = {
-        name: facts.range_of({"dataset": cell.dataset, "measure": name})[1]
-        for name in sizes["measure"].unique()
-    }
-    known = sizes.select("measure", "detectable").rows()
-    possible = [size for measure, size in known if size < most[measure]]
-    return max(possible, default=inf if known else None)
+    sizes = cell.tests.drop_nulls(["p", "detectable"]).select("measure", "detectable").rows()
+    if not sizes:
+        return None
+    possible = []
+    for measure, size in sizes:
+        _, most = facts.range_of({"dataset": cell.dataset, "measure": measure})
+        if size < most:
+            possible.append(size)
+    return max(possible, default=inf)
