@@ -56,24 +56,26 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
         The cluster of each template; clusters are numbered by their first templates.
     """
     if chosen == "auto":
-        # Words that differ in gender alone become the same.
-        names = [
-            LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower())
-            for text in texts
-        ]
+        names = [without_gender(text) for text in texts]
     else:
-        lists = (
-            {}
-            if isinstance(chosen, str)
-            else {number: place for place, one in enumerate(chosen) for number in one}
-        )
-        count = max([len(texts), *(number + 1 for number in lists)])
+        lists = [] if isinstance(chosen, str) else chosen
+        list_of = {}
+        for place, templates in enumerate(lists):
+            for template in templates:
+                list_of[template] = place
+        # Lists may name templates beyond the texts.
+        count = max([len(texts), *(template + 1 for template in list_of)])
         names = [
-            f"list {lists[number]}" if number in lists else f"template {number}"
-            for number in range(count)
+            f"list {list_of[template]}" if template in list_of else f"template {template}"
+            for template in range(count)
         ]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return [places[name] for name in names]
+
+
+def without_gender(text: str) -> str:
+    """Returns a text in lower case in which words that differ in gender alone are the same."""
+    return LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower())
 
 
 def template_units(table: pl.DataFrame) -> IntArray:
@@ -107,19 +109,20 @@ def parse_units(names: Sequence[str]) -> tuple[IntArray, list[str]]:
 
 
 def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
-    """Returns the cluster of each template, the present ones numbered from 0 by their first
-    templates.
+    """Returns the cluster of each template, numbered from 0 by their first templates.
 
     Args:
         templates: shape (rows,), template numbers, or units of `template_units`.
         clusters: from `clusters_from_texts`; templates beyond it are clusters of their own.
     """
     present, place = np.unique(templates % FORMAT_STEP, return_inverse=True)
-    own = [
-        clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()
-    ]
-    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(own))}
-    return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]
+    number_of: dict[int, int] = {}
+    numbers = []
+    for template in present.tolist():
+        # Below 0, so that it is none of the clusters.
+        cluster = clusters[template] if template < len(clusters) else -1 - template
+        numbers.append(number_of.setdefault(cluster, len(number_of)))
+    return np.array(numbers, dtype=np.int64)[place]
 
 
 def redundant_templates(clusters: pl.DataFrame) -> list[str]:
@@ -134,28 +137,26 @@ def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     templates = dict(clusters.drop_nulls("cluster").select("cluster", "templates").iter_rows())
     if len(templates) == 2:
         return ["of two clusters of templates it cannot be told whether they say nearly the same"]
-    loudness = dict(
-        clusters.filter(pl.col("name") == "noise_ratio")
-        .drop_nulls("value")
-        .select("cluster", "value")
-        .rows()
-    )
+    ratios = clusters.filter(pl.col("name") == "noise_ratio").drop_nulls("value")
+    noise_ratio = dict(ratios.select("cluster", "value").rows())
     alike = clusters.filter(pl.col("name") == "likeness", pl.col("value") >= REDUNDANT_CORRELATION)
     # Two that are most like each other are one warning, and so is what is said of a noisy one.
-    pairs = {tuple(sorted((row["cluster"], row["like"]))): row["value"] for row in alike.to_dicts()}
-    found = {}
-    for pair, likeness in pairs.items():
-        loudest = max(pair, key=lambda cluster: loudness.get(cluster, 0.0))
-        if loudness.get(loudest, 0.0) > LOUD:
-            found[loudest,] = (
-                f"templates {templates[loudest]} are {loudness[loudest]:.1f} times as noisy as "
-                "those of the cluster in the middle: they decide much of what is found; see what "
-                "sets them apart"
+    correlation_of_pair = {}
+    for row in alike.to_dicts():
+        correlation_of_pair[tuple(sorted((row["cluster"], row["like"])))] = row["value"]
+    warnings: dict[tuple[int, ...], str] = {}
+    for (one, other), correlation in correlation_of_pair.items():
+        noisiest = max((one, other), key=lambda cluster: noise_ratio.get(cluster, 0.0))
+        if noise_ratio.get(noisiest, 0.0) > LOUD:
+            warnings[(noisiest,)] = (
+                f"templates {templates[noisiest]} are {noise_ratio[noisiest]:.1f} times as noisy "
+                "as those of the cluster in the middle: they decide much of what is found; see "
+                "what sets them apart"
             )
         else:
-            found[pair] = (
-                f"templates {templates[pair[0]]} and {templates[pair[1]]} say nearly the same: "
-                f"what is not common to all clusters correlates by {likeness:.2f} in them; put "
+            warnings[one, other] = (
+                f"templates {templates[one]} and {templates[other]} say nearly the same: "
+                f"what is not common to all clusters correlates by {correlation:.2f} in them; put "
                 "them into one cluster (`template_clusters` of the dataset)"
             )
-    return list(found.values())
+    return list(warnings.values())

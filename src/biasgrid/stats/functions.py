@@ -30,8 +30,10 @@ def spread_of_means(sums: FloatArray) -> FloatArray:
 
 
 def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
-    """Returns the mean of one part less that of another."""
-    return mean(sums[..., 2 * one : 2 * one + 2]) - mean(sums[..., 2 * other : 2 * other + 2])
+    """Returns the mean of one part less the mean of another."""
+    columns = sums[..., 2 * one : 2 * one + 2]
+    other_columns = sums[..., 2 * other : 2 * other + 2]
+    return mean(columns) - mean(other_columns)
 
 
 def ratio_of_means(sums: FloatArray, signed: bool) -> FloatArray:
@@ -88,9 +90,10 @@ def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> Flo
 
 
 def mean_without_nan(values: FloatArray) -> FloatArray:
-    """Returns the means of the last axis without what is NaN, NaN where all is."""
+    """Returns the means of the last axis without NaN, NaN where all values are."""
     known = ~np.isnan(values)
-    return mean(np.stack([np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))
+    total = np.where(known, values, 0).sum(axis=-1)
+    return mean(np.stack([total, known.sum(axis=-1)], axis=-1))
 
 
 def number_of_columns(sums: FloatArray, function: Function, columns: slice) -> FloatArray:
@@ -112,7 +115,7 @@ LINE_COLUMNS = 6
 
 
 def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Returns what lines are made of.
+    """Returns the products that lines are fitted by.
 
     Args:
         x: shape (items,), the covariate.
@@ -122,9 +125,10 @@ def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArra
     Returns:
         Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
     """
-    columns = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1) * weight[:, None]
-    found: FloatArray = np.where(weight[:, None] > 0, columns, 0)
-    return found
+    products = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
+    weights = weight[:, None]
+    columns: FloatArray = np.where(weights > 0, products * weights, 0)
+    return columns
 
 
 def pearson(sums: FloatArray) -> FloatArray:
@@ -139,10 +143,11 @@ def pearson(sums: FloatArray) -> FloatArray:
     n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (xx - x * x / n) * (yy - y * y / n)
-        found: FloatArray = np.where(
-            spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan
+        covariance = xy - x * y / n
+        correlation: FloatArray = np.where(
+            spread > LEAST_SPREAD, covariance / np.sqrt(spread), np.nan
         )
-    return found
+    return correlation
 
 
 def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
@@ -157,22 +162,50 @@ def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
     """
     n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        varies = xx - x * x / n > LEAST_SPREAD
-        free = (xy - x * y / n) / (xx - x * x / n)
-        start = (y - free * x) / n
-        found: FloatArray = np.where(varies, free, np.nan)
+        spread = xx - x * x / n
+        slope = (xy - x * y / n) / spread
+        start = (y - slope * x) / n
+        varies = spread > LEAST_SPREAD
         if not bounded:
-            return found
-        inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
-        edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
-        edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
-        errors = np.stack(
-            [b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges]
-        )
+            free: FloatArray = np.where(varies, slope, np.nan)
+            return free
+        is_inside = (np.abs(slope) <= 1) & (start >= 0) & (start <= 1)
         # The error is convex: where its least is outside of the bounds, the least within lies on an
         # edge of them.
-        best = np.take_along_axis(
-            np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0
-        )[0]
-    bound: FloatArray = np.where(inside | ~varies, found, best)
-    return bound
+        on_edge = slope_on_edge(sums)
+    found: FloatArray = np.where(is_inside | ~varies, np.where(varies, slope, np.nan), on_edge)
+    return found
+
+
+def slope_on_edge(sums: FloatArray) -> FloatArray:
+    """Returns the slope of the best line whose slope is -1 or 1, or whose start is 0 or 1.
+
+    Args:
+        sums: shape (..., 6), see `slope_of_line`.
+    """
+    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
+    slopes, errors = [], []
+    for start in (0, 1):
+        slopes.append(np.clip((xy - start * x) / xx, -1, 1))
+        starts = np.full_like(n, start)
+        errors.append(squared_error(slopes[-1], starts, sums))
+    for slope in (-1, 1):
+        slopes.append(np.full_like(n, slope))
+        starts = np.clip((y - slope * x) / n, 0, 1)
+        errors.append(squared_error(slopes[-1], starts, sums))
+    best = np.stack(errors).argmin(axis=0)
+    on_edge: FloatArray = np.take_along_axis(np.stack(slopes), best[None], axis=0)[0]
+    return on_edge
+
+
+def squared_error(slope: FloatArray, start: FloatArray, sums: FloatArray) -> FloatArray:
+    """Returns the squared error of lines, but for the part that is the same for all lines.
+
+    Args:
+        slope: shape (...).
+        start: shape (...), where the covariate is 0.
+        sums: shape (..., 6), see `slope_of_line`.
+    """
+    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
+    b, c = slope, start
+    return np.asarray(b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y)

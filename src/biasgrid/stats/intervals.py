@@ -49,8 +49,9 @@ def quantile(alpha: FloatArray | float, df: FloatArray) -> FloatArray:
 
 
 def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
-    """Returns the alpha at which the interval of each value just reaches 0, NaN where a variance is
-    not known.
+    """Returns the alpha at which the interval of each value just reaches 0.
+
+    It is NaN where a variance is not known.
 
     Args:
         values: shape (numbers,).
@@ -62,13 +63,13 @@ def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArra
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.abs(values) / np.sqrt(variance)
         return np.where(usable, 2 * stdtr(np.where(usable, df, 1), -size), np.nan)
-    known = np.all([~np.isnan(source.variance) & (source.df > 0) for source in sources], axis=0)
-    known &= np.sum([source.variance for source in sources], axis=0) > 0
+    # No closed form: each source has its own quantile at an alpha.
+    are_known = [~np.isnan(source.variance) & (source.df > 0) for source in sources]
+    total = np.sum([source.variance for source in sources], axis=0)
+    usable = np.all(are_known, axis=0) & (total > 0)
     p = np.full(len(values), np.nan)
-    p[known] = bisect_alpha(
-        np.abs(values[known]),
-        [VarianceSource(one.variance[known], one.df[known]) for one in sources],
-    )
+    known_sources = [VarianceSource(one.variance[usable], one.df[usable]) for one in sources]
+    p[usable] = bisect_alpha(np.abs(values[usable]), known_sources)
     return p
 
 
@@ -108,8 +109,9 @@ def interval_ends(
 def wilson_interval(
     rates: FloatArray, cases: FloatArray, variance: FloatArray, clusters: IntArray, alpha: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Returns Wilson's interval with as many cases as the variance over clusters is worth (Korn and
-    Graubard, 1998).
+    """Returns Wilson's interval of rates over clusters (Korn and Graubard, 1998).
+
+    It has as many cases as the variance over clusters is worth.
 
     Args:
         rates: shape (rates,), the share of cases.
@@ -122,13 +124,15 @@ def wilson_interval(
         Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two
         clusters.
     """
-    worth = np.minimum(cases, divide(rates * (1 - rates), variance))
+    binomial = rates * (1 - rates)
+    worth = np.minimum(cases, divide(binomial, variance))
     worth = np.where(variance == 0, cases, worth)
     # Where all or none fail, cases tell no more than clusters do.
     worth = np.where((rates <= 0) | (rates >= 1), clusters, worth)
-    worth = np.where((clusters > 1) & ~np.isnan(rates) & ~np.isnan(variance), worth, np.nan)
+    is_known = (clusters > 1) & ~np.isnan(rates) & ~np.isnan(variance)
+    worth = np.where(is_known, worth, np.nan)
     square = quantile(alpha, (clusters - 1).astype(np.float64)) ** 2
     centre = (rates + square / (2 * worth)) / (1 + square / worth)
-    spread = np.sqrt(rates * (1 - rates) / worth + square / (4 * worth**2))
+    spread = np.sqrt(binomial / worth + square / (4 * worth**2))
     half = np.sqrt(square) * spread / (1 + square / worth)
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1), worth

@@ -72,8 +72,10 @@ def simes(p: Sequence[float]) -> float:
     Args:
         p: the p of the tests; NaN of no test.
     """
-    known = np.sort([each for each in p if not np.isnan(each)])
-    return float(min((len(known) * known / np.arange(1, len(known) + 1)), default=np.nan))
+    ascending = np.sort([single for single in p if not np.isnan(single)])
+    tests = len(ascending)
+    scaled = tests * ascending / np.arange(1, tests + 1)
+    return float(min(scaled, default=np.nan))
 
 
 def selected_ends(
@@ -83,19 +85,19 @@ def selected_ends(
     within: tuple[Any, Any],
     alpha: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli,
-    2005).
+    """Returns intervals of numbers selected for their small q (Benjamini and Yekutieli, 2005).
 
     Returns:
         Both ends, shape (numbers,); NaN for those that are not significant.
     """
-    found = q <= SIGNIFICANT
-    tests, significant = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)
-    if not significant:
+    is_selected = q <= SIGNIFICANT
+    tests, selected = np.count_nonzero(~np.isnan(q)), np.count_nonzero(is_selected)
+    if not selected:
         nothing = np.full(len(values), np.nan)
         return nothing, nothing
-    low, high = interval_ends(values, half_width(sources, alpha * significant / tests), within)
-    return np.where(found, low, np.nan), np.where(found, high, np.nan)
+    half = half_width(sources, alpha * selected / tests)
+    low, high = interval_ends(values, half, within)
+    return np.where(is_selected, low, np.nan), np.where(is_selected, high, np.nan)
 
 
 def simultaneous_bounds(
@@ -105,8 +107,7 @@ def simultaneous_bounds(
     shared: list[VarianceSource],
     alpha: float,
 ) -> FloatArray:
-    """Returns how far from their fair value numbers are at least, all of a kind at once
-    (Bonferroni).
+    """Returns lower bounds of distances from fair values, all of a kind at once (Bonferroni).
 
     A number that is picked for its size is mostly larger than it would be in other clusters. A gain
     is one unknown that all numbers share, so its part is not divided by their count.
@@ -121,10 +122,12 @@ def simultaneous_bounds(
     Returns:
         Shape (numbers,), in size; 0 where nothing can be said, NaN where there is no test.
     """
-    tests = np.count_nonzero(~np.isnan(p))
+    has_test = ~np.isnan(p)
+    tests = np.count_nonzero(has_test)
     if not tests:
         return np.full(len(values), np.nan)
-    parts = half_width(sources, alpha / tests) ** 2
+    squares = half_width(sources, alpha / tests) ** 2
     if shared:
-        parts = parts + half_width(shared, alpha) ** 2
-    return np.where(np.isnan(p), np.nan, np.maximum(np.abs(values) - np.sqrt(parts), 0))
+        squares = squares + half_width(shared, alpha) ** 2
+    bounds = np.maximum(np.abs(values) - np.sqrt(squares), 0)
+    return np.where(has_test, bounds, np.nan)

@@ -38,27 +38,32 @@ def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
     sizes = np.abs(associations)
     asked = ~np.isnan(sizes)
     if name == "mu":
+        # Sizes are not negative, so that -1 stands for no association at all.
         largest = np.where(asked, sizes, -1).max(axis=-1)
         of_subjects = np.where(largest < 0, np.nan, largest)
     else:
+        total = np.where(asked, sizes, 0).sum(axis=-1)
         with np.errstate(invalid="ignore"):
-            of_subjects = np.where(asked, sizes, 0).sum(axis=-1) / asked.sum(axis=-1)
+            of_subjects = total / asked.sum(axis=-1)
     known = ~np.isnan(of_subjects)
     return divide(np.where(known, of_subjects, 0).sum(axis=-1), known.sum(axis=-1))
 
 
 @cache
 def splits(clusters: int) -> FloatArray:
-    """Returns weights that take half of the clusters from the other half, with squares that sum to
-    1 / clusters.
+    """Returns weights that subtract half of the clusters from the other half.
+
+    Their squares sum to 1 / clusters.
 
     Of an odd number each cluster is left out in turn. More than 200 are sampled.
 
     Returns:
         Shape (splits, clusters).
     """
-    even = clusters - clusters % 2
-    if comb(even, even // 2) // 2 * (clusters if clusters % 2 else 1) > MOST_LISTED:
+    is_odd = clusters % 2 == 1
+    even = clusters - 1 if is_odd else clusters
+    splits_of_even = comb(even, even // 2) // 2
+    if splits_of_even * (clusters if is_odd else 1) > MOST_LISTED:
         return drawn_splits(clusters)
     weights = np.array(list(all_splits(clusters))).reshape(-1, clusters)
     if len(weights) > MOST_SPLITS:
@@ -76,8 +81,10 @@ def all_splits(clusters: int) -> Iterator[FloatArray]:
 
 
 def split_weights(clusters: int, positive: list[int], kept: list[int]) -> FloatArray:
-    """Returns the weights of a split: positive ones, and negative ones of what else is kept."""
-    size = np.sqrt((clusters - 1) / clusters) / (clusters - 1) if clusters % 2 else 1 / clusters
+    """Returns the weights of a split: positive ones, and negative ones of the other clusters."""
+    size = 1 / clusters
+    if clusters % 2:
+        size = np.sqrt((clusters - 1) / clusters) / (clusters - 1)
     weights = np.zeros(clusters)
     weights[kept] = -size
     weights[positive] = size
@@ -87,37 +94,42 @@ def split_weights(clusters: int, positive: list[int], kept: list[int]) -> FloatA
 def drawn_splits(clusters: int) -> FloatArray:
     """Returns some splits of many clusters."""
     random = np.random.default_rng(0)
-    orders = [
-        random.permutation(clusters)[: clusters - clusters % 2].tolist() for _ in range(MOST_SPLITS)
-    ]
-    return np.array([split_weights(clusters, order[: len(order) // 2], order) for order in orders])
+    even = clusters - clusters % 2
+    weights = []
+    for _ in range(MOST_SPLITS):
+        order = random.permutation(clusters)[:even].tolist()
+        weights.append(split_weights(clusters, order[: even // 2], order))
+    return np.array(weights)
 
 
 def null_mean_of(values: FloatArray, name: Statistic) -> float:
-    """Returns what a statistic is of the noise alone: half of the clusters less the other half,
-    mean over splits.
+    """Returns the mean of a statistic under noise alone: half of the clusters less the other half.
+
+    It is the mean over splits.
 
     Where associations have different clusters, each uses the splits of its own, the r-th of n being
     r modulo n. NaN where one has a single cluster.
     """
     asked = ~np.isnan(values)
-    has = asked.any(axis=-1)
     counts = asked.sum(axis=-1)
-    if not has.any() or counts[has].min() < 2:
+    is_asked = counts > 0
+    if not is_asked.any() or counts[is_asked].min() < 2:
         return float("nan")
-    patterns, of_association = np.unique(
-        asked.reshape(-1, asked.shape[-1]), axis=0, return_inverse=True
-    )
-    of_association = of_association.reshape(has.shape)
-    longest = max(len(splits(int(pattern.sum()))) for pattern in patterns if pattern.any())
-    noise = np.full((longest, *has.shape), np.nan)
-    for number, pattern in enumerate(patterns):
-        if pattern.any():
-            rows = np.nonzero(of_association == number)
-            weights = splits(int(pattern.sum()))[
-                np.arange(longest) % len(splits(int(pattern.sum())))
-            ]
-            noise[:, rows[0], rows[1]] = weights @ values[rows][:, pattern].T
+    flat = asked.reshape(-1, asked.shape[-1])
+    patterns, pattern_of = np.unique(flat, axis=0, return_inverse=True)
+    pattern_of = pattern_of.reshape(counts.shape)
+    weights = {
+        number: splits(int(pattern.sum()))
+        for number, pattern in enumerate(patterns)
+        if pattern.any()
+    }
+    longest = max(len(own) for own in weights.values())
+    noise = np.full((longest, *counts.shape), np.nan)
+    for number, own in weights.items():
+        repeated = own[np.arange(longest) % len(own)]
+        rows = np.nonzero(pattern_of == number)
+        own_values = values[rows][:, patterns[number]]
+        noise[:, rows[0], rows[1]] = repeated @ own_values.T
     return float(statistic(noise, name).mean())
 
 
@@ -167,24 +179,23 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
         sums: shape (subjects, attributes, clusters), of C.
         counts: how many there are.
     """
-    of_clusters = [held_out_of(sums, counts, cluster) for cluster in range(sums.shape[-1])]
-    known = np.concatenate([each[~np.isnan(each)] for each in of_clusters])
+    clusters = range(sums.shape[-1])
+    strengths = np.stack([held_out_of(sums, counts, cluster) for cluster in clusters])
+    known = strengths[~np.isnan(strengths)]
     return float(known.mean()) if len(known) else float("nan")
 
 
 def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
-    """Returns for each subject the association in a cluster that is largest in the others, with its
-    sign there.
+    """Returns for each subject its association in a cluster that is largest in all the others.
+
+    It has the sign of the largest one.
     """
-    others, left = (
-        sums.sum(axis=-1) - sums[..., cluster],
-        counts.sum(axis=-1) - counts[..., cluster],
-    )
-    usable: BoolArray = (left > 0) & (counts[..., cluster] > 0)
+    own_sums, own_counts = sums[..., cluster], counts[..., cluster]
+    other_sums, other_counts = sums.sum(axis=-1) - own_sums, counts.sum(axis=-1) - own_counts
+    usable: BoolArray = (other_counts > 0) & (own_counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        elsewhere, here = others / left, sums[..., cluster] / counts[..., cluster]
-    chosen = np.where(usable, np.abs(elsewhere), -1).argmax(axis=1)[:, None]
-    sign, found = (
-        np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (np.sign(elsewhere), here)
-    )
-    return np.where(usable.any(axis=1), sign * found, np.nan)
+        elsewhere, here = other_sums / other_counts, own_sums / own_counts
+    largest = np.where(usable, np.abs(elsewhere), -1).argmax(axis=1)[:, None]
+    sign = np.take_along_axis(np.sign(elsewhere), largest, axis=1)[:, 0]
+    association = np.take_along_axis(here, largest, axis=1)[:, 0]
+    return np.where(usable.any(axis=1), sign * association, np.nan)

@@ -69,19 +69,16 @@ def select_rows(
         The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals`
         `UNCERTAINTY_COLUMNS`, null where nothing is known; no rows where there is no such measure.
     """
-    presence = [
-        pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS
-    ]
-    wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]
-    missing = [
-        pl.lit(None, pl.Float64).alias(name)
-        for name in UNCERTAINTY_COLUMNS
-        if name not in measures.columns
-    ]
-    rows = measures.filter(*wanted).with_columns(missing)
-    return rows.select(
-        "dataset", "model", *keys, "value", "n", *(UNCERTAINTY_COLUMNS if intervals else ())
-    )
+    rows = measures.filter(pl.col("measure") == measure, pl.col("options") == options)
+    is_known = [pl.col(key).is_not_null() for key in MEASURE_KEYS if key in keys]
+    is_null = [pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys]
+    rows = rows.filter(*is_known, *is_null)
+    columns = ["dataset", "model", *keys, "value", "n"]
+    if not intervals:
+        return rows.select(columns)
+    missing = [name for name in UNCERTAINTY_COLUMNS if name not in measures.columns]
+    nulls = {name: pl.lit(None, pl.Float64) for name in missing}
+    return rows.with_columns(**nulls).select(*columns, *UNCERTAINTY_COLUMNS)
 
 
 def values_in_order(frame: pl.DataFrame, column: str) -> list[str]:

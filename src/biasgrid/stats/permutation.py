@@ -57,39 +57,43 @@ def permutation_test(
     shares = np.nan_to_num(divide(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
-    # The same order in all clusters changes nothing in one list; in two it changes who is of which.
-    fixed = 1 if firsts is None else 0
-    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(
-        MOST_PERMUTATIONS
-    )
-    size = max(1, VALUES_AT_ONCE // values.size)
-    drawn = drawn_orders(subjects, clusters, fixed, size, most, seed)
-    orders = all_orders(subjects, clusters, fixed, size) if exact else drawn
-    observed = mu_of(asked, np.tile(np.arange(subjects), (1, clusters, 1)), firsts)[0]
+    as_measured = np.tile(np.arange(subjects), (1, clusters, 1))
+    observed = mu_of(asked, as_measured, firsts)[0]
     if np.isnan(observed):
         return PermutationResult(float("nan"), 0, exact=False)
+    # The same order in all clusters changes nothing in one list; in two it changes who is of which.
+    fixed = 1 if firsts is None else 0
+    # More than 20 subjects are too many in any case, and their factorial is no float.
+    log_orders = (clusters - fixed) * np.log(float(factorial(min(subjects, 20))))
+    exact = bool(log_orders <= np.log(MOST_PERMUTATIONS))
+    size = max(1, VALUES_AT_ONCE // values.size)
+    if exact:
+        orders = all_orders(subjects, clusters, fixed, size)
+    else:
+        orders = drawn_orders(subjects, clusters, fixed, size, most, seed)
     at_least = total = 0
-    for some in orders:
-        at_least += int(np.count_nonzero(mu_of(asked, some, firsts) >= observed - TOLERANCE))
-        total += len(some)
+    for some_orders in orders:
+        mu = mu_of(asked, some_orders, firsts)
+        at_least += int(np.count_nonzero(mu >= observed - TOLERANCE))
+        total += len(some_orders)
+    # Of drawn orders the measured one is one more.
     p = at_least / total if exact else (at_least + 1) / (total + 1)
-    return PermutationResult(p, total, bool(exact))
+    return PermutationResult(p, total, exact)
 
 
 def all_orders(subjects: int, clusters: int, fixed: int, size: int) -> Iterator[IntArray]:
-    """Yields all orders of the subjects in the clusters, some at a time; those of the first `fixed`
-    clusters stay.
+    """Yields all orders of subjects in clusters, some at a time; the first `fixed` clusters stay.
 
     Yields:
         Shape (orders, clusters, subjects).
     """
-    each = np.array(list(permutations(range(subjects))))
-    shape = (len(each),) * (clusters - fixed)
+    orders_of_cluster = np.array(list(permutations(range(subjects))))
+    shape = (len(orders_of_cluster),) * (clusters - fixed)
     for start in range(0, prod(shape), size):
         numbers = np.arange(start, min(start + size, prod(shape)))
         orders = np.tile(np.arange(subjects), (len(numbers), clusters, 1))
-        for cluster, number in enumerate(np.unravel_index(numbers, shape), start=fixed):
-            orders[:, cluster] = each[number]
+        for cluster, place in enumerate(np.unravel_index(numbers, shape), start=fixed):
+            orders[:, cluster] = orders_of_cluster[place]
         yield orders
 
 
@@ -123,16 +127,16 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
 
 
 def as_associations(utilities: FloatArray, firsts: int) -> FloatArray:
-    """Returns the associations of two lists: half of what a utility is above the mean of the other
-    list.
+    """Returns the associations of two lists: half of a utility less the mean of the other list.
 
     Args:
         utilities: shape (..., subjects, attributes).
         firsts: how many subjects are of the first list.
     """
     one, other = utilities[..., :firsts, :], utilities[..., firsts:, :]
-    means = [np.nanmean(each, axis=-2, keepdims=True) for each in (other, one)]
-    return np.concatenate([(one - means[0]) / 2, (other - means[1]) / 2], axis=-2)
+    one_mean = np.nanmean(one, axis=-2, keepdims=True)
+    other_mean = np.nanmean(other, axis=-2, keepdims=True)
+    return np.concatenate([(one - other_mean) / 2, (other - one_mean) / 2], axis=-2)
 
 
 def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
@@ -151,8 +155,7 @@ def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
 def permuted_distance(
     values: FloatArray, block: IntArray, is_first: BoolArray, count: int, seed: int
 ) -> tuple[float, float]:
-    """Permutes the values of two groups within each block: so far apart are groups that make no
-    difference.
+    """Permutes the values of two groups within blocks, as if groups made no difference.
 
     Args:
         values: shape (values,), ascending.
@@ -165,25 +168,39 @@ def permuted_distance(
         The mean of the Wasserstein-1 distance over permutations, and their share in which it is at
         least as large, the groups themselves among them; NaN where a group has no value.
     """
-    first, second = int(is_first.sum()), int((~is_first).sum())
-    if not first or not second:
+    if is_first.all() or not is_first.any():
         return np.nan, np.nan
-    widths, order = np.diff(values), np.argsort(block, kind="stable")
-    labels, of_block = is_first[order], block[order]
-
-    def wasserstein(firsts: BoolArray) -> FloatArray:
-        weights = np.where(firsts, 1 / first, -1 / second)
-        return np.asarray(np.abs(weights.cumsum(axis=1)[:, :-1]) @ widths)
-
-    random, observed = np.random.default_rng(seed), float(wasserstein(is_first[None])[0])
-    total, at_least, left = 0.0, 0, count
-    while left:
-        some = min(left, max(1, VALUES_AT_ONCE // len(values)))
+    random = np.random.default_rng(seed)
+    observed = float(wasserstein_distances(values, is_first[None])[0])
+    order = np.argsort(block, kind="stable")
+    labels, block_in_order = is_first[order], block[order]
+    total, at_least, remaining = 0.0, 0, count
+    while remaining:
+        drawn = min(remaining, max(1, VALUES_AT_ONCE // len(values)))
         # Within each block the rows come in a random order, and take the labels one after another.
-        keys = np.argsort(of_block + random.random((some, len(values))), axis=1)
-        firsts = np.empty((some, len(values)), dtype=np.bool_)
-        np.put_along_axis(firsts, order[keys], np.broadcast_to(labels, firsts.shape), axis=1)
-        drawn = wasserstein(firsts)
-        total, at_least = total + drawn.sum(), at_least + int((drawn >= observed - TOLERANCE).sum())
-        left -= some
+        keys = np.argsort(block_in_order + random.random((drawn, len(values))), axis=1)
+        permuted = np.empty((drawn, len(values)), dtype=np.bool_)
+        np.put_along_axis(permuted, order[keys], np.broadcast_to(labels, permuted.shape), axis=1)
+        distances = wasserstein_distances(values, permuted)
+        total += distances.sum()
+        at_least += int((distances >= observed - TOLERANCE).sum())
+        remaining -= drawn
     return total / count, (at_least + 1) / (count + 1)
+
+
+def wasserstein_distances(values: FloatArray, is_first: BoolArray) -> FloatArray:
+    """Returns the Wasserstein-1 distance of two groups, for several ways to divide values.
+
+    Args:
+        values: shape (values,), ascending.
+        is_first: shape (divisions, values), whether each value is of the first group; each group
+            has the same size in all divisions.
+
+    Returns:
+        Shape (divisions,).
+    """
+    first = int(is_first[0].sum())
+    second = len(values) - first
+    weights = np.where(is_first, 1 / first, -1 / second)
+    # The distance is the area between both distribution functions.
+    return np.asarray(np.abs(weights.cumsum(axis=1)[:, :-1]) @ np.diff(values))

@@ -22,7 +22,7 @@ LEAST = 1e-12
 def measured_and_synthetic(
     measures: pl.DataFrame, synthetic: pl.DataFrame, strengths: StrengthsOfCells
 ) -> pl.DataFrame:
-    """Puts what was measured beside the known effect.
+    """Joins measured values with the known effect.
 
     Args:
         measures: schema `MEASURES`.
@@ -35,39 +35,40 @@ def measured_and_synthetic(
         subjects and these have a known effect, `of` tells `GROUPS` and `NAMES` apart; elsewhere it
         is null.
     """
-    keys = ["dataset", "measure", "options", *MEASURE_KEYS]
-    with_groups = pl.col("subject_group").is_not_null().any().over("dataset")
-    of = pl.when(with_groups).then(
-        pl.when(pl.col("subject_group").is_null()).then(pl.lit(NAMES)).otherwise(pl.lit(GROUPS))
+    trained = []
+    for dataset, strength_of_models in strengths.items():
+        for model, strength in strength_of_models.items():
+            trained.append((dataset, model, strength))
+    schema = {"dataset": pl.String, "model": pl.String, "strength": pl.String}
+    models = pl.DataFrame(trained, schema=schema, orient="row")
+    number = ["measure", "options", *MEASURE_KEYS]
+    measured = models.join(
+        measures.select("model", "dataset", *number, measured="value"),
+        on=["dataset", "model"],
+        maintain_order="left_right",
     )
-    learned = pl.DataFrame(
-        [
-            (dataset, *learned)
-            for dataset, models in strengths.items()
-            for learned in models.items()
-        ],
-        schema={"dataset": pl.String, "model": pl.String, "strength": pl.String},
-        orient="row",
+    pairs = measured.join(
+        synthetic.select("strength", "dataset", *number, synthetic="value"),
+        on=["strength", "dataset", *number],
+        nulls_equal=True,
+        maintain_order="left",
     )
-    return (
-        learned.join(
-            measures.select("model", *keys, measured="value"),
-            on=["dataset", "model"],
-            maintain_order="left_right",
-        )
-        .join(
-            synthetic.select("strength", *keys, synthetic="value"),
-            on=["strength", *keys],
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        .drop_nulls("measured")
-        .select("dataset", "model", "strength", *keys[1:], "synthetic", "measured", of=of)
+    is_of_group = pl.col("subject_group").is_not_null()
+    has_groups = is_of_group.any().over("dataset")
+    of = pl.when(is_of_group).then(pl.lit(GROUPS)).otherwise(pl.lit(NAMES))
+    return pairs.drop_nulls("measured").select(
+        "dataset",
+        "model",
+        "strength",
+        *number,
+        "synthetic",
+        "measured",
+        of=pl.when(has_groups).then(of),
     )
 
 
 def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Returns how well what was measured follows the known effect.
+    """Returns the agreement of measured values with the known effect.
 
     Args:
         pairs: what `measured_and_synthetic` returns.
@@ -80,29 +81,22 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
         Correlation and slope are null where the known effect is constant, the correlation also
         where the measured one is.
     """
-    spread = pl.col("synthetic").var(ddof=0)
-    varies = pl.col("synthetic").max() - pl.col("synthetic").min() > LEAST
-    moves = pl.col("measured").max() - pl.col("measured").min() > LEAST
-    covariance = pl.cov("measured", "synthetic", ddof=0)
-    sides, keys = pl.col("synthetic", "measured"), list(dict.fromkeys([*by, "bias_type"]))
-    ranges = pairs.group_by(keys, maintain_order=True).agg(
-        (sides.max() - sides.min()).name.suffix("_range")
+    known, measured = pl.col("synthetic"), pl.col("measured")
+    known_varies = known.max() - known.min() > LEAST
+    measured_varies = measured.max() - measured.min() > LEAST
+    slope = pl.cov("measured", "synthetic", ddof=0) / known.var(ddof=0)
+    correlation = pl.corr("measured", "synthetic")
+    fits = pairs.group_by(*by, maintain_order=True).agg(
+        correlation=pl.when(known_varies & measured_varies).then(correlation),
+        slope=pl.when(known_varies).then(slope),
+        root_mean_square=(measured - known).pow(2).mean().sqrt(),
+        n=pl.len(),
     )
-    return (
-        pairs.group_by(*by, maintain_order=True)
-        .agg(
-            correlation=pl.when(varies & moves).then(pl.corr("measured", "synthetic")),
-            slope=pl.when(varies).then(covariance / spread),
-            root_mean_square=(pl.col("measured") - pl.col("synthetic")).pow(2).mean().sqrt(),
-            n=pl.len(),
-        )
-        .join(
-            ranges.group_by(*by).agg(pl.col("^.*_range$").mean()),
-            on=list(by),
-            nulls_equal=True,
-            maintain_order="left",
-        )
-    )
+    bias_types = pairs.group_by(list(dict.fromkeys([*by, "bias_type"])), maintain_order=True)
+    both = pl.col("synthetic", "measured")
+    ranges = bias_types.agg((both.max() - both.min()).name.suffix("_range"))
+    mean_ranges = ranges.group_by(*by).agg(pl.col("^.*_range$").mean())
+    return fits.join(mean_ranges, on=list(by), nulls_equal=True, maintain_order="left")
 
 
 def recovery_text(row: Mapping[str, Any]) -> str:

@@ -44,14 +44,15 @@ class ComparisonSection(Section):
 
 
 def check_clusters(value: Any) -> Any:
-    """Refuses what is neither a word nor lists of templates, with one fault in place of one for
-    each.
-    """
+    """Refuses a value that is neither a word nor lists of templates, with one fault for all."""
     if value in ("auto", "none"):
         return value
-    lists = value if isinstance(value, list) else [value]
-    numbers = [number for one in lists for number in (one if isinstance(one, list) else [None])]
-    if not lists or any(type(number) is not int or number < 0 for number in numbers):
+    numbers: list[Any] = []
+    for templates in value if isinstance(value, list) else [value]:
+        # None stands for an entry that is no list, and is refused below.
+        numbers += templates if isinstance(templates, list) else [None]
+    is_empty = value == []
+    if is_empty or any(type(number) is not int or number < 0 for number in numbers):
         raise ValueError(
             "expected auto, none, or lists of template numbers from 0, such as [[0, 1], [2, 3]]"
         )

@@ -200,13 +200,13 @@ class Sums:
 
     def named(self, measure: str, options: str = "") -> Sums:
         """Returns the same numbers under a name."""
-        return replace(
-            self, keys=self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options))
-        )
+        keys = self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options))
+        return replace(self, keys=keys)
 
     def clustered(self, clusters: Sequence[int]) -> Sums:
-        """Returns the same numbers with the templates of each cluster taken together, and along
-        several formats.
+        """Returns the same numbers with templates joined into clusters, and along prompt formats.
+
+        Formats are a factor if there are several.
 
         Args:
             clusters: the cluster of each template, by number.
@@ -214,22 +214,17 @@ class Sums:
         if self.factor != TEMPLATES:
             return self
         units, sums = self.along[TEMPLATES]
-        numbers, formats = parse_units(units)
-        of_template = clusters_of_templates(numbers, clusters)
-        named = dict(
-            zip(
-                of_template.tolist(),
-                (cluster_name(number, clusters) for number in numbers.tolist()),
-                strict=True,
-            )
-        )
-        joined = [named[place] for place in range(len(named))]
-        along = {**self.along, TEMPLATES: Along(joined, add_up(sums, of_template))}
+        templates, formats = parse_units(units)
+        cluster_of = clusters_of_templates(templates, clusters)
+        names = {}
+        for cluster, template in zip(cluster_of.tolist(), templates.tolist(), strict=True):
+            names[cluster] = cluster_name(template, clusters)
+        cluster_names = [names[cluster] for cluster in range(len(names))]
+        along = {**self.along, TEMPLATES: Along(cluster_names, add_up(sums, cluster_of))}
         if any(formats):
-            found = sorted({*formats}, key=int)
-            along[FORMATS] = Along(
-                found, add_up(sums, np.array([found.index(each) for each in formats]))
-            )
+            format_names = sorted({*formats}, key=int)
+            format_of = np.array([format_names.index(name) for name in formats])
+            along[FORMATS] = Along(format_names, add_up(sums, format_of))
         return replace(self, along=along)
 
 
@@ -240,10 +235,11 @@ def add_up(sums: FloatArray, place: IntArray) -> FloatArray:
         sums: shape (numbers, units, columns).
         place: shape (units,), the place of each, from 0 on.
     """
-    added = np.zeros((len(sums), int(place.max(initial=-1)) + 1, sums.shape[2]))
+    places = int(place.max(initial=-1)) + 1
+    added = np.zeros((len(sums), places, sums.shape[2]))
     # One after the other, so that sums are the same to the last digit in every run.
-    for unit, taken in enumerate(place.tolist()):
-        added[:, taken] += sums[:, unit]
+    for unit, unit_place in enumerate(place.tolist()):
+        added[:, unit_place] += sums[:, unit]
     return added
 
 
@@ -319,18 +315,19 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     empty = empty_table(SUMS).drop("model", "dataset")
     tables = [empty]
     for kind, part in enumerate(parts):
-        if isinstance(part, Sums) and len(part.keys):
-            tables += [
-                table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)
-            ]
-        elif isinstance(part, pl.DataFrame) and len(part):
-            tables.append(part.with_columns(kind=pl.lit(kind, pl.Int64)))
-    named = [each.cast({pl.Categorical: pl.String}) for each in tables]
-    return pl.concat(named, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
+        if isinstance(part, pl.DataFrame):
+            own_tables = [part] if len(part) else []
+        else:
+            own_tables = list(rows_of_sums(part)) if len(part.keys) else []
+        tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in own_tables]
+    # Categories of several tables cannot be joined.
+    as_texts = [table.cast({pl.Categorical: pl.String}) for table in tables]
+    return pl.concat(as_texts, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
 
 
 def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
+    settings = {name: pl.lit(getattr(part, name)) for name in STORED_SETTINGS}
     for factor, along in part.along.items():
         units, sums = with_a_unit(along)
         width = sums.shape[1] * sums.shape[2]
@@ -338,12 +335,7 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
         yield part.keys.with_columns(
             factor=pl.lit(factor),
             finish=pl.lit(part.finish.name),
-            interval=pl.lit(part.interval),
-            test=pl.lit(part.test),
-            fair=pl.lit(part.fair),
-            claims_all=pl.lit(part.claims_all),
-            compared=pl.lit(part.compared),
-            is_input=pl.lit(part.is_input),
+            **settings,
             units=pl.lit(UNIT_SEPARATOR.join(units)),
             sums=flat.arr.to_list(),
         )
@@ -355,12 +347,14 @@ def with_a_unit(along: Along) -> Along:
     A table could not tell no unit from a unit without a name. There are none if no answer counts,
     as of decisions whose probabilities are all 0 or 1.
     """
-    if along.units:
+    if len(along.units):
         return along
     numbers, _, columns = along.sums.shape
     return Along([NO_UNIT], np.zeros((numbers, 1, columns)))
 
 
+STORED_SETTINGS = ("interval", "test", "fair", "claims_all", "compared", "is_input")
+"""Attributes of sums that are columns of their table."""
 NUMBER_COLUMNS = (
     "measure",
     "options",
@@ -377,7 +371,7 @@ NUMBER_COLUMNS = (
 def read_sums(
     table: pl.DataFrame, finishes: Mapping[str, Finish]
 ) -> tuple[list[Sums], pl.DataFrame]:
-    """Reads what `sums_table` returned.
+    """Reads a table of `sums_table`.
 
     Args:
         table: rows of `SUMS`.
@@ -386,22 +380,20 @@ def read_sums(
     Returns:
         The sums, and the rows of numbers that are not made of any.
     """
-    known = {**FINISHES, **finishes}
-    found = []
+    all_finishes = {**FINISHES, **finishes}
+    parts = []
     for _, kind in table.drop_nulls("factor").group_by("kind", maintain_order=True):
         along = {}
         for (factor,), rows in kind.group_by("factor", maintain_order=True):
             units = str(rows["units"][0]).split(UNIT_SEPARATOR)
             flat = rows["sums"].explode().fill_null(np.nan).to_numpy()
             along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
-        row = kind.row(0, named=True)
+        # Each factor has a row for each number, with the same keys.
         keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
-        chosen = {
-            name: row[name]
-            for name in ("interval", "test", "fair", "claims_all", "compared", "is_input")
-        }
-        found.append(Sums(keys, along, known[row["finish"]], **chosen))
-    return found, table.filter(pl.col("factor").is_null())
+        row = kind.row(0, named=True)
+        settings = {name: row[name] for name in STORED_SETTINGS}
+        parts.append(Sums(keys, along, all_finishes[row["finish"]], **settings))
+    return parts, table.filter(pl.col("factor").is_null())
 
 
 def read_cell_sums(
@@ -420,24 +412,22 @@ def read_cell_sums(
 
 
 def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
-    """Returns the values of numbers without their intervals: `measure`, `options`, keys, `value`,
-    `n` and `left_out`.
+    """Returns the values of numbers without their intervals.
+
+    The columns are `measure`, `options`, keys, `value`, `n` and `left_out`.
 
     Args:
         parts: sums, and tables of numbers that are not made of any.
     """
-    tables = [
-        part.keys.with_columns(value=pl.Series(part.values).fill_nan(None))
-        if isinstance(part, Sums)
-        else part
-        for part in parts
-        if not (isinstance(part, Sums) and part.is_input)
-    ]
-    return (
-        pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-        if tables
-        else pl.DataFrame()
-    )
+    tables = []
+    for part in parts:
+        if isinstance(part, pl.DataFrame):
+            tables.append(part)
+        elif not part.is_input:
+            tables.append(part.keys.with_columns(value=pl.Series(part.values).fill_nan(None)))
+    if not tables:
+        return pl.DataFrame()
+    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
 
 
 def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
@@ -446,12 +436,14 @@ def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
     Raises:
         KeyError: there are none.
     """
-    for each in sums:
+    for part in sums:
+        if part.keys["measure"][0] != measure:
+            continue
         about = [
             key
             for key in MEASURE_KEYS
-            if key in each.keys.columns and each.keys[key].null_count() < len(each.keys)
+            if key in part.keys.columns and part.keys[key].null_count() < len(part.keys)
         ]
-        if each.keys["measure"][0] == measure and about == list(keys):
-            return each
+        if about == list(keys):
+            return part
     raise KeyError(measure)
