@@ -327,15 +327,14 @@ def check_row(
     if on == "value" or row["measure"] in COUNTS:
         least, checked = value, value
     fair = fair_inside(row, facts)
-    if fair is not None and (least is None or not least < fair <= threshold.largest):
-        fair = None
-    if fair is not None:
+    if fair is not None and least is not None and least < fair <= threshold.largest:
         # A number below equal treatment is as unfair as its mirror image above it.
         checked = max(checked, 2 * fair - least)
+    else:
+        fair = None
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
-        reason = row["flag"] or "null: nothing was measured"
-        text = f"is {reason}"
+        text = f"is {row['flag'] or 'null: nothing was measured'}"
     elif checked is None:
         text = f"{format_number(value)} has no interval ({row['clusters'] or 0} clusters)"
     else:

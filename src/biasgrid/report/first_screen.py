@@ -150,21 +150,9 @@ class Screen:
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
     """Returns the content of the first screen."""
     model_findings = findings(tables.verdicts, tables.summary, run.facts)
-    rows = []
-    for finding in model_findings:
-        for cell in finding.cells:
-            dataset = cell.row["dataset"]
-            lines = tables.summary.filter(model=finding.model, dataset=dataset)
-            rows.append(finding_row(cell.row, run, lines))
+    rows = finding_rows(model_findings, run, tables)
     screens = {dataset.name: screen_of(dataset) for dataset in run.datasets}
     boxes = overview_tables(run, tables, screens)
-    tiles = {}
-    for table in boxes:
-        datasets = dict.fromkeys(column.dataset for column in table.columns)
-        for model in table.models:
-            for dataset in datasets:
-                tiles[f"{model}/{dataset}"] = tiles_of(table, model, dataset, run, tables)
-
     is_single = len(run.models) == 1
     who = f"Does {run.models[0].label}" if is_single else f"Do {len(run.models)} models"
     actions = list(dict.fromkeys(screen.asked for screen in screens.values() if screen.asked))
@@ -180,8 +168,21 @@ def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
         example=example_of(run, tables),
         tables=boxes,
         rows=rows,
-        tiles=tiles,
+        tiles=tiles_of_cells(boxes, run, tables),
     )
+
+
+def tiles_of_cells(
+    boxes: Sequence[OverviewTable], run: ReportRun, tables: ReportTables
+) -> dict[str, list[dict[str, Any]]]:
+    """Returns the tiles of all cells that have boxes, by `MODEL/DATASET`; see `tiles_of`."""
+    tiles = {}
+    for table in boxes:
+        datasets = dict.fromkeys(column.dataset for column in table.columns)
+        for model in table.models:
+            for dataset in datasets:
+                tiles[f"{model}/{dataset}"] = tiles_of(table, model, dataset, run, tables)
+    return tiles
 
 
 def tiles_of(
@@ -343,6 +344,19 @@ def full_label(run: ReportRun, name: str) -> str:
     """Returns the label of a model with its kind."""
     model = next(model for model in run.models if model.name == name)
     return f"{model.label} ({model.kind})"
+
+
+def finding_rows(
+    model_findings: Sequence[Finding], run: ReportRun, tables: ReportTables
+) -> list[FindingRow]:
+    """Returns the table of findings, a row for each cell."""
+    rows = []
+    for finding in model_findings:
+        for cell in finding.cells:
+            dataset = cell.row["dataset"]
+            lines = tables.summary.filter(model=finding.model, dataset=dataset)
+            rows.append(finding_row(cell.row, run, lines))
+    return rows
 
 
 def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> FindingRow:

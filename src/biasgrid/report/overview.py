@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -31,7 +31,6 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE, Measure
 from biasgrid.tables.verdicts import BIAS_FOUND
 
-ENDS = ("value", "low", "high")
 STEPS = (0.05, 0.15, 0.3, 0.5)
 """Distances from equal treatment at which a box gets its next shade, in every report."""
 ROUND_ENDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 10)
@@ -548,32 +547,26 @@ class DatasetCells:
         """
         measure = self.dataset.measures[row["measure"]]
         least, most = shown_range(row["measure"], measure_range(measure))
-        value, low, high = (
-            None if row[name] is None else min(max(row[name], least), most) for name in ENDS
-        )
+        value = clip_number(row["value"], least, most)
+        low = clip_number(row["low"], least, most)
+        high = clip_number(row["high"], least, most)
         is_wide = low is not None and high is not None and high - low > (most - least) / 2
-        is_finding = self.is_finding(row)
         state: State = "plain"
         if is_wide:
             state = "wide"
-        elif is_finding and column.is_claim:
+        elif self.is_finding(row) and column.is_claim:
             state = "significant"
-
         decimals = min(shared_decimals(known_numbers(value, low, high)), 6)
         exact, low_text, high_text = (
             None if number is None else f"{number:.{decimals}f}" for number in (value, low, high)
         )
-        certainty = "other names may differ"
-        if column.is_claim:
-            certainty = self.certainty(row, is_wide=is_wide, is_finding=is_finding)
-        said = [self.interval_text(row, low_text, high_text), certainty]
-        said += [f"{name} {format_p(row[name])}" for name in ("p", "q") if row[name] is not None]
-
+        interval = self.interval_text(row, low_text, high_text)
+        certainty = self.certainty(row, is_claim=column.is_claim, is_wide=is_wide)
         first_measure = next(iter(column.measures), "")
         unit = column.measures.get(row["measure"], "")
         box = Box(
             state=state,
-            said=", ".join(said),
+            said=", ".join([interval, *certainty]),
             exact=with_minus(exact or ""),
             measure=self.name_of(row),
             value=value,
@@ -593,21 +586,27 @@ class DatasetCells:
         # A number of a cell in which nothing was found is no finding, whatever it is by itself.
         return bool(significance(row)) and row["verdict"] == BIAS_FOUND
 
-    def certainty(self, row: Mapping[str, Any], *, is_wide: bool, is_finding: bool) -> str:
-        """Returns the result of a number's test in words, or its mark if its measure has marks.
+    def certainty(self, row: Mapping[str, Any], *, is_claim: bool, is_wide: bool) -> Iterator[str]:
+        """Yields the result of a number's test in words, or its mark, and its p and q.
 
         Args:
             row: its row of the summary.
+            is_claim: whether it is the dataset's claim.
             is_wide: whether its interval says too little.
-            is_finding: see `is_finding`.
         """
-        if best_range(self.dataset.measures[row["measure"]]) is not None:
-            return f"mark {row['mark']}" if row["mark"] else "no mark"
-        if is_wide:
-            return TOO_LITTLE
-        if significance(row) is None:
-            return "not tested"
-        return "significant" if is_finding else "not significant"
+        if not is_claim:
+            yield "other names may differ"
+        elif best_range(self.dataset.measures[row["measure"]]) is not None:
+            yield f"mark {row['mark']}" if row["mark"] else "no mark"
+        elif is_wide:
+            yield TOO_LITTLE
+        elif significance(row) is None:
+            yield "not tested"
+        else:
+            yield "significant" if self.is_finding(row) else "not significant"
+        for name in ("p", "q"):
+            if row[name] is not None:
+                yield f"{name} {format_p(row[name])}"
 
     def interval_text(self, row: Mapping[str, Any], low: str | None, high: str | None) -> str:
         """Returns the interval of a number in words.
@@ -623,6 +622,11 @@ class DatasetCells:
         if is_size(row["measure"]) and row["value"] <= 0:
             return with_minus(f"at most {high}")
         return with_minus(f"{100 * self.run.level:g} % CI {low} to {high}")
+
+
+def clip_number(number: float | None, least: float, most: float) -> float | None:
+    """Returns a number within a range; None for None."""
+    return None if number is None else min(max(number, least), most)
 
 
 def known_numbers(*numbers: float | None) -> list[float]:

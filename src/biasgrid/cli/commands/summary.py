@@ -90,10 +90,7 @@ def summary_table(
         facts: the ranges of measures.
     """
     rows = [row for line in lines for row in line]
-    columns = []
-    for name in HEADLINE_NAMES:
-        if rows[0][name] is not None:
-            columns.append(name)
+    columns = [name for name in HEADLINE_NAMES if rows[0][name] is not None]
     headings = [HEADLINE_NAMES[name] for name in columns]
     titles = [name.replace("_", "\n") for name, _ in measures]
     has_intervals = any(is_known(row) for row in rows)
@@ -106,8 +103,13 @@ def summary_table(
     yield fit_to_width(table, least_needed, width, names=len(columns))
     if has_intervals:
         yield Text(legend(rows, level, facts), style="dim")
-    with_options = [f"{name}: {options}\n" for name, options in measures if options]
-    yield Text("".join(with_options), style="dim")
+    yield options_text(measures)
+
+
+def options_text(measures: Sequence[tuple[str, str]]) -> Text:
+    """Returns a line for each measure that has options; empty if none has."""
+    lines = [f"{name}: {options}\n" for name, options in measures if options]
+    return Text("".join(lines), style="dim")
 
 
 def table_line(

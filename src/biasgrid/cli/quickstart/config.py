@@ -72,50 +72,73 @@ def make_config(
     faults = list(unknown_names("the command line", "datasets", wanted, built_in))
     if faults:
         raise InputError(faults)
-    datasets = {}
-    for name, section in built_in.items():
-        for_these = for_models(section, models)
-        # Nothing is left of a dataset if no model answers any of its variants.
-        if for_these.get("variants", True):
-            datasets[name] = for_these
     content: dict[str, Any] = {
         "title": ", ".join(str(model.section["label"]) for model in models),
         "results": results,
         "word_lists": str(root / "word_lists"),
-        "tokenizers": {model.name: model.tokenizer for model in models if model.tokenizer},
-        "models": {model.name: model.section for model in models},
+        **model_sections(models),
     }
-    answered = answered_datasets(content, datasets, models)
-    offered = [name for name in answered if "control_of" not in datasets[name]]
+    answered = answered_sections(content, built_in, models)
+    offered = [name for name, section in answered.items() if "control_of" not in section]
     chosen = [name for name in wanted or offered if name in answered]
     if not chosen:
         raise no_dataset_error(wanted, offered, models)
-    for name in answered:
-        if datasets[name].get("control_of") in chosen and name not in chosen:
-            chosen.append(name)
-    content["datasets"] = {name: datasets[name] for name in chosen}
-    content["run"] = {"models": [model.name for model in models], "datasets": chosen}
+    chosen += controls_of(chosen, answered)
+    content["datasets"] = {name: answered[name] for name in chosen}
+    content["run"] = {"models": [*content["models"]], "datasets": chosen}
     return content, offered
 
 
-def answered_datasets(
+def model_sections(models: Sequence[DescribedModel]) -> dict[str, dict[str, Any]]:
+    """Returns the keys `tokenizers` and `models` of a config."""
+    return {
+        "tokenizers": {model.name: model.tokenizer for model in models if model.tokenizer},
+        "models": {model.name: model.section for model in models},
+    }
+
+
+def answered_sections(
     content: Mapping[str, Any],
-    datasets: Mapping[str, dict[str, Any]],
+    built_in: Mapping[str, Mapping[str, Any]],
     models: Sequence[DescribedModel],
-) -> list[str]:
-    """Returns the names of the datasets that at least one of the models can answer.
+) -> dict[str, dict[str, Any]]:
+    """Returns the sections of the datasets that at least one of the models can answer, by name.
 
     Args:
         content: the content of a config without datasets.
-        datasets: the sections of datasets, by name.
+        built_in: the sections of all datasets with all their variants, by name.
         models: the models of the config.
     """
+    datasets = {}
+    for name, built_in_section in built_in.items():
+        section = for_models(built_in_section, models)
+        # Nothing is left of a dataset if no model answers any of its variants.
+        if section.get("variants", True):
+            datasets[name] = section
     names = [model.name for model in models]
     selected = {"models": names, "datasets": list(datasets)}
     whole = {**content, "datasets": datasets, "run": selected}
     # Only the sections are checked: models need not answer all the datasets that are selected.
     config = Config.model_validate(whole, context=registry_of([], "the config template"))
-    return [name for name in datasets if any(config.fits(model, name) for model in names)]
+    answered = {}
+    for name, section in datasets.items():
+        if any(config.fits(model, name) for model in names):
+            answered[name] = section
+    return answered
+
+
+def controls_of(chosen: Sequence[str], sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns the controls of chosen datasets that are not chosen themselves.
+
+    Args:
+        chosen: the names of the chosen datasets.
+        sections: the sections of all datasets that can be chosen, by name.
+    """
+    controls = []
+    for name, section in sections.items():
+        if section.get("control_of") in chosen and name not in chosen:
+            controls.append(name)
+    return controls
 
 
 def no_dataset_error(
