@@ -1,4 +1,4 @@
-"""Errors that users meet: faults in what they wrote are collected and reported all at once."""
+"""Errors for users: faults of their input are collected and reported all at once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from biasgrid.base.names import visible_text
 
 SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
-"""What may be secret in an address."""
+"""Parts of an address that may be secret."""
 CHARACTERS_SHOWN = 100
-"""How many characters of a value are shown."""
+"""The number of characters of a value that are shown."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong in an input file.
+    """A fault in an input file.
 
     Attributes:
         file: the file as the user named it.
-        where: the line number or the path of the key, empty where the whole file is meant.
-        problem: what is wrong, with the offending value.
-        expected: what would be right.
+        where: the line number or the path of the key, empty for the whole file.
+        problem: the problem, with the faulty value.
+        expected: a description of the right value.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Fault:
 
 
 class Problem(Exception):  # noqa: N818
-    """What is wrong with a part of the input, for callers who know its file and place.
+    """The problem of a part of the input, for callers who know its file and place.
 
     Attributes:
         problem: as in `Fault`.
@@ -52,14 +52,10 @@ class Problem(Exception):  # noqa: N818
 
 
 class UserError(Exception):
-    """An error whose message alone tells a user what is wrong and what to do; no traceback is
-    shown.
-    """
+    """An error whose message is enough for users: it says what to do, and no traceback is shown."""
 
     def __str__(self) -> str:
-        """Returns the message; what others wrote into it, such as a server, does nothing to a
-        terminal.
-        """
+        """Returns the message, in which nothing that others wrote can act on a terminal."""
         return visible_text(super().__str__())
 
 
@@ -77,23 +73,23 @@ LESS_AT_ONCE = (
     "give it more memory, or let it do less at once: more `shards`, a `sample` or a `limit` in the "
     "dataset, or a smaller `inference.token_budget`"
 )
-"""What to do where memory runs out."""
+"""Advice for the case that memory runs out."""
 
 
 def out_of_memory(error: BaseException | None) -> UserError | None:
-    """Returns the error for users where memory ran out, None for errors of another kind."""
+    """Returns the error for users if memory ran out, None for other errors."""
     # Torch has no class of its own for main memory, and derives that for a GPU's from RuntimeError.
-    is_torch = isinstance(error, RuntimeError) and re.search(
-        "out of memory|allocate memory", str(error)
-    )
-    if not (isinstance(error, MemoryError) or is_torch):
+    says_so = re.search("out of memory|allocate memory", str(error))
+    is_of_torch = isinstance(error, RuntimeError) and says_so
+    if not (isinstance(error, MemoryError) or is_of_torch):
         return None
-    detail = str(error).strip().splitlines()
-    return UserError(f"out of memory{f' ({detail[0]})' if detail else ''}; {LESS_AT_ONCE}")
+    lines = str(error).strip().splitlines()
+    detail = f" ({lines[0]})" if lines else ""
+    return UserError(f"out of memory{detail}; {LESS_AT_ONCE}")
 
 
 def one_of(allowed: Iterable[str]) -> str:
-    """Names what is allowed, for a fault's `expected`."""
+    """Returns the names that are allowed in words, for `expected` of a fault."""
     names = ", ".join(sorted(allowed))
     return f"one of {names}" if names else "a name, but none is defined yet"
 
@@ -105,7 +101,7 @@ def nearest_name(value: str, allowed: Iterable[str]) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 3) -> str:
-    """Writes the first of many names behind each other, and how many more there are."""
+    """Returns the first of many names in words, and the number of further names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -113,37 +109,36 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
 def unknown_names(
     source: str, key: str, names: Sequence[str], known: Iterable[str]
 ) -> Iterator[Fault]:
-    """Yields names that are not known, or stand twice.
+    """Yields faults of names that are not known, or repeated.
 
     Args:
-        source: the file in which they stand.
-        key: where.
+        source: the file of the names, for messages.
+        key: their place in the file.
         names: the names.
-        known: what they may be.
+        known: the names that are allowed.
     """
     for name in names:
         if name not in known:
-            yield Fault(
-                source, key, f"unknown name {name!r}{nearest_name(name, known)}", one_of(known)
-            )
+            problem = f"unknown name {name!r}{nearest_name(name, known)}"
+            yield Fault(source, key, problem, one_of(known))
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(source, key, f"{name!r} appears twice", "each name once")
 
 
 def value_text(value: Any) -> str:
-    """Writes a value as a config has it, cut where it is long; of addresses without user, password
-    and query.
+    """Formats a value as in a config, shortened if it is long.
+
+    Addresses are shown without user, password and query.
     """
     if isinstance(value, str):
         text = repr(SECRET_PARTS.sub("", value) if "://" in value else value)
     elif isinstance(value, dict):
-        text = (
-            "{"
-            + ", ".join(f"{value_text(key)}: {value_text(item)}" for key, item in value.items())
-            + "}"
-        )
+        items = [f"{value_text(key)}: {value_text(item)}" for key, item in value.items()]
+        text = f"{{{', '.join(items)}}}"
     elif isinstance(value, list):
-        text = "[" + ", ".join(value_text(item) for item in value) + "]"
+        text = f"[{', '.join(map(value_text, value))}]"
     else:
         text = "null" if value is None else str(value).lower()
-    return text if len(text) <= CHARACTERS_SHOWN else f"{text[: CHARACTERS_SHOWN - 3]}..."
+    if len(text) > CHARACTERS_SHOWN:
+        return f"{text[: CHARACTERS_SHOWN - 3]}..."
+    return text

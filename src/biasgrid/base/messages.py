@@ -30,18 +30,14 @@ EXPECTED_BY_ERROR = {
     "too_long": "at most {max_length} entries",
     "too_short": "{min_length} or more entries",
 }
-"""What is allowed where pydantic finds an error of a type."""
+"""Descriptions of the values that are allowed, by pydantic's type of error."""
 
 Place = tuple[int | str, ...]
 FileContent = TypeVar("FileContent", bound=BaseModel)
 
 
 def check_content(kind: type[FileContent], content: Any, file: str) -> FileContent:
-    """Checks what stands in a file.
-
-    Raises:
-        InputError: with every fault, each with its place.
-    """
+    """Returns the content of a file as a model; raises InputError with all faults and places."""
     try:
         return kind.model_validate(content)
     except ValidationError as error:
@@ -54,7 +50,7 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
     Args:
         detail: the error.
         file: the file that is faulty.
-        line: where in the file the faulty content stands; None where it is the whole file.
+        line: the line of the faulty content, None if it is the whole file.
     """
     if detail["type"] == "union_tag_invalid":
         detail = of_tag(detail)
@@ -62,14 +58,13 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
     expected = one_of(allowed) if allowed else expected_of(detail)
     problem = problem_of_error(detail, allowed)
     if place[-1:] == ("[key]",):
+        # Pydantic adds the key and this mark to the place of a mapping whose key is faulty.
         place, problem = place[:-2], f"the key {value_text(detail['input'])}"
     return Fault(file, at_line(line, place_text(place)), problem, expected)
 
 
 def of_tag(detail: ErrorDetails) -> ErrorDetails:
-    """Returns the error of a section whose kind is none of those that there are as one of its
-    key.
-    """
+    """Returns the error of a section of an unknown kind as an error of the key that names it."""
     context = detail["ctx"]
     key = context["discriminator"].strip("'")
     return ErrorDetails(
@@ -82,7 +77,7 @@ def of_tag(detail: ErrorDetails) -> ErrorDetails:
 
 
 def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
-    """Returns the problem of an error: the value, or what is missing."""
+    """Returns the problem of an error: the faulty value, or that it is missing."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
         return "missing"
@@ -99,19 +94,19 @@ def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
 
 
 def allowed_names(detail: ErrorDetails) -> list[str]:
-    """Returns the names that are allowed where an error is, none where it is not about names."""
+    """Returns the names that are allowed at the place of an error; empty if names do not matter."""
     if detail["type"] == "extra_forbidden":
-        # See `Section`.
+        # `Section` puts the names of its keys there.
         return list(detail["input"])
     if detail["type"] == "literal_error":
-        return [
-            word.strip("'") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(", ")
-        ]
+        # Pydantic writes 'a', 'b' or 'c'.
+        words = detail["ctx"]["expected"].replace(" or ", ", ").split(", ")
+        return [word.strip("'") for word in words]
     return []
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Returns what is allowed at the place of an error."""
+    """Returns a description of the values that are allowed at the place of an error."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
         return f"the key {detail['loc'][-1]!r}"
@@ -125,12 +120,11 @@ def expected_of(detail: ErrorDetails) -> str:
 
 
 def at_line(line: int | None, where: str) -> str:
-    """Writes a place with its line, where that is known."""
+    """Formats a place with its line, if that is known."""
     return where if line is None else f"line {line}, {where}".removesuffix(", ")
 
 
 def place_text(place: Place) -> str:
-    """Writes a place as messages do: names with dots between them, numbers of items in brackets."""
-    return "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in place
-    ).removeprefix(".")
+    """Formats a place for messages: names after dots, numbers of items in brackets."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place]
+    return "".join(parts).removeprefix(".")

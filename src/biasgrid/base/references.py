@@ -1,5 +1,4 @@
-"""Modules that are found by reference: those of this package, of installed ones, and files of a
-user's own.
+"""Imports modules by reference: of this package, of installed ones, and files of the user.
 
 A reference is the name of a module (`biasgrid.report.figures.cells.variances`) or the path of a
 Python file or package (`plugins/stance.py`, `plugins/stance`).
@@ -21,7 +20,7 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError, UserError
 
 PLUGIN = "biasgrid_plugin_"
-"""How the names of modules begin that are files of a user's own."""
+"""Prefix of the names of modules that are files of the user."""
 RUNS = "code that runs"
 
 
@@ -29,7 +28,7 @@ def load(reference: str) -> ModuleType:
     """Imports a module, once in a process.
 
     Raises:
-        ImportError: there is none. What the module itself raises comes through.
+        ImportError: there is none. An exception of the module itself is not changed.
     """
     if not is_path(reference):
         return import_module(reference)
@@ -47,14 +46,15 @@ def load_reference(path: str) -> Any:
 
 
 def load_file(path: Path) -> ModuleType:
-    """Imports a file, or a folder with an `__init__.py`, that stands in no package."""
-    # Files of one name in two folders are two modules.
-    name = f"{PLUGIN}{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    """Imports a file, or a folder with an `__init__.py`, that is not in a package."""
+    # Files of the same name in two folders are two modules.
+    digest = sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    name = f"{PLUGIN}{path.stem}_{digest}"
     if name not in sys.modules:
-        file = path / "__init__.py" if path.is_dir() else path
-        spec = spec_from_file_location(
-            name, file, submodule_search_locations=[str(path)] if path.is_dir() else None
-        )
+        file, folders = path, None
+        if path.is_dir():
+            file, folders = path / "__init__.py", [str(path)]
+        spec = spec_from_file_location(name, file, submodule_search_locations=folders)
         if spec is None or spec.loader is None or not file.is_file():
             raise ImportError(f"there is no Python file {file}")
         module = module_from_spec(spec)
@@ -69,75 +69,75 @@ def load_file(path: Path) -> ModuleType:
 
 @contextmanager
 def plugin_faults() -> Iterator[None]:
-    """Makes what the code of a plugin raises, or ends the program with, a fault of its file.
+    """Turns any exception of a plugin's code, even the end of the program, into InputError.
 
     Raises:
-        InputError: in place of it, with file and line.
+        InputError: with file and line of the plugin.
     """
     try:
         yield
     except (UserError, KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        frames = [
-            (frame.f_code.co_filename, line)
-            for frame, line in walk_tb(error.__traceback__)
-            if str(frame.f_globals.get("__name__")).startswith(PLUGIN)
-        ]
-        if not frames:
+        lines = []
+        for frame, line in walk_tb(error.__traceback__):
+            if str(frame.f_globals.get("__name__")).startswith(PLUGIN):
+                lines.append((frame.f_code.co_filename, line))
+        if not lines:
             raise
-        file, line = frames[-1]
+        file, line = lines[-1]
         raise InputError([Fault(file, f"line {line}", how_it_ends(error), RUNS)]) from error
 
 
 def how_it_ends(error: BaseException, when: str = "") -> str:
-    """Returns how a plugin has failed or ended the program, and when, as in `while it is run`."""
+    """Describes how a plugin has failed or ended the program.
+
+    Args:
+        error: the exception.
+        when: a clause such as `while it is run`, if it is known.
+    """
+    outcome, detail = "fails", f"{type(error).__name__}: {error}"
     if isinstance(error, SystemExit):
-        what, detail = (
-            "ends the program",
-            f"sys.exit({'' if error.code is None else repr(error.code)})",
-        )
-    else:
-        what, detail = "fails", f"{type(error).__name__}: {error}"
-    return f"{what}{when and ' '}{when} ({detail})"
+        code = "" if error.code is None else repr(error.code)
+        outcome, detail = "ends the program", f"sys.exit({code})"
+    if when:
+        outcome = f"{outcome} {when}"
+    return f"{outcome} ({detail})"
 
 
 def stage(reference: str, name: str) -> str:
-    """Returns the reference of a stage: a module of that name in a package, or the one file that
-    has them all.
-    """
+    """Returns the reference of a stage: a module of a package, or the one file with all stages."""
     if folder_of(reference) is None:
         return reference
-    return str(Path(reference, f"{name}.py")) if is_path(reference) else f"{reference}.{name}"
+    if is_path(reference):
+        return str(Path(reference, f"{name}.py"))
+    return f"{reference}.{name}"
 
 
 def folder_of(reference: str) -> Path | None:
-    """Returns the folder of a package, None of a module that is one file."""
+    """Returns the folder of a package, None for a module that is one file."""
     if is_path(reference):
         return Path(reference) if Path(reference).is_dir() else None
     spec = find_spec(reference)
-    return (
-        None
-        if spec is None or not spec.submodule_search_locations
-        else Path(spec.submodule_search_locations[0])
-    )
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0])
 
 
 def exists(reference: str) -> bool:
-    """Says whether there is a module, without importing it."""
+    """Whether there is a module; it is not imported."""
     return Path(reference).exists() if is_path(reference) else find_spec(reference) is not None
 
 
 def is_path(reference: str) -> bool:
-    """Says whether a reference is a path."""
+    """Whether a reference is a path."""
     return "/" in reference or reference.endswith(".py")
 
 
 def files_of_plugin(reference: str) -> Iterator[Path]:
-    """Yields the Python files that a reference outside of this package may use: its own, and those
-    beside it.
+    """Yields the Python files that a module outside of this package may use.
 
-    Those beside it count where they make a package with it.
+    These are its own file and, if it is in a package, all files of the package.
     """
     path = Path(reference)
     if not is_path(reference):
@@ -146,4 +146,7 @@ def files_of_plugin(reference: str) -> Iterator[Path]:
             raise ImportError(f"there is no module {reference}")
         path = Path(spec.origin)
     folder = path if path.is_dir() else path.parent
-    yield from sorted(folder.rglob("*.py")) if (folder / "__init__.py").is_file() else [path]
+    if (folder / "__init__.py").is_file():
+        yield from sorted(folder.rglob("*.py"))
+    else:
+        yield path

@@ -20,7 +20,7 @@ class FileRow(NamedTuple):
 
     Attributes:
         where: its place, for messages.
-        values: what stands in the columns that were asked for; None where a line is too short.
+        values: the values of the requested columns, None for columns beyond the end of a line.
     """
 
     where: str
@@ -39,25 +39,16 @@ def read_rows(
     Args:
         path: the file, `.jsonl`, `.csv` or `.parquet`.
         columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
-        expected: what the file should be, for messages.
-        optional: names of columns that may be missing, whose values are None then.
-        either: names of columns of which at least one must be there; the values of the others are
-            None.
+        expected: a description of the right file, for messages.
+        optional: names of columns that may be missing; their values are then None.
+        either: names of columns of which at least one is needed; the values of others are None.
 
     Raises:
         InputError: it cannot be read, is none of these, or lacks a column.
     """
     if path.suffix not in READERS:
-        raise InputError(
-            [
-                Fault(
-                    str(path),
-                    "",
-                    f"the file extension {path.suffix!r}",
-                    f"{expected}: .jsonl, .csv or .parquet",
-                )
-            ]
-        )
+        problem = f"the file extension {path.suffix!r}"
+        raise InputError([Fault(str(path), "", problem, f"{expected}: .jsonl, .csv or .parquet")])
     yield from READERS[path.suffix](path, columns, expected, optional, either)
 
 
@@ -68,7 +59,7 @@ def json_lines(
     optional: Sequence[str],
     either: Sequence[str],
 ) -> Iterator[FileRow]:
-    """Yields rows of a file that has an object in each line; blank lines do not count."""
+    """Yields rows of a file with a JSON object in each line; blank lines do not count."""
     for where, content in json_objects(path, expected):
         values = nested_values(content)
         check_file_columns(path, where, columns, list(values), either)
@@ -76,11 +67,11 @@ def json_lines(
 
 
 def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the objects of a file that has one in each line, and their places; blank lines do not
-    count.
+    """Yields places and objects of a file with a JSON object in each line, but for blank lines.
 
     Raises:
-        InputError: it cannot be read, or a line is no object; the last one may be half written.
+        InputError: it cannot be read, or a line is no object. If it is the last line, which may be
+            half written, the message says so.
     """
     with open_text(path, expected) as file:
         for number, line in enumerate(file, start=1):
@@ -90,13 +81,13 @@ def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any
             try:
                 content = json.loads(line)
             except (ValueError, RecursionError) as error:
-                is_last = not any(rest.strip() for rest in file)
-                cut = (
-                    "; this is the last line, and the file may have been cut off" if is_last else ""
-                )
-                raise InputError(
-                    [Fault(str(path), where, f"not JSON ({error})", f"{OBJECT}{cut}")]
-                ) from None
+                expected = OBJECT
+                if not any(later_line.strip() for later_line in file):
+                    expected = (
+                        f"{OBJECT}; this is the last line, and the file may have been cut off"
+                    )
+                problem = f"not JSON ({error})"
+                raise InputError([Fault(str(path), where, problem, expected)]) from None
             if not isinstance(content, dict):
                 raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
             yield where, content
@@ -116,26 +107,18 @@ def csv_rows(
             if reader.fieldnames is not None:
                 check_file_columns(path, "line 1", columns, list(reader.fieldnames), either)
             for row in reader:
-                yield FileRow(
-                    f"line {reader.line_num}",
-                    {name: row.get(name) for name in (*columns, *optional, *either)},
-                )
+                values = {name: row.get(name) for name in (*columns, *optional, *either)}
+                yield FileRow(f"line {reader.line_num}", values)
 
 
 @contextmanager
 def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Iterator[None]:
-    """Puts into words what is wrong with a file that is read as CSV, such as a quotation mark that
-    nothing closes.
-
-    Raises:
-        InputError: with the line.
-    """
+    """Turns an error of CSV, such as an unclosed quotation mark, into InputError with its line."""
     try:
         yield
     except csv.Error as error:
-        raise InputError(
-            [Fault(str(path), f"line {reader.line_num}", f"not CSV ({error})", expected)]
-        ) from None
+        where, problem = f"line {reader.line_num}", f"not CSV ({error})"
+        raise InputError([Fault(str(path), where, problem, expected)]) from None
 
 
 def parquet_rows(
@@ -145,29 +128,29 @@ def parquet_rows(
     optional: Sequence[str],
     either: Sequence[str],
 ) -> Iterator[FileRow]:
-    """Yields rows of a table."""
+    """Yields rows of a table in a Parquet file."""
     import polars as pl  # slow to load, and needed for such files alone
 
     with explain_unreadable(path, expected):
         try:
             schema = pl.read_parquet_schema(path)
-            names = [*schema, *(name for name in columns if is_nested(name, schema))]
-            check_file_columns(path, "", columns, names, either)
-            known = [*columns, *(name for name in (*optional, *either) if name in schema)]
-            chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in known)
-            table = pl.read_parquet(path, columns=list(chosen), glob=False)
+            nested = [name for name in columns if is_nested(name, schema)]
+            check_file_columns(path, "", columns, [*schema, *nested], either)
+            names = [*columns, *(name for name in (*optional, *either) if name in schema)]
+            # Only whole columns can be read, so a nested name stands for its column.
+            whole = [name if name in schema else name.split(".")[0] for name in names]
+            table = pl.read_parquet(path, columns=list(dict.fromkeys(whole)), glob=False)
         except pl.exceptions.PolarsError as error:
             reason = str(error).strip().splitlines()[0]
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
-        values = nested_values(row)
-        yield FileRow(
-            f"row {number}", {name: values.get(name) for name in (*columns, *optional, *either)}
-        )
+        row_values = nested_values(row)
+        values = {name: row_values.get(name) for name in (*columns, *optional, *either)}
+        yield FileRow(f"row {number}", values)
 
 
 def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
-    """Says whether a name is that of a part of a table's column, such as `prompt.text`."""
+    """Whether a name is the name of a part of a table's column, such as `prompt.text`."""
     column, *parts = name.split(".")
     kind = schema.get(column)
     for part in parts:
@@ -178,8 +161,7 @@ def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def open_text(path: Path, expected: str) -> Iterator[TextIO]:
-    """Opens a text in UTF-8, whatever characters it holds: of large files no more than a line is in
-    memory.
+    """Opens a file of text in UTF-8 to read it line by line, as it may be large.
 
     Raises:
         InputError: it cannot be read, or is not UTF-8.
@@ -188,17 +170,17 @@ def open_text(path: Path, expected: str) -> Iterator[TextIO]:
         try:
             yield file
         except UnicodeDecodeError as error:
-            raise InputError(
-                [Fault(str(path), "", f"is not UTF-8 ({error.reason})", "UTF-8 text")]
-            ) from None
+            problem = f"is not UTF-8 ({error.reason})"
+            raise InputError([Fault(str(path), "", problem, "UTF-8 text")]) from None
 
 
 def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns values by key, and those of objects in it by names such as `prompt.text`."""
+    """Returns values by key, and values of objects in it by names such as `prompt.text`."""
     values = dict(content)
     for name, value in content.items():
         if isinstance(value, dict):
-            values |= {f"{name}.{part}": one for part, one in nested_values(value).items()}
+            for part, inner_value in nested_values(value).items():
+                values[f"{name}.{part}"] = inner_value
     return values
 
 
@@ -209,7 +191,7 @@ READERS: Mapping[
     ".csv": csv_rows,
     ".parquet": parquet_rows,
 }
-"""By the endings of files."""
+"""Readers of rows by the endings of files."""
 
 
 def check_file_columns(
@@ -220,22 +202,22 @@ def check_file_columns(
     Args:
         path: the file.
         where: the place of the names, for messages.
-        columns: what must be there.
-        names: what is there.
-        either: of which one must be there, if it is not empty.
+        columns: the names of columns that are needed.
+        names: the names of the file's columns.
+        either: names of columns of which one is needed, if there are any.
 
     Raises:
-        InputError: with all of them.
+        InputError: with all columns that are missing.
     """
     missing = [name for name in columns if name not in names]
-    if not missing and either and not {*either} & {*names}:
-        others = (nearest_name(name, either) for name in names if name not in columns)
-        near = next(filter(None, others), "")
-        raise InputError(
-            [Fault(str(path), where, f"no column with an answer{near}", one_of(either))]
-        )
     if missing:
-        raise InputError(
-            Fault(str(path), where, f"no column {name!r}{nearest_name(name, names)}", one_of(names))
-            for name in missing
-        )
+        faults = []
+        for name in missing:
+            problem = f"no column {name!r}{nearest_name(name, names)}"
+            faults.append(Fault(str(path), where, problem, one_of(names)))
+        raise InputError(faults)
+    if either and set(either).isdisjoint(names):
+        hints = [nearest_name(name, either) for name in names if name not in columns]
+        hint = next(filter(None, hints), "")
+        problem = f"no column with an answer{hint}"
+        raise InputError([Fault(str(path), where, problem, one_of(either))])

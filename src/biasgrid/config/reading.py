@@ -1,6 +1,4 @@
-"""Reads configs and reports all their faults at once, each with its key, its value and what is
-allowed.
-"""
+"""Reads configs and reports all their faults at once, each with key, value and allowed values."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def days_as_text(content: Any) -> Any:
-    """Returns the content of a YAML file with text in place of its dates, which JSON does not
-    have.
-    """
+    """Returns the content of a YAML file with dates as text, since JSON has no dates."""
     if isinstance(content, Mapping):
         return {key: days_as_text(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -67,17 +63,17 @@ def parse_config(
     lines: Mapping[NodePlace, int] | None = None,
     folders: ConfigFolders | None = None,
 ) -> Config:
-    """Checks a config's keys and values, and that what it names exists in it.
+    """Checks the keys and values of a config, and that the names in it are defined.
 
     Args:
         content: the config as a mapping; the code of its `plugins` is run.
         source: the name of its file, for messages.
         lines: the lines of its keys in that file.
-        folders: where the files that it names are looked for; by default the working folder.
+        folders: the folders of the files that it names; by default the working folder.
 
     Raises:
-        InputError: with every fault, each with the key's line and path, the value, what is allowed
-            and the nearest name.
+        InputError: with every fault, each with the key's line and path, the value, the values that
+            are allowed, and the nearest name.
     """
     document = Document(dict(content), lines or {})
     try:
@@ -90,20 +86,24 @@ def parse_config(
 
 @plugin_faults()
 def check_config(document: Document, source: str, folders: ConfigFolders) -> Config:
-    """Does what `parse_config` does; faults of what the config names have no lines yet."""
-    named = document.content.get("plugins") or []
-    usable = isinstance(named, list) and all(isinstance(path, str) for path in named)
-    paths = {f"plugins[{place}]": path for place, path in enumerate(named if usable else [])}
+    """Checks a config; see `parse_config`. Faults may have no lines yet."""
+    plugins = document.content.get("plugins") or []
+    paths = {}
+    # Another value of `plugins` is refused with the other keys.
+    if isinstance(plugins, list) and all(isinstance(path, str) for path in plugins):
+        paths = {f"plugins[{place}]": path for place, path in enumerate(plugins)}
     document = folders.found(document, paths)
     try:
         registry = registry_of(document.content["plugins"] if paths else [], source)
         config = document.checked(Config, source, registry)
         paths = paths_of(config, config.models, config.tokenizers)
-        if (moved := folders.found(document, paths)) is not document:
-            config = moved.checked(Config, source, registry)
-        # Each asks what makes sense only where the ones before have found nothing.
-        for look in (model_faults, reference_faults, measure_faults):
-            if faults := list(look(config, source)):
+        with_paths = folders.found(document, paths)
+        if with_paths is not document:
+            config = with_paths.checked(Config, source, registry)
+        # Later checks make sense only if earlier ones have found no faults.
+        for check in (model_faults, reference_faults, measure_faults):
+            faults = list(check(config, source))
+            if faults:
                 raise InputError(faults)
     except InputError as error:
         raise InputError(folders.explain(fault, paths) for fault in error.faults) from None
@@ -116,7 +116,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     """Reads the word lists of all datasets and variants that are expanded.
 
     Raises:
-        InputError: with every fault in any of them, and every key of the config that does not fit
+        InputError: with every fault of the lists, and every key of the config that does not fit
             them.
     """
     source, document = config.origin
@@ -125,19 +125,19 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     if config.needed_variants and not Path(config.word_lists).is_dir():
         expected = (
             "a folder of word lists: set `word_lists` in the config, or give it on the command "
-            "line: --config "
+            "line: --config word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
         )
-        expected += "word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
         missing = Fault(source, "word_lists", f"there is no folder {config.word_lists!r}", expected)
         missing = config.folders.explain(missing, {"word_lists": config.word_lists})
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))
-        content, wrong = reading.read(config.files(dataset, variant))
-        faults += wrong or [
-            *config.family(dataset).list_faults(config, source, dataset, variant, content),
-            *template_cluster_faults(config, source, dataset, content),
-        ]
+        content, file_faults = reading.read(config.files(dataset, variant))
+        faults += file_faults
+        if not file_faults:
+            family = config.family(dataset)
+            faults += family.list_faults(config, source, dataset, variant, content)
+            faults += template_cluster_faults(config, source, dataset, content)
         lists[dataset, variant] = content
     faults = faults or [*unanswerable_faults(config, lists)]
     if faults:
@@ -146,35 +146,31 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
 
 
 def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
-    """Yields what back ends that know it beforehand cannot answer, of the very instances that their
-    jobs will ask.
-    """
+    """Yields instances that a model cannot answer, for back ends that can tell before a run."""
     for model, dataset in config.cells():
-        question, check = config.question(model, dataset), config.back_end_of(model).check
-        if check and not config.models[model].source.brings_instances:
-            expand = load(stage(config.reference_of_family(dataset), "expand")).expand
-            for instances in expand(lists[dataset, question.variant]).parts:
-                yield from load_reference(check)(config.models[model], instances, question.answer)
+        reference = config.back_end_of(model).check
+        if not reference or config.models[model].source.brings_instances:
+            continue
+        check = load_reference(reference)
+        question = config.question(model, dataset)
+        expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+        for instances in expand(lists[dataset, question.variant]).parts:
+            yield from check(config.models[model], instances, question.answer)
 
 
 def template_cluster_faults(
     config: Config, source: str, dataset: str, content: Lists
 ) -> Iterator[Fault]:
-    """Yields a template that a dataset puts into a cluster and does not have."""
-    chosen, texts = (
-        config.datasets[dataset].template_clusters,
-        config.family(dataset).cluster_texts(content),
-    )
-    last = (
-        max((number for cluster in chosen for number in cluster), default=-1)
-        if isinstance(chosen, list)
-        else -1
-    )
-    if texts and last >= len(texts):
+    """Yields a template in a cluster of `template_clusters` that the dataset does not have."""
+    clusters = config.datasets[dataset].template_clusters
+    texts = config.family(dataset).cluster_texts(content)
+    if not texts or not isinstance(clusters, list):
+        return
+    last = max((number for cluster in clusters for number in cluster), default=-1)
+    if last >= len(texts):
         where = f"datasets.{dataset}.template_clusters"
-        yield Fault(
-            source, where, f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}"
-        )
+        expected = f"numbers from 0 to {len(texts) - 1}"
+        yield Fault(source, where, f"there is no template {last}", expected)
 
 
 def clusters_of_variant(
@@ -184,7 +180,7 @@ def clusters_of_variant(
 
     Args:
         config: the config.
-        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else
+        lists: from `load_word_lists`. Lists of dumps are read if they exist; without them, `auto`
             makes a cluster of each template.
         dataset: the dataset's name.
         variant: the variant's name.
@@ -199,8 +195,7 @@ def clusters_of_variant(
 def digest_of_templates(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> str | None:
-    """Digests the texts of a dataset variant's templates: models that are asked the same ones are
-    paired.
+    """Returns a digest of the templates of a dataset's variant, by which models are paired.
 
     Args:
         config: the config.
@@ -209,8 +204,8 @@ def digest_of_templates(
         variant: the variant's name.
 
     Returns:
-        The digest; for families without template texts the digest of the lists; None where there
-        are no lists.
+        The digest of template texts; of the lists if the family has no template texts; None without
+        lists.
     """
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     if content is None:
@@ -222,35 +217,30 @@ def digest_of_templates(
 def texts_of_templates(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str
 ) -> list[str]:
-    """Returns the text of each template of a dataset, by number, as far as it is the same in all
-    variants.
+    """Returns the text of each template of a dataset, by number, as far as all variants share it.
 
     Args:
         config: the config.
         lists: see `clusters_of_variant`.
         dataset: the dataset's name.
     """
-    variants = dict.fromkeys(
-        config.question(model, of).variant for model, of in config.cells() if of == dataset
-    )
-    contents = [
-        lists.get((dataset, each)) or lists_of_dump(config, dataset, each) for each in variants
-    ]
-    texts = [
-        config.family(dataset).template_texts(content)
-        for content in contents
-        if content is not None
-    ]
-    return [commonprefix(same) for same in zip(*texts, strict=False)]  # noqa: RUF071 (characters are what is compared)
+    models = [model for model, cell_dataset in config.cells() if cell_dataset == dataset]
+    variants = dict.fromkeys(config.question(model, dataset).variant for model in models)
+    texts_by_variant = []
+    for variant in variants:
+        content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+        if content is not None:
+            texts_by_variant.append(config.family(dataset).template_texts(content))
+    templates = zip(*texts_by_variant, strict=False)
+    return [commonprefix(texts) for texts in templates]  # noqa: RUF071 (characters are what is compared)
 
 
 def lists_of_dump(config: Config, dataset: str, variant: str) -> Lists | None:
-    """Reads the word lists of a variant that is not expanded, None where they are not there or not
-    right.
-    """
+    """Returns the word lists of a variant that is not expanded, None if missing or faulty."""
     try:
         files = config.files(dataset, variant)
     except KeyError:
         return None
-    content, faults = load(stage(config.reference_of_family(dataset), "reading")).read(files)
+    reading = load(stage(config.reference_of_family(dataset), "reading"))
+    content, faults = reading.read(files)
     return None if faults else content

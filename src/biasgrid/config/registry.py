@@ -1,7 +1,6 @@
-"""What a config can name: families of datasets, back ends and figures, those here, installed ones
-and plugins.
+"""Families of datasets, back ends and figures that a config can name: built in or of plugins.
 
-Families of biasgrid itself are entry points of one group with those of other packages.
+Families of biasgrid itself are entry points, in the same group as those of other packages.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ PROJECT_FILE = Path(__file__).parents[3] / "pyproject.toml"
 
 @dataclass(frozen=True)
 class Registry:
-    """What a config can name.
+    """The families, back ends and figures that a config can name.
 
     Attributes:
         families: the references of families, by name.
-        back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are those of
+        back_ends: the entries of back ends, by task and source.
+        figures: the references of plugins' figures, by name. The other figures are in
             `biasgrid.report.figures.registry`.
     """
 
@@ -57,19 +56,17 @@ class Registry:
     def model_section(self, task: str) -> type[Model]:
         """Returns the section of models of a task; an unknown task has no keys of its own."""
         entries = [entry for (served, _), entry in self.back_ends.items() if served == task]
-        section: type[Model] = next(
-            (load_reference(entry.section) for entry in entries if entry.section), Model
-        )
-        sources = [
-            *map(SOURCES.__getitem__, section.SOURCES),
-            *(entry.source for entry in entries if entry.source),
-        ]
-        distinct = dict.fromkeys(sources)
-        return (
-            section_with_sources(section, tuple(map(load_reference, distinct)))
-            if sources
-            else section
-        )
+        section: type[Model] = Model
+        for entry in entries:
+            if entry.section:
+                section = load_reference(entry.section)
+                break
+        references = [SOURCES[name] for name in section.SOURCES]
+        references += [entry.source for entry in entries if entry.source]
+        if not references:
+            return section
+        sources = tuple(map(load_reference, dict.fromkeys(references)))
+        return section_with_sources(section, sources)
 
     @property
     def tasks(self) -> list[str]:
@@ -85,24 +82,24 @@ class Registry:
 def section_with_sources(
     section: type[Model], sources: tuple[type[ModelSource], ...]
 ) -> type[Model]:
-    """Returns a section of models with the keys of what they may come from."""
-    fields: dict[str, Any] = {
-        key: field for source in sources for key, field in source.fields.items()
-    }
+    """Returns a section of models with the keys of their possible sources."""
+    fields: dict[str, Any] = {}
+    for source in sources:
+        fields |= source.fields
     whole = create_model(section.__name__, __base__=section, __doc__=section.__doc__, **fields)
     whole.sources = sources
     return whole
 
 
 def registry_of(plugins: Sequence[str], source: str) -> Registry:
-    """Returns what is built in, with what plugins add to it.
+    """Returns the built-in families, back ends and figures, with those of plugins.
 
     Args:
         plugins: the paths of Python files and packages that a config names.
         source: the config's file, for messages.
 
     Raises:
-        InputError: with every plugin that cannot be used, and why.
+        InputError: with every plugin that cannot be used, and the reason.
         UserError: biasgrid's own families are not installed.
     """
     if not BUILT_IN.families:
@@ -111,20 +108,16 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
             "finds no family of datasets; install it with pip, or run it from a checkout that has "
             "its pyproject.toml"
         )
-    others = [
-        entry
-        for entry in entry_points(group=PLUGINS)
-        if not entry.dist or entry.dist.name != DISTRIBUTION
-    ]
-    installed = [(entry.value, f"entry point {entry.name}") for entry in others]
-    named = [(path, f"plugins[{place}]") for place, path in enumerate(plugins)]
-    families, back_ends, figures = (
-        dict(BUILT_IN.families),
-        dict(BUILT_IN.back_ends),
-        dict[str, str](),
-    )
+    references = []
+    for entry in entry_points(group=PLUGINS):
+        # Families of biasgrid itself are built in.
+        if not entry.dist or entry.dist.name != DISTRIBUTION:
+            references.append((entry.value, f"entry point {entry.name}"))
+    references += [(path, f"plugins[{place}]") for place, path in enumerate(plugins)]
+    families, back_ends = dict(BUILT_IN.families), dict(BUILT_IN.back_ends)
+    figures: dict[str, str] = {}
     faults: list[Fault] = []
-    for reference, key in [*installed, *named]:
+    for reference, key in references:
         try:
             plugin = Plugin(reference, import_plugin(reference))
             plugin.check()
@@ -139,24 +132,20 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
 
 
 class PluginError(Problem):
-    """What is wrong with a plugin."""
+    """A reason why a plugin cannot be used."""
 
 
 def import_plugin(reference: str) -> ModuleType:
     """Imports the light half of a plugin: of a package its module `family`, if it has one."""
     part = stage(reference, "family")
+    has_family = not part.endswith(".py") or Path(part).is_file()
     try:
-        return load(
-            part
-            if part == reference or not part.endswith(".py") or Path(part).is_file()
-            else reference
-        )
+        return load(part if has_family else reference)
     except ImportError as error:
         if part.endswith(".py") and not Path(reference).exists():
             raise PluginError("does not exist", "the path of a Python file or package") from None
-        raise PluginError(
-            f"cannot be imported ({error})", "code that can be imported here"
-        ) from error
+        problem, expected = f"cannot be imported ({error})", "code that can be imported here"
+        raise PluginError(problem, expected) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may raise anything, and end the program
@@ -183,10 +172,8 @@ class Plugin:
         """
         family = getattr(self.module, "FAMILY", None)
         if family is not None and not isinstance(family, Family):
-            raise PluginError(
-                f"has a FAMILY of the type {type(family).__name__}",
-                "an object of a subclass of Family",
-            )
+            problem = f"has a FAMILY of the type {type(family).__name__}"
+            raise PluginError(problem, "an object of a subclass of Family")
         if not (self.families() or self.back_ends() or self.figures()):
             raise PluginError(
                 "defines nothing that biasgrid can use", "FAMILY, BACK_ENDS or a function `figure`"
@@ -195,7 +182,8 @@ class Plugin:
             self.check_class(entry.section, Model)
             self.check_class(entry.source, ModelSource)
         if isinstance(family, Family):
-            for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
+            stages = STAGES | SYNTHETIC_STAGE if family.is_synthetic else STAGES
+            for part, names in stages.items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
             raise PluginError(
@@ -203,30 +191,33 @@ class Plugin:
             )
 
     def check_class(self, path: str, kind: type) -> None:
-        """Refuses an entry that names a class which is not there, or not of the kind that it must
-        be.
+        """Refuses a reference to a class that does not exist or is of the wrong kind.
+
+        Args:
+            path: the reference, `module:name`; empty if the entry names no class.
+            kind: the class of which it must be a subclass.
         """
-        found = (
-            getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
-        )
-        if not (isinstance(found, type) and issubclass(found, kind)):
-            raise PluginError(
-                f"names {path}", f"a subclass of {kind.__name__}: see docs/extending.md"
-            )
-        if unknown := [name for name in getattr(found, "SOURCES", ()) if name not in SOURCES]:
-            raise PluginError(
-                f"names {path}, whose SOURCES includes {unknown[0]!r}",
-                f"{one_of(SOURCES)}, or none at all",
-            )
+        if not path:
+            return
+        module, _, name = path.rpartition(":")
+        named_class = getattr(load(module), name, None)
+        if not (isinstance(named_class, type) and issubclass(named_class, kind)):
+            expected = f"a subclass of {kind.__name__}: see docs/extending.md"
+            raise PluginError(f"names {path}", expected)
+        for source in getattr(named_class, "SOURCES", ()):
+            if source not in SOURCES:
+                problem = f"names {path}, whose SOURCES includes {source!r}"
+                raise PluginError(problem, f"{one_of(SOURCES)}, or none at all")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
-        """Refuses a family without one of its functions, which are not imported for that."""
+        """Refuses a family that lacks a function of a stage; files are parsed, not imported."""
         reference = stage(self.reference, part)
-        there = (
-            top_names(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
-        )
+        if reference.endswith(".py"):
+            defined = top_names(Path(reference))
+        else:
+            defined = set(dir(load(reference)))
         for name in names:
-            if name not in there:
+            if name not in defined:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
 
     def families(self) -> dict[str, str]:
@@ -245,8 +236,7 @@ class Plugin:
 
 
 def top_names(file: Path) -> set[str]:
-    """Returns the names that a Python file defines or imports at its top, none where there is no
-    file.
+    """Returns the names that a Python file defines or imports at its top; empty without a file.
 
     Raises:
         PluginError: it is not Python.
@@ -256,9 +246,8 @@ def top_names(file: Path) -> set[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError) as error:
-        raise PluginError(
-            f"includes {file}, which is not Python ({error})", "valid Python"
-        ) from None
+        problem = f"includes {file}, which is not Python ({error})"
+        raise PluginError(problem, "valid Python") from None
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -274,19 +263,15 @@ def top_names(file: Path) -> set[str]:
 def own_entry_points() -> list[EntryPoint]:
     """Returns the entry points of biasgrid itself.
 
-    A checkout reads them in its `pyproject.toml`, since what was installed of it may be older; an
+    A checkout reads them in its `pyproject.toml`, since its installed metadata may be older. An
     installed package has them in its metadata.
     """
-    project = (
-        tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {})
-        if PROJECT_FILE.is_file()
-        else {}
-    )
+    project: dict[str, Any] = {}
+    if PROJECT_FILE.is_file():
+        project = tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {})
     if project.get("name") == DISTRIBUTION:
-        return [
-            EntryPoint(name, module, PLUGINS)
-            for name, module in project["entry-points"][PLUGINS].items()
-        ]
+        modules = project["entry-points"][PLUGINS]
+        return [EntryPoint(name, module, PLUGINS) for name, module in modules.items()]
     try:
         return list(distribution(DISTRIBUTION).entry_points.select(group=PLUGINS))
     except PackageNotFoundError:
@@ -294,22 +279,27 @@ def own_entry_points() -> list[EntryPoint]:
 
 
 def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], what: str) -> None:
-    """Adds what a plugin has, unless there is one of that name."""
+    """Adds families, back ends or figures of a plugin; raises PluginError if a name is taken.
+
+    Args:
+        known: those that are in the registry. Is changed.
+        more: those of the plugin.
+        what: a noun for them with its article, for messages.
+    """
     for name, value in more.items():
         if name in known:
-            raise PluginError(
-                f"defines {what} called {name!r}, a name that is already taken", "a unique name"
-            )
+            problem = f"defines {what} called {name!r}, a name that is already taken"
+            raise PluginError(problem, "a unique name")
         known[name] = value
 
 
 def built_in_families() -> dict[str, str]:
-    """Returns the references of biasgrid's own families by name, each in the place that it says it
-    has in documents.
-    """
-    own = [Plugin(point.value, import_plugin(point.value)) for point in own_entry_points()]
-    ordered = sorted(own, key=lambda plugin: plugin.module.FAMILY.place)
-    return {name: reference for plugin in ordered for name, reference in plugin.families().items()}
+    """Returns the references of biasgrid's own families by name, in the order of documents."""
+    plugins = [Plugin(point.value, import_plugin(point.value)) for point in own_entry_points()]
+    families: dict[str, str] = {}
+    for plugin in sorted(plugins, key=lambda plugin: plugin.module.FAMILY.place):
+        families |= plugin.families()
+    return families
 
 
 BUILT_IN = Registry(built_in_families(), BACK_ENDS, {})
