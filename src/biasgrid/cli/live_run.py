@@ -61,7 +61,7 @@ class ProgressLog:
 
 
 class ProgressBars:
-    """Draws a bar of the jobs of a run and, while a model is asked, one of its rows."""
+    """Draws a bar of the jobs of a run and, while a model is asked, a bar of its rows."""
 
     def __init__(self, console: PlainConsole) -> None:
         """Begins to draw."""
@@ -76,12 +76,11 @@ class ProgressBars:
         self.progress.update(self.jobs, description=stage)
 
     def show(self, now: RunProgress) -> None:
-        """Draws how far a run is."""
+        """Draws the progress of a run."""
         if now.stages:
             self.begin(", ".join(now.stages))
-        self.progress.update(
-            self.jobs, completed=now.jobs, total=now.of, text=f"{now.jobs} of {now.of} jobs done"
-        )
+        text = f"{now.jobs} of {now.of} jobs done"
+        self.progress.update(self.jobs, completed=now.jobs, total=now.of, text=text)
         if now.answered:
             if self.rows is None:
                 self.rows = self.progress.add_task("rows", total=None, text="")
@@ -94,30 +93,25 @@ class ProgressBars:
 
 
 def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> None:
-    """Runs a grid to its end, and shows how far it is.
+    """Runs a grid to its end, and shows its progress.
 
     Args:
         config: its config.
         snakefile: the workflow.
-        cores: how many processors it may have.
-        go_on: the command that goes on with the run.
+        cores: the number of processors for it.
+        go_on: the command that continues the run, for messages.
 
     Raises:
         typer.Exit: the run failed, after its last lines, or was interrupted.
     """
-    line = [
-        "snakemake",
-        "--snakefile",
-        str(snakefile),
-        "--cores",
-        str(cores),
-        "--configfile",
-        str(config),
-    ]
+    command = [sys.executable, "-m", "snakemake"]
+    command += ["--snakefile", str(snakefile)]
+    command += ["--cores", str(cores)]
+    command += ["--configfile", str(config)]
     # In a group of its own, which gets one signal from here, whether Ctrl-C or another program
     # interrupts.
     process = subprocess.Popen(
-        [sys.executable, "-m", *line],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -126,42 +120,45 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         env=os.environ | {PROGRESS: FOR_PROGRAMS},
     )
     try:
-        last = show_progress(process)
+        last_lines = show_progress(process)
     except KeyboardInterrupt:
         end_run(process)
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        print_text(f"{reason_of_end(last)}{RUN_FAILED}: {go_on}", err=True)
+        print_text(f"{reason_of_end(last_lines)}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
 def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
-    """Shows how far a run is until it ends, and returns the last lines that it printed."""
-    last: deque[str] = deque(maxlen=LAST_LINES)
+    """Shows the progress of a run until it ends, and returns the last lines that it printed."""
+    last_lines: deque[str] = deque(maxlen=LAST_LINES)
     terminal = PlainConsole(stderr=True, markup=False, emoji=False)
-    with closing(ProgressBars(terminal) if terminal.is_terminal else ProgressLog()) as shown:
+    display = ProgressBars(terminal) if terminal.is_terminal else ProgressLog()
+    with closing(display):
         for line in process.stdout or ():
-            if now := RunProgress.of_line(line):
-                shown.show(now)
+            progress = RunProgress.of_line(line)
+            if progress:
+                display.show(progress)
                 continue
             if line.startswith(WARNING_LINE):
                 print_text(line, err=True, nl=False)
-            last.append(line)
+            last_lines.append(line)
             rule = STARTED.match(line)
-            if rule and (stage := stage_of(rule[1])):
-                shown.begin(stage)
-    return last
+            stage = stage_of(rule[1]) if rule else None
+            if stage:
+                display.begin(stage)
+    return last_lines
 
 
-def reason_of_end(last: Sequence[str]) -> str:
-    """Returns what is worth reading of the last lines of a run: of one that did not begin, the
-    reason alone.
-    """
-    for place, line in enumerate(last):
+def reason_of_end(last_lines: Sequence[str]) -> str:
+    """Returns the last lines of a run; of a run that did not begin, only the reason."""
+    lines = list(last_lines)
+    for place, line in enumerate(lines):
         if REFUSED.match(line):
-            return PLACE_IN_WORKFLOW.sub("", "".join([*last][place + 1 :]))
-    return "".join(last)
+            reason = "".join(lines[place + 1 :])
+            return PLACE_IN_WORKFLOW.sub("", reason)
+    return "".join(lines)
 
 
 def end_run(process: subprocess.Popen[str]) -> None:

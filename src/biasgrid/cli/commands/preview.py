@@ -81,14 +81,11 @@ def print_sample(
     """Prints a random sample of each variant of each dataset of some configs."""
     from biasgrid.runs.preview import sample_datasets
 
-    # Nothing is printed where a later config has faults.
-    rows = [
-        row
-        for config in configs
-        for row in sample_datasets(
-            load_checked_config(config, word_lists), dataset, count, seed, str(config)
-        )
-    ]
+    # All samples are made first, so that nothing is printed if a later config has faults.
+    rows: list[tuple[object, ...]] = []
+    for config in configs:
+        checked = load_checked_config(config, word_lists)
+        rows += sample_datasets(checked, dataset, count, seed, str(config))
     for row in (COLUMNS, *rows):
         cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)
         print_data("\t".join(cells) + "\n")

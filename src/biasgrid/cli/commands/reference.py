@@ -99,9 +99,9 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
 
     Args:
         results: the folder of results.
-        folder: the folder of references of one's own.
-        names: those of the references, all without any.
-        all_of_them: whether references count that may not be compared, too.
+        folder: the folder of the user's own references.
+        names: files or labels of references; if empty, all.
+        all_of_them: whether references are printed that are not comparable.
 
     Raises:
         UserError: there is no such reference, or no measure of a run beside it.
@@ -109,13 +109,12 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
     from biasgrid.runs.references import references_of_run
     from biasgrid.stats.compare import references
 
-    known = references_of(folder)
-    known = references.named_references(known, names) if names else known
-    pairs = [
-        pair
-        for pair in references.join_references(references_of_run(results), known)
-        if all_of_them or not pair.reasons
-    ]
+    stored = references_of(folder)
+    if names:
+        stored = references.named_references(stored, names)
+    pairs = list(references.join_references(references_of_run(results), stored))
+    if not all_of_them:
+        pairs = [pair for pair in pairs if not pair.reasons]
     if not pairs and all_of_them:
         raise UserError(
             f"no reference has a dataset and a measure in common with {results}; expected datasets "
@@ -132,16 +131,9 @@ def reference_table(pairs: Iterable[ReferenceNumbers]) -> Table:
     from biasgrid.stats.compare.sentences import measure_named
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in (
-        "dataset",
-        "measure",
-        "model",
-        "number",
-        "reference",
-        "its number",
-        "our number is",
-    ):
-        table.add_column(column, overflow="fold")
+    ours_titles = ("dataset", "measure", "model", "number")
+    for title in (*ours_titles, "reference", "its number", "our number is"):
+        table.add_column(title, overflow="fold")
     for pair in pairs:
         ours, theirs = pair.ours, pair.theirs
         measure = measure_named(ours.measure, ours.options, ours.bias_type)
@@ -155,9 +147,7 @@ def reference_number(figure: StoredFigure) -> str:
     """Returns a number with its mark and interval."""
     from biasgrid.tables.claims.numbers import format_number
 
-    interval = (
-        None
-        if figure.low is None
-        else f"({format_number(figure.low)} to {format_number(figure.high)})"
-    )
+    interval = None
+    if figure.low is not None:
+        interval = f"({format_number(figure.low)} to {format_number(figure.high)})"
     return " ".join(filter(None, (format_number(figure.value), figure.mark, interval)))

@@ -1,4 +1,4 @@
-"""The command that shows how far a run is."""
+"""The command that shows the progress of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from biasgrid.runs.status import CellStatus, ShardState, Status, StatusTotals
 
 STATUS_FIRST_TO_GO = ("ex-\npanded", "meas-\nured", "rows/s", "left", "of", "rows")
-"""Columns that narrow terminals do without, the least important first."""
+"""Columns that are left out on narrow terminals, the least important first."""
 COLOURS: dict[ShardState, str] = {
     "failed": "bold red",
     "running": "cyan",
@@ -41,54 +41,56 @@ def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJs
     from biasgrid.runs.status import read_status
 
     with report_errors():
-        now = read_status(load_checked_config(config, word_lists))
+        run_status = read_status(load_checked_config(config, word_lists))
     if as_json:
-        print_text(json.dumps(json_data(now), indent=2))
+        print_text(json.dumps(json_data(run_status), indent=2))
     else:
-        console.print(status_table(now, console.width))
+        console.print(status_table(run_status, console.width))
 
 
-def status_table(now: Status, width: int) -> RenderableType:
-    """Draws how far a run is: a line per cell under the sums of its dataset, then what has failed.
+def status_table(run_status: Status, width: int) -> RenderableType:
+    """Draws the progress of a run: a line per cell under the sums of its dataset, then failures.
 
     Args:
-        now: how far it is.
-        width: how many characters a line may have.
+        run_status: the progress.
+        width: the maximum number of characters in a line.
     """
     from biasgrid.runs.status import status_totals
 
     numbers = ["rows", "of", "rows/s", "left", "ex-\npanded", "meas-\nured"]
     table = terminal_table(["cell", "state"], numbers, width)
-    for dataset, group in groupby(now.cells, key=attrgetter("dataset")):
-        cells, scorers = list(group), [each for each in now.scorers if each.dataset == dataset]
+    for dataset, group in groupby(run_status.cells, key=attrgetter("dataset")):
+        cells = list(group)
+        scorers = [scorer for scorer in run_status.scorers if scorer.dataset == dataset]
         add_sums(table, dataset, status_totals(cells, scorers))
-        for each in (*cells, *scorers):
-            made = ["yes" if flag else "-" for flag in (each.expanded, each.measured)]
-            state = Text(each.state, style=COLOURS[each.state])
-            table.add_row(f"  {cell_name(each)}", state, *status_numbers(each), *made)
-    add_sums(table, "total", now.totals)
-    found = f"{number_text(now.totals.found)} of these rows come from earlier runs"
-    statuses = (*now.cells, *now.scorers)
-    failures = [*(failure for each in statuses for failure in each.failures), *now.failures]
-    notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
-    if now.failed_manifest:
-        notes.append(
-            Text(
-                "\n"
-                f"The last run failed: {now.failed_manifest} says what failed, why, and what is "
-                "still missing"
-            )
+        for cell in (*cells, *scorers):
+            state = Text(cell.state, style=COLOURS[cell.state])
+            steps = ["yes" if is_done else "-" for is_done in (cell.expanded, cell.measured)]
+            table.add_row(f"  {cell_name(cell)}", state, *status_numbers(cell), *steps)
+    add_sums(table, "total", run_status.totals)
+    shown = fit_to_width(table, STATUS_FIRST_TO_GO, width)
+    return Group(shown, *status_notes(run_status))
+
+
+def status_notes(run_status: Status) -> Iterator[Text]:
+    """Yields notes on reused rows, the last run, cells without headlines, and failures."""
+    reused = run_status.totals.found
+    if reused:
+        note = f"\n{number_text(reused)} of these rows come from earlier runs"
+        yield Text(note, style="dim")
+    if run_status.failed_manifest:
+        yield Text(
+            f"\nThe last run failed: {run_status.failed_manifest} says what failed, why, and what "
+            "is still missing"
         )
-    parts = [
-        *notes,
-        *reasons_not_measurable(now.cells),
-        *(failure_text(failure) for failure in failures),
-    ]
-    return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *parts)
+    yield from reasons_not_measurable(run_status.cells)
+    for cell in (*run_status.cells, *run_status.scorers):
+        yield from map(failure_text, cell.failures)
+    yield from map(failure_text, run_status.failures)
 
 
 def reasons_not_measurable(cells: Sequence[CellStatus]) -> Iterator[Text]:
-    """Yields why cells have no headline, if some have none."""
+    """Yields the reasons why cells have no headline, if some have none."""
     lines = [
         f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}"
         for cell in cells
@@ -99,18 +101,17 @@ def reasons_not_measurable(cells: Sequence[CellStatus]) -> Iterator[Text]:
 
 
 def add_sums(table: Table, name: str, sums: StatusTotals) -> None:
-    """Adds a line of sums."""
+    """Adds a line of sums over cells."""
     state = f"{sums.states['done']}/{sums.cells} done"
-    table.add_row(
-        name, state, *status_numbers(sums), f"{sums.expanded}", f"{sums.measured}", style="bold"
-    )
+    steps = [f"{sums.expanded}", f"{sums.measured}"]
+    table.add_row(name, state, *status_numbers(sums), *steps, style="bold")
 
 
-def status_numbers(of: CellStatus | StatusTotals) -> list[str]:
+def status_numbers(cell: CellStatus | StatusTotals) -> list[str]:
     """Returns the numbers of a cell, or of sums over cells, in words."""
-    rate = "-" if of.rows_per_second is None else number_text(of.rows_per_second)
-    left = "-" if of.seconds_left.value is None else time_text(of.seconds_left.value)
-    return [number_text(of.rows), estimate_text(of.instances), rate, left]
+    rate = "-" if cell.rows_per_second is None else number_text(cell.rows_per_second)
+    time_left = "-" if cell.seconds_left.value is None else time_text(cell.seconds_left.value)
+    return [number_text(cell.rows), estimate_text(cell.instances), rate, time_left]
 
 
 def failure_text(failure: Failure) -> Text:

@@ -103,10 +103,10 @@ def summary_table(
     yield fit_to_width(table, least_needed, width, names=len(columns))
     if has_intervals:
         yield Text(legend(rows, level, facts), style="dim")
-    yield options_text(measures)
+    yield options_legend(measures)
 
 
-def options_text(measures: Sequence[tuple[str, str]]) -> Text:
+def options_legend(measures: Sequence[tuple[str, str]]) -> Text:
     """Returns a line for each measure that has options; empty if none has."""
     lines = [f"{name}: {options}\n" for name, options in measures if options]
     return Text("".join(lines), style="dim")
