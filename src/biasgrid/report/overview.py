@@ -556,7 +556,7 @@ class DatasetCells:
             state = "wide"
         elif self.is_finding(row) and column.is_claim:
             state = "significant"
-        decimals = min(shared_decimals(known_numbers(value, low, high)), 6)
+        decimals = min(shared_decimals(without_missing(value, low, high)), 6)
         exact, low_text, high_text = (
             None if number is None else f"{number:.{decimals}f}" for number in (value, low, high)
         )
@@ -629,7 +629,7 @@ def clip_number(number: float | None, least: float, most: float) -> float | None
     return None if number is None else min(max(number, least), most)
 
 
-def known_numbers(*numbers: float | None) -> list[float]:
+def without_missing(*numbers: float | None) -> list[float]:
     """Returns the numbers that are not None."""
     return [number for number in numbers if number is not None]
 

@@ -69,8 +69,8 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
         found=pl.when(is_significant()).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
     points = points.with_columns(
-        place_of("value", ACROSS // 2).alias("place of value"),
-        place_of("height", UPWARDS).alias("place of height"),
+        axis_steps("value", ACROSS // 2).alias("place of value"),
+        axis_steps("height", UPWARDS).alias("place of height"),
     )
     place = ["model", "found", "place of value", "place of height"]
     distinct = points.unique(place, keep="first", maintain_order=True)
@@ -79,7 +79,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     return ordered.sort("found", maintain_order=True)
 
 
-def place_of(column: str, steps: int) -> pl.Expr:
+def axis_steps(column: str, steps: int) -> pl.Expr:
     """Returns the places of numbers on an axis, in whole steps from 0 to its end."""
     numbers = pl.col(column)
     # If all numbers are 0, the share is NaN.
