@@ -1,5 +1,6 @@
-"""The fork server: a process beside Snakemake that has imported what jobs need, and starts jobs as
-copies of itself.
+"""The fork server: a process beside Snakemake that starts jobs as copies of itself.
+
+It has imported the modules that jobs need.
 
 A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every
 job stays a process of its own, with its own log, outputs and end, but torch and transformers are
@@ -35,31 +36,30 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     # Threads of the fork server would be missing in its copies; each job tells torch how many it
     # has.
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
     # A second thread that waits for work sleeps: by default it spins, on a processor that another
     # process needs.
     "OMP_WAIT_POLICY": "PASSIVE",
-    # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use
+    # When torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use
     # then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
 """The environment in which the fork server imports; each copy has the variables of its own job."""
 FOLDER_PREFIX = "biasgrid-fork-server-"
-"""How the name of a fork server's folder begins, in the temporary folder."""
+"""Beginning of the name of a fork server's folder, in the temporary folder."""
 SOCKET = "socket"
 SECONDS_TO_LISTEN = 60
-"""After how long a folder without a listener is one that was left behind, not one that is being
-made.
-"""
+"""Age of a folder without a listener from which on it was left behind, and is not being made."""
 
 
 def start_fork_server() -> None:
-    """Starts the fork server of this Snakemake, which ends with it and its last job, and tells jobs
-    where it is.
+    """Starts the fork server of this Snakemake, and tells jobs its address.
 
-    If the environment names one already, as in a notebook that runs config after config, that one
-    does the jobs. If there can be no socket, as in a temporary folder with a long name, jobs import
-    for themselves.
+    It ends with Snakemake and its last job. If the environment names one already, as in a notebook
+    that runs config after config, that one does the jobs. If there can be no socket, as in a
+    temporary folder with a long name, jobs import for themselves.
     """
     if FORK_SERVER_ADDRESS in os.environ:
         return
@@ -74,13 +74,8 @@ def start_fork_server() -> None:
             Path(folder).rmdir()
             return
         listener.listen(128)
-        command = [
-            sys.executable,
-            "-m",
-            "biasgrid.jobs.fork_server",
-            str(listener.fileno()),
-            folder,
-        ]
+        module = "biasgrid.jobs.fork_server"
+        command = [sys.executable, "-m", module, str(listener.fileno()), folder]
         server = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -90,16 +85,14 @@ def start_fork_server() -> None:
             env=os.environ | ENVIRONMENT,
         )
     os.environ[FORK_SERVER_ADDRESS] = f"{sys.executable}:{address}"
-    # It ends when its standard input does, also where Snakemake is killed.
+    # It ends when its standard input does, also if Snakemake is killed.
     atexit.register(server.communicate)
 
 
 def remove_left_folders() -> None:
-    """Removes the folders of fork servers that were killed, as with all processes of a run, and so
-    could not do it.
-    """
+    """Removes the folders of fork servers that were killed, and so could not do it themselves."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
-        # Those of other users cannot be entered, and a server that is busy is there.
+        # Folders of other users cannot be entered, and a server that is busy is there.
         with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
             if time.time() - folder.stat().st_mtime < SECONDS_TO_LISTEN:
                 continue
@@ -111,8 +104,9 @@ def remove_left_folders() -> None:
 
 
 def forget_fork_server() -> None:
-    """Lets jobs import for themselves: one that was submitted to a cluster must not leave its
-    allocation.
+    """Lets jobs import for themselves.
+
+    A job that was submitted to a cluster must not leave its allocation.
     """
     os.environ.pop(FORK_SERVER_ADDRESS, None)
 
@@ -136,15 +130,18 @@ class Job(NamedTuple):
 
 
 class ForkServer:
-    """Starts jobs as copies of this process."""
+    """Starts jobs as copies of this process.
+
+    Attributes:
+        listener: the socket where scripts hand over their jobs.
+        lifeline: the reading end of a pipe whose other end Snakemake holds as long as it lives.
+        jobs: the connections to scripts, by the processes of the copies that run them.
+        selector: waits for the listener, the lifeline, scripts and ends of copies.
+        endings: the reading end of a pipe that has something to read when a copy has ended.
+    """
 
     def __init__(self, listener: socket.socket, lifeline: int):
-        """Starts nothing yet.
-
-        Args:
-            listener: where scripts hand over their jobs.
-            lifeline: the reading end of a pipe whose other end Snakemake holds as long as it lives.
-        """
+        """Starts nothing yet."""
         self.listener, self.lifeline = listener, lifeline
         self.jobs: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
@@ -154,24 +151,28 @@ class ForkServer:
         self._wait_for(self.endings, self._report_endings)
 
     def serve(self) -> Job | None:
-        """Starts jobs; returns the job in each copy, and None in the fork server once Snakemake and
-        all jobs end.
+        """Starts jobs until Snakemake and all jobs end.
+
+        Returns:
+            In each copy its job, and None in the fork server in the end.
         """
         while self.lifeline in self.selector.get_map() or self.jobs:
             for key, _ in self.selector.select():
-                then: Callable[[], Job | None] = key.data
-                if job := then():
+                respond: Callable[[], Job | None] = key.data
+                job = respond()
+                if job is not None:
                     return job
         return None
 
     def close_in_copy(self) -> None:
-        """Closes in a copy what belongs to the fork server."""
+        """Closes in a copy the connections of the fork server."""
         self.selector.close()
         for connection in (self.listener, *self.jobs.values()):
             connection.close()
 
-    def _wait_for(self, what: socket.socket | int, then: Callable[[], Job | None]) -> None:
-        self.selector.register(what, selectors.EVENT_READ, then)
+    def _wait_for(self, source: socket.socket | int, respond: Callable[[], Job | None]) -> None:
+        """Calls a function whenever a source has something to read."""
+        self.selector.register(source, selectors.EVENT_READ, respond)
 
     def _endings_of_copies(self) -> int:
         """Returns the reading end of a pipe that has something to read when a copy has ended."""
@@ -180,12 +181,13 @@ class ForkServer:
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # Whoever ends a run by these means its jobs; the fork server ends after them.
+        # These signals are meant for the jobs of a run; the fork server ends after them.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: None)
         return reading
 
     def _close(self) -> None:
+        """Notes that Snakemake has ended."""
         self.selector.unregister(self.lifeline)
 
     def _start(self) -> Job | None:
@@ -196,10 +198,11 @@ class ForkServer:
         except (OSError, ValueError):
             client.close()
             return None
-        # What is here by then is not looked at by the copy's garbage collector, which would make
-        # its own of it.
+        # The copy's garbage collector does not look at objects that are here by then; it would copy
+        # their memory.
         import_modules(job.needs)
-        if not (pid := os.fork()):
+        pid = os.fork()
+        if pid == 0:
             return job
         for stream in job.streams:
             os.close(stream)
@@ -208,8 +211,9 @@ class ForkServer:
         return None
 
     def _pass_on(self, pid: int) -> None:
-        """Passes a signal on that a script has got; a script that was killed takes its copy
-        along.
+        """Passes a signal on that a script has got.
+
+        The copy of a script that was killed is killed, too.
         """
         number = self.jobs[pid].recv(1)
         os.kill(pid, number[0] if number else signal.SIGKILL)
@@ -236,7 +240,7 @@ def receive_job(client: socket.socket) -> Job:
 
     Raises:
         OSError: the script has ended meanwhile.
-        ValueError: what it has sent is no job.
+        ValueError: the message of the script is no job.
     """
     _, streams, _, _ = socket.recv_fds(client, 1, 3)
     with client.makefile("rb") as lines:
@@ -244,8 +248,7 @@ def receive_job(client: socket.socket) -> Job:
 
 
 def end_with_parent(parent: int) -> None:
-    """Makes this copy end when the fork server does, so that a job that was given up does not go
-    on.
+    """Makes this copy end when the fork server does, so that no abandoned job goes on.
 
     Args:
         parent: the fork server's process.
@@ -253,7 +256,7 @@ def end_with_parent(parent: int) -> None:
     if sys.platform == "linux":
         # prctl(PR_SET_PDEATHSIG): this job's own handlers may unwind it.
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    # Elsewhere what it has made is at least not put in place, see `files.whole_files`.
+    # Elsewhere its outputs are at least not put in place, see `files.whole_files`.
     os.environ[PARENT] = f"{os.getpid()}:{parent}"
     refuse_without_parent("a job")
 
@@ -271,25 +274,23 @@ def run_job(job: Job, parent: int) -> None:
     os.environ.clear()
     os.environ.update(job.environment)
     end_with_parent(parent)
-    # Asked for while something was imported; this job may have another one.
+    # An import may have determined it; this job may have another temporary folder.
     tempfile.tempdir = None
     sys.argv = [job.script]
-    sys.path[:1] = [
-        str(Path(job.script).parent),
-        *filter(None, job.environment.get("PYTHONPATH", "").split(os.pathsep)),
-    ]
+    python_path = job.environment.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:1] = [str(Path(job.script).parent), *(folder for folder in python_path if folder)]
     # A job may be of another run, which has its biasgrid elsewhere.
-    for name in [name for name in sys.modules if name.partition(".")[0] == "biasgrid"]:
-        del sys.modules[name]
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "biasgrid":
+            del sys.modules[name]
     run_and_leave(job.script)
 
 
 def run_and_leave(script: str) -> None:
-    """Runs a script; where it ends by itself, this process ends once what the script wants done at
-    its end is done.
+    """Runs a script; if it ends by itself, this process ends right after its exit handlers.
 
-    Python would end all that the fork server has imported, one thing after the other, and for that
-    copy its whole memory: half a second, longer than many jobs take.
+    Python would end all modules that the fork server has imported, one after the other, and for
+    that copy its whole memory: half a second, longer than many jobs take.
     """
     status: int | None = None
 
@@ -299,7 +300,7 @@ def run_and_leave(script: str) -> None:
             sys.stderr.flush()
             os._exit(status)
 
-    # Runs behind what the script registers, and before what the fork server has.
+    # Runs behind handlers that the script registers, and before those of the fork server.
     atexit.register(leave)
     try:
         runpy.run_path(script, run_name="__main__")
@@ -316,12 +317,14 @@ def serve_jobs(listener: int, folder: str) -> None:
         listener: the file descriptor of the socket where scripts hand over their jobs.
         folder: the folder of the socket's file, which is removed in the end.
     """
-    server, number = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
-    if job := server.serve():
-        server.close_in_copy()
-        run_job(job, number)
-    else:
+    own_pid = os.getpid()
+    server = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno())
+    job = server.serve()
+    if job is None:
         shutil.rmtree(folder, ignore_errors=True)
+        return
+    server.close_in_copy()
+    run_job(job, own_pid)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""The GPUs of a job: each job leases those that it needs of the visible ones, and waits if none is
-free.
+"""The GPUs of a job, which it leases among the visible ones; it waits if none is free.
 
 A lease is a lock on a file, which the system drops when the process ends, however it ends.
 """
@@ -27,7 +26,7 @@ SECONDS_BETWEEN_TRIES = 0.5
 
 
 def threads_of_job(device: str) -> int:
-    """Returns how many threads a job that predicts has, where there are so many processors.
+    """Returns the number of threads of a job that predicts, if there are so many processors.
 
     Args:
         device: `auto`, `cpu` or `cuda`.
@@ -43,9 +42,9 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
     as ever. Must be entered before CUDA is.
 
     Args:
-        count: how many are needed.
+        count: the number of GPUs that are needed.
         device: `auto`, `cpu` or `cuda`; with `cpu` nothing is leased.
-        jobs_per_gpu: how many jobs may have one GPU at a time.
+        jobs_per_gpu: the number of jobs that may have one GPU at a time.
 
     Raises:
         UserError: there are GPUs, but not so many.
@@ -61,9 +60,9 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
         )
     before = os.environ.get(VISIBLE)
     with ExitStack() as held:
-        taken = lease_all(gpus, count, jobs_per_gpu, lease_folder(), held)
-        logger.info("GPU %s leased (%s=%s)", ",".join(taken), VISIBLE, before)
-        os.environ[VISIBLE] = ",".join(taken)
+        names = ",".join(lease_all(gpus, count, jobs_per_gpu, lease_folder(), held))
+        logger.info("GPU %s leased (%s=%s)", names, VISIBLE, before)
+        os.environ[VISIBLE] = names
         try:
             yield
         finally:
@@ -73,7 +72,7 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
 
 
 def usable_gpus() -> dict[str, str]:
-    """Returns the GPUs that this process may use, none where torch is built without CUDA."""
+    """Returns the GPUs that this process may use, none if torch is built without CUDA."""
     import torch
 
     return visible_gpus() if torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
@@ -82,39 +81,46 @@ def usable_gpus() -> dict[str, str]:
 def lease_all(
     gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack
 ) -> list[str]:
-    """Takes several GPUs; one job after the other does, so that no two wait for what the other one
-    holds.
+    """Takes several GPUs.
+
+    Args:
+        gpus: the names of GPUs in CUDA, with the names of their locks.
+        count: the number of GPUs to take.
+        jobs_per_gpu: the number of jobs that may have one GPU at a time.
+        folder: the folder of the lock files.
+        held: releases the locks in the end.
     """
-    taken: list[str] = []
+    leased: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
+    # One job after the other takes several, so that no two wait for each other.
     with FileLock(folder / "several") if count > 1 else nullcontext():
-        while len(taken) < count:
-            gpu, lock = lease(
-                {name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder
-            )
+        while len(leased) < count:
+            others = {gpu: name for gpu, name in gpus.items() if gpu not in leased}
+            gpu, lock = lease(others, jobs_per_gpu, folder)
             held.callback(lock.release)
-            taken.append(gpu)
-    return taken
+            leased.append(gpu)
+    return leased
 
 
 def lease_folder() -> Path:
-    """Returns the folder of lock files: on this machine, since that is where its GPUs are."""
+    """Returns the folder of lock files, which is on the machine that has the GPUs."""
     return Path(tempfile.gettempdir(), f"biasgrid-gpus-{os.getuid()}")
 
 
 def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str, FileLock]:
-    """Takes a GPU, first of those without a job, and waits until one has room.
+    """Takes a GPU, preferably one without a job, and waits until one has room.
 
     Args:
-        gpus: what CUDA calls each, with the name of its lock.
-        jobs_per_gpu: how many jobs may have one GPU at a time.
-        folder: where the lock files are.
+        gpus: the names of GPUs in CUDA, with the names of their locks.
+        jobs_per_gpu: the number of jobs that may have one GPU at a time.
+        folder: the folder of the lock files.
 
     Returns:
         The GPU and the lock, to be released.
     """
-    waiting = False
+    is_waiting = False
     while True:
+        # All GPUs are tried for their first job before any is for its second.
         for place in range(jobs_per_gpu):
             for gpu, name in gpus.items():
                 # A lease belongs to the process, not to the thread that took it.
@@ -124,34 +130,36 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
                 except Timeout:
                     continue
                 return gpu, lock
-        if not waiting:
+        if not is_waiting:
             logger.info("waiting for one of the GPUs %s", ", ".join(gpus))
-            waiting = True
+            is_waiting = True
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 def visible_gpus() -> dict[str, str]:
-    """Returns the GPUs that this process may use as CUDA calls them, each with a name for its lock.
+    """Returns the GPUs that this process may use, by their names in CUDA, with names of locks.
 
-    The lock's name is the UUID where nvidia-smi tells it: two jobs of a cluster may both see their
-    own GPU as number 0. CUDA is handed its own names on, since it may number GPUs in another order
-    than nvidia-smi.
+    The lock's name is the UUID if nvidia-smi tells it: two jobs of a cluster may both see their own
+    GPU as number 0. CUDA gets its own names again, since it may number GPUs in another order than
+    nvidia-smi.
     """
     uuids = list_gpus()
     visible = os.environ.get(VISIBLE)
     if visible is None:
         return {uuid: uuid for uuid in uuids.values()}
     gpus: dict[str, str] = {}
-    for entry in (part.strip() for part in visible.split(",")):
-        # As CUDA does: what stands behind a name that means no device does not count.
-        if entry in ("", "-1") or (uuids and entry.isdigit() and entry not in uuids):
+    for entry in visible.split(","):
+        name = entry.strip()
+        is_unknown_number = bool(uuids) and name.isdigit() and name not in uuids
+        # As in CUDA, names behind one that means no device do not count.
+        if name in ("", "-1") or is_unknown_number:
             break
-        gpus[entry] = uuids.get(entry, entry)
+        gpus[name] = uuids.get(name, name)
     return gpus
 
 
 def list_gpus() -> dict[str, str]:
-    """Returns the UUIDs of this machine's GPUs by number, none where there is no nvidia-smi."""
+    """Returns the UUIDs of this machine's GPUs by number, none without nvidia-smi."""
     if shutil.which("nvidia-smi") is None:
         return {}
     query = ["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"]
@@ -159,5 +167,8 @@ def list_gpus() -> dict[str, str]:
     if answer.returncode:
         logger.warning("nvidia-smi failed: %s", (answer.stderr or answer.stdout).strip())
         return {}
-    lines = (line.partition(",") for line in answer.stdout.splitlines())
-    return {number.strip(): uuid.strip() for number, _, uuid in lines}
+    gpus = {}
+    for line in answer.stdout.splitlines():
+        number, _, uuid = line.partition(",")
+        gpus[number.strip()] = uuid.strip()
+    return gpus

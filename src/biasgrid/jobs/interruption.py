@@ -23,15 +23,15 @@ from typing import Any, Literal
 import psutil
 
 SCRIPTS = "/.snakemake/scripts/"
-"""Where Snakemake keeps the scripts of jobs that run here."""
+"""The folder in which Snakemake keeps the scripts of jobs that run here."""
 SECONDS_BETWEEN_SWEEPS = 0.5
 SECONDS_TO_UNWIND = 10
-"""How long a job may take to remove its temporary files."""
+"""Time that a job may take to remove its temporary files."""
 SECONDS_UNTIL_LOGGED = 0.1
-"""How long writing a log record takes at most, about."""
+"""Time that writing a log record takes at most, about."""
 Shortage = Literal["memory", "time"]
 LONGEST_LOG = 1 << 20
-"""How many bytes of a log are read, from its end."""
+"""Number of bytes of a log that are read, from its end."""
 SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
     # Of control groups, of a SLURM that looks at processes now and then, and of the job itself.
     "memory": re.compile(
@@ -44,8 +44,9 @@ SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
     ),
     "time": re.compile("DUE TO TIME LIMIT"),
 }
-"""What the log of a job in SLURM says of it; without a database of accounts nobody else remembers
-for long.
+"""Signs in the log of a job in SLURM that it was short of a resource.
+
+Without a database of accounts nobody else remembers for long.
 """
 
 _run_ended = threading.Event()
@@ -53,8 +54,7 @@ _handlers_before: dict[signal.Signals, Any] = {}
 
 
 def end_jobs_at_signals(slurm_name: str | None) -> None:
-    """Makes SIGTERM end this Snakemake as Ctrl-C on its terminal would, with all its jobs, and
-    Ctrl-C end it always.
+    """Makes SIGTERM end this Snakemake with all its jobs, as Ctrl-C would, and Ctrl-C always.
 
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
@@ -69,7 +69,7 @@ def end_jobs_at_signals(slurm_name: str | None) -> None:
         by_terminal = number == signal.SIGINT
         # A second SIGTERM changes nothing; jobs that start now must not inherit that it is ignored.
         signal.signal(number, signal.default_int_handler if by_terminal else lambda *_: None)
-        # A terminal has told the jobs as well, but for those that just start.
+        # A terminal has told the jobs as well, except those that are just starting.
         patience = SECONDS_TO_UNWIND if by_terminal else 0
         threading.Thread(target=sweep, args=(slurm_name, patience)).start()
         raise KeyboardInterrupt
@@ -80,17 +80,16 @@ def end_jobs_at_signals(slurm_name: str | None) -> None:
 
 
 def restore_signals() -> None:
-    """Puts back what signals did before the run; in a notebook the process goes on."""
+    """Restores the handlers of signals before the run; in a notebook the process goes on."""
     _run_ended.set()
     while _handlers_before:
         signal.signal(*_handlers_before.popitem())
 
 
 def is_logging(frame: FrameType | None) -> bool:
-    """Says whether a frame is within the handling of a log record."""
-    return any(
-        each.f_code is logging.Handler.handle.__code__ for each, _ in traceback.walk_stack(frame)
-    )
+    """Whether a frame is within the handling of a log record."""
+    handling = logging.Handler.handle.__code__
+    return any(caller.f_code is handling for caller, _ in traceback.walk_stack(frame))
 
 
 def interrupt_at_sigterm() -> None:
@@ -104,8 +103,7 @@ def interrupt_at_sigterm() -> None:
 
 
 def sweep(slurm_name: str | None, patience: float) -> None:
-    """Ends jobs for as long as this process ends, since some may just be starting or being
-    submitted.
+    """Ends jobs until this process ends, since some may just be starting or being submitted.
 
     Args:
         slurm_name: their name in SLURM's queue, None if none of them is there.
@@ -114,10 +112,9 @@ def sweep(slurm_name: str | None, patience: float) -> None:
     seen: dict[psutil.Process, float] = {}
     terminated: dict[psutil.Process, float] = {}
     while True:
-        nothing_starts, jobs = (
-            _run_ended.is_set() or not threading.main_thread().is_alive(),
-            list(local_jobs()),
-        )
+        # Asked before the jobs are listed, so that none can start in between.
+        nothing_starts = _run_ended.is_set() or not threading.main_thread().is_alive()
+        jobs = list(local_jobs())
         for job in jobs:
             now = time.monotonic()
             with suppress(psutil.NoSuchProcess):
@@ -128,8 +125,8 @@ def sweep(slurm_name: str | None, patience: float) -> None:
                     terminated[job] = now
                     job.terminate()
         if slurm_name is not None:
-            # What is submitted while Snakemake cancels the jobs that it knows of is cancelled by
-            # nobody else.
+            # Jobs that are submitted while Snakemake cancels those that it knows of are cancelled
+            # by nobody else.
             subprocess.run(["scancel", f"--name={slurm_name}"], check=False)
         if nothing_starts and not jobs:
             return
@@ -137,9 +134,7 @@ def sweep(slurm_name: str | None, patience: float) -> None:
 
 
 def local_jobs() -> Iterator[psutil.Process]:
-    """Yields the processes of jobs that this Snakemake runs itself, not those by which it submits
-    others.
-    """
+    """Yields the processes of jobs that this Snakemake runs itself, without submitted ones."""
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if any(SCRIPTS in argument for argument in process.cmdline()):
@@ -147,39 +142,43 @@ def local_jobs() -> Iterator[psutil.Process]:
 
 
 def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
-    """Returns the logs of a job's attempts in the folder of SLURM's logs, whether it was submitted
-    alone or in a group.
+    """Returns the logs of a job's attempts, whether it was submitted alone or in a group.
 
-    A group has one log; a job of it has had an attempt where Snakemake wrote there that the job
-    began.
+    A group has one log; a job of it has had an attempt if Snakemake wrote there that the job began.
+
+    Args:
+        folder: the folder of SLURM's logs.
+        wildcards: the wildcards of the job.
     """
-    alone = folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log")
-    begun = re.compile(
-        r"^ +wildcards: "
-        rf"{re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$",
-        re.M,
-    )
-    in_groups = [
-        log for log in folder.glob("group_*/*.log") if begun.search(log.read_text(errors="replace"))
-    ]
-    return [*alone, *in_groups]
+    logs = list(folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log"))
+    text = ", ".join(f"{key}={value}" for key, value in wildcards.items())
+    beginning = re.compile(rf"^ +wildcards: {re.escape(text)}$", re.M)
+    for log in folder.glob("group_*/*.log"):
+        if beginning.search(log.read_text(errors="replace")):
+            logs.append(log)
+    return logs
 
 
 def resource_factor(short_of: Shortage, logs: Iterable[Path], attempt: int) -> int:
-    """Returns the factor by which a job's memory or time is multiplied: 1, and 1 more for each time
-    that it was short.
+    """Returns the factor by which a job's memory or time is multiplied.
+
+    It is 1, and 1 more for each time that the job was short of it.
 
     Args:
-        short_of: what is multiplied.
+        short_of: the resource.
         logs: the logs of the job's attempts, including those of earlier runs.
         attempt: the number of the next attempt of this run, from 1.
     """
     if attempt == 1:
         return 1
     factor = 1
-    for log in sorted(logs, key=lambda log: log.stat().st_mtime)[1 - attempt :]:
+    by_age = sorted(logs, key=lambda log: log.stat().st_mtime)
+    attempts_of_this_run = by_age[1 - attempt :]
+    for log in attempts_of_this_run:
         with log.open("rb") as file:
-            # How the job ended stands at the end.
+            # The end of a log tells how the job ended.
             file.seek(max(0, log.stat().st_size - LONGEST_LOG))
-            factor += bool(SHORTAGE_SIGNS[short_of].search(file.read().decode(errors="replace")))
+            text = file.read().decode(errors="replace")
+        if SHORTAGE_SIGNS[short_of].search(text):
+            factor += 1
     return factor

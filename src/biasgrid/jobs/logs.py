@@ -15,7 +15,7 @@ from biasgrid.jobs.interruption import interrupt_at_sigterm
 
 
 class LogFile(logging.FileHandler):
-    """A log file; where the disk is full, lines are lost and the terminal is told once."""
+    """A log file; if the disk is full, lines are lost and the terminal is told once."""
 
     lost = False
 
@@ -32,8 +32,9 @@ class LogFile(logging.FileHandler):
 
 
 class VisibleLines(logging.Formatter):
-    """Writes lines in which what cannot be seen is made visible: a terminal shows them, and others
-    wrote parts.
+    """Formats lines with invisible characters made visible.
+
+    Lines contain texts of others, and terminals show them.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -42,10 +43,10 @@ class VisibleLines(logging.Formatter):
 
 
 def start_log(path: str) -> None:
-    """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a
-    traceback.
+    """Sends log lines to a rule's log file; errors go to the terminal, too.
 
-    What ends the job, SIGTERM too, is an exception from now on.
+    Errors of users have no traceback there. Whatever ends the job, SIGTERM too, is an exception
+    from now on.
 
     Raises:
         UserError: the file cannot be made.
@@ -65,12 +66,13 @@ def log_exception(
 ) -> None:
     """Logs an exception that ends a script, and shows it on the terminal.
 
-    Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose
+    Nothing else is critical: by these lines `biasgrid status` knows that the job has failed. Its
     next run begins the log anew.
     """
-    if memory := out_of_memory(error):
+    shortage = out_of_memory(error)
+    if shortage is not None:
         logging.info("memory ran out here:", exc_info=(kind, error, trace))
-        error = memory
+        error = shortage
     if isinstance(error, KeyboardInterrupt):
         logging.warning("interrupted")
         sys.stderr.write("interrupted\n")

@@ -31,14 +31,14 @@ SECONDS_TO_REPORT = 10
 
 
 class Beat(NamedTuple):
-    """What a job reports of itself while it runs.
+    """A report of a job on itself while it runs.
 
     Attributes:
-        rows: how many rows are done, those of earlier runs included.
-        kept: how many of them the next job finds if this one is killed.
-        of: how many there are.
+        rows: number of rows that are done, those of earlier runs included.
+        kept: number of rows that the next job finds if this one is killed.
+        of: number of all rows.
         rows_per_second: the rate of this run.
-        at: when it was written, in seconds since 1970.
+        at: the time when it was written, in seconds since 1970.
         host: the machine's name.
         pid: the process's number.
     """
@@ -53,16 +53,19 @@ class Beat(NamedTuple):
 
 
 class Watchdog:
-    """Ends this process when it is not fed for a time; use it as a context manager."""
+    """Ends this process when it is not fed for a time; use it as a context manager.
+
+    Attributes:
+        what: the task that is watched, for the message.
+        seconds: the longest time between two feedings.
+        pulse: called every second or more often while the process is watched, fed or not.
+        fed: whether there was progress since the last tick.
+        ended: set when the watch ends.
+        thread: the thread that watches.
+    """
 
     def __init__(self, what: str, seconds: float, pulse: Callable[[], None] = lambda: None):
-        """Prepares a watch.
-
-        Args:
-            what: what is watched, for the message.
-            seconds: the longest time between two feedings.
-            pulse: called every second or more often while the process is watched, fed or not.
-        """
+        """Prepares a watch."""
         self.what, self.seconds, self.pulse = what, seconds, pulse
         self.fed = True
         self.ended = threading.Event()
@@ -89,9 +92,11 @@ class Watchdog:
         self.fed = True
 
     def _watch(self) -> None:
+        """Adds up the time without progress, and ends the process when it is too long."""
         # Short waits are counted rather than clocks compared: a process that was suspended is not
         # one that hangs.
-        tick, silent = min(1.0, self.seconds / 10), 0.0
+        tick = min(1.0, self.seconds / 10)
+        silent = 0.0
         while not self.ended.wait(tick):
             silent = 0.0 if self.fed else silent + tick
             self.fed = False
@@ -100,6 +105,7 @@ class Watchdog:
                 self._end_process()
 
     def _end_process(self) -> None:
+        """Ends the process, reported or not."""
         # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing
         # the log.
         reporter = threading.Thread(target=self._report, daemon=True)
@@ -108,6 +114,7 @@ class Watchdog:
         os._exit(1)
 
     def _report(self) -> None:
+        """Says on the terminal and in the log that the process hung, and where."""
         message = (
             f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ended "
             "itself; finished work is kept, and the next run continues from there (see "
@@ -115,7 +122,8 @@ class Watchdog:
         )
         sys.stderr.write(f"{message}\n")
         sys.stderr.flush()
-        stack = traceback.format_stack(sys._current_frames()[threading.main_thread().ident or 0])
+        main_thread = threading.main_thread().ident or 0
+        stack = traceback.format_stack(sys._current_frames()[main_thread])
         logger.critical("%s\nIt hung at:\n%s", message, "".join(stack))
         logging.shutdown()
 
@@ -158,12 +166,15 @@ class Progress:
             self.log_line()
 
     def resume(self, rows: int) -> None:
-        """Counts rows that an earlier run has made; time is taken from here on where none were
-        computed before.
+        """Counts rows that an earlier run has made.
+
+        If none were computed before, the time of this run starts now.
         """
         if self.done == self.before:
             self.started = time.monotonic()
-        self.done, self.before, self.kept = self.done + rows, self.before + rows, self.kept + rows
+        self.done += rows
+        self.before += rows
+        self.kept += rows
         self.bar.update(rows)
 
     def advance(self, rows: int) -> None:
@@ -187,41 +198,42 @@ class Progress:
     def log_line(self) -> None:
         """Logs rows done, rows per second and the time that is left."""
         self.last_line = time.monotonic()
-        left = (self.total - self.done) / self.rate if self.rate else float("inf")
+        seconds_left = (self.total - self.done) / self.rate if self.rate else float("inf")
         logger.info(
             "%s: %s of %s rows, %.0f rows/s, %.0f s left",
             self.what,
             self.done,
             self.total,
             self.rate,
-            left,
+            seconds_left,
         )
 
     def beat_in_time(self) -> None:
-        """Writes a beat where the last one is some seconds old."""
+        """Writes a beat if the last one is some seconds old."""
         if time.monotonic() - self.last_beat > SECONDS_BETWEEN_BEATS:
             self.beat()
 
     def beat(self) -> None:
         """Writes a beat."""
         self.last_beat = time.monotonic()
-        if self.file is not None:
-            beat = Beat(
-                self.done,
-                self.kept,
-                self.total,
-                self.rate,
-                time.time(),
-                socket.gethostname(),
-                os.getpid(),
-            )
-            # Where the disk is full, what counts will say so; a beat is worth no failure.
-            with suppress(UserError):
-                write_text(self.file, json.dumps(beat._asdict()))
+        if self.file is None:
+            return
+        beat = Beat(
+            rows=self.done,
+            kept=self.kept,
+            of=self.total,
+            rows_per_second=self.rate,
+            at=time.time(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+        )
+        # If the disk is full, an output will say so; a beat is worth no failure.
+        with suppress(UserError):
+            write_text(self.file, json.dumps(beat._asdict()))
 
 
 def read_beat(file: Path) -> Beat | None:
-    """Reads the last beat of a job, None where there is none."""
+    """Reads the last beat of a job, None if there is none."""
     try:
         return Beat(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError):

@@ -33,20 +33,23 @@ PROGRESS = "BIASGRID_PROGRESS"
 `FOR_PROGRAMS`.
 """
 FOR_PROGRAMS = "json"
-"""Asks for a line a second that `RunProgress.of_line` reads, as commands do that draw a bar of
-their own.
-"""
+"""Asks for a line a second for `RunProgress.of_line`: commands draw a bar of their own."""
 SECONDS_BETWEEN_LINES = 60.0
 STOPPED = "Stopped. Finished work is kept. To go on"
 RUN_FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
 LINE_BEGINNING = "biasgrid: "
 SHARE_OF_TIME = 0.05
-"""Which share of the time counting may take: a large grid is counted less often."""
+"""Share of the time that counting may take: a large grid is counted less often."""
 
 
 class AnsweredRows(NamedTuple):
-    """How many rows models have answered: how many of how many, how many in a second, and seconds
-    left, if known.
+    """The rows that models have answered.
+
+    Attributes:
+        rows: their number.
+        of: the number of all rows, None if it is unknown.
+        rows_per_second: the rate, None while nothing runs.
+        seconds_left: the time that the other rows take, None if it is unknown.
     """
 
     rows: int
@@ -57,26 +60,27 @@ class AnsweredRows(NamedTuple):
     @property
     def text(self) -> str:
         """The rows in words."""
-        parts = [f"{self.rows:,} rows" if not self.of else f"{self.rows:,} of {self.of:,.0f} rows"]
         if self.of:
-            parts[0] += f" ({100 * self.rows / self.of:.0f} %)"
+            share = 100 * self.rows / self.of
+            parts = [f"{self.rows:,} of {self.of:,.0f} rows ({share:.0f} %)"]
+        else:
+            parts = [f"{self.rows:,} rows"]
         if self.rows_per_second:
-            parts.append(
-                f"{self.rows_per_second:,.{0 if self.rows_per_second >= 10 else 1}f} rows/s"
-            )
+            decimals = 0 if self.rows_per_second >= 10 else 1
+            parts.append(f"{self.rows_per_second:,.{decimals}f} rows/s")
         if self.seconds_left is not None:
             parts.append(f"{time_text(self.seconds_left)} left")
         return ", ".join(parts)
 
 
 class RunProgress(NamedTuple):
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        seconds: since it began.
-        jobs: how many of its jobs are done.
-        of: how many there are.
-        stages: what running jobs do, in the order of `STAGES`.
+        seconds: the time since it began.
+        jobs: the number of its jobs that are done.
+        of: the number of all its jobs.
+        stages: the stages of running jobs, in the order of `STAGES`.
         answered: the rows that models have answered, None while none is asked.
     """
 
@@ -96,7 +100,7 @@ class RunProgress(NamedTuple):
 
     @classmethod
     def of_line(cls, line: str) -> RunProgress | None:
-        """Reads a line that a run writes for programs; None where it is another one."""
+        """Reads a line that a run writes for programs; None if it is another one."""
         if not line.startswith(f"{LINE_BEGINNING}{{"):
             return None
         content = json.loads(line.removeprefix(LINE_BEGINNING))
@@ -105,8 +109,8 @@ class RunProgress(NamedTuple):
 
 
 def stage_of(rule: str) -> str | None:
-    """Returns what the jobs of a rule do, None of rules that take no time."""
-    # Of some families what is observed is kept, by a rule of its own.
+    """Returns the stage of a rule, None of rules that take no time."""
+    # `predict_scorer` and `fetch_predictions` belong to the stages of `predict` and `fetch`.
     return STAGES.get(rule.split("_")[0])
 
 
@@ -124,11 +128,21 @@ def time_text(seconds: float) -> str:
 
 
 JobCounts = Callable[[], tuple[int, int, Collection[str]]]
-"""Returns how many jobs are done, how many there are, and the rules of those that run."""
+"""Returns the number of jobs that are done, of all jobs, and the rules of those that run."""
 
 
 class ProgressLines(threading.Thread):
-    """Writes the progress of a run to the standard error, line by line, until the run ends."""
+    """Writes the progress of a run to the standard error, line by line, until the run ends.
+
+    Attributes:
+        jobs: counts jobs.
+        answered: counts the rows that models have answered.
+        every: seconds between two lines.
+        for_programs: whether the lines are for `RunProgress.of_line`.
+        began: the time when the run began.
+        parent: the process that started the run.
+        ended: set when the run ends.
+    """
 
     def __init__(
         self,
@@ -137,29 +151,22 @@ class ProgressLines(threading.Thread):
         every: float,
         for_programs: bool,
     ):
-        """Prepares the lines.
-
-        Args:
-            jobs: counts jobs.
-            answered: counts the rows that models have answered.
-            every: seconds between two lines.
-            for_programs: whether the lines are those that `RunProgress.of_line` reads.
-        """
+        """Prepares the lines."""
         super().__init__(daemon=True)
-        self.jobs, self.answered, self.every, self.for_programs = (
-            jobs,
-            answered,
-            every,
-            for_programs,
-        )
-        self.began, self.parent, self.ended = time.monotonic(), os.getppid(), threading.Event()
+        self.jobs = jobs
+        self.answered = answered
+        self.every = every
+        self.for_programs = for_programs
+        self.began = time.monotonic()
+        self.parent = os.getppid()
+        self.ended = threading.Event()
 
     def run(self) -> None:
         """Writes lines until the run ends."""
         wait = self.every
         while not self.ended.wait(wait):
             before = time.monotonic()
-            # What counts may meet files that a job is just writing; a line is worth no failure.
+            # Counting may meet files that a job is just writing; a line is worth no failure.
             try:
                 line = self.line()
                 if not self.ended.is_set():
@@ -167,7 +174,8 @@ class ProgressLines(threading.Thread):
             except Exception:
                 wait = SECONDS_BETWEEN_LINES
             else:
-                wait = max(self.every, (time.monotonic() - before) / SHARE_OF_TIME)
+                seconds_to_count = time.monotonic() - before
+                wait = max(self.every, seconds_to_count / SHARE_OF_TIME)
             # Nobody else ends a run whose command was killed: it has a process group of its own.
             if self.for_programs and os.getppid() != self.parent:
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -176,15 +184,16 @@ class ProgressLines(threading.Thread):
     def line(self) -> str:
         """Returns the progress in a line."""
         jobs, of, rules = self.jobs()
-        words = {stage_of(rule) for rule in rules}
-        stages = [stage for stage in STAGES.values() if stage in words]
+        running = {stage_of(rule) for rule in rules}
+        stages = [stage for stage in STAGES.values() if stage in running]
         answered = self.answered() if ANSWERS in stages else None
-        now = RunProgress(time.monotonic() - self.began, jobs, of, stages, answered)
-        return f"{LINE_BEGINNING}{json.dumps(now._asdict()) if self.for_programs else now.text}\n"
+        progress = RunProgress(time.monotonic() - self.began, jobs, of, stages, answered)
+        text = json.dumps(progress._asdict()) if self.for_programs else progress.text
+        return f"{LINE_BEGINNING}{text}\n"
 
 
 def is_for_programs() -> bool:
-    """Returns whether a command runs Snakemake, and says itself what it has to say."""
+    """Whether a command runs Snakemake, and reports its progress itself."""
     return os.environ.get(PROGRESS) == FOR_PROGRAMS
 
 
@@ -192,16 +201,18 @@ _running: list[ProgressLines] = []
 
 
 def start_progress_lines(jobs: JobCounts, answered: Callable[[], AnsweredRows]) -> None:
-    """Begins the lines of a run, as often as `PROGRESS` in the environment says; see
-    `ProgressLines`.
+    """Begins the lines of a run, as often as `PROGRESS` in the environment says.
+
+    See `ProgressLines`.
     """
     try:
         every = 1.0 if is_for_programs() else float(os.environ[PROGRESS])
     except (KeyError, ValueError):
         every = SECONDS_BETWEEN_LINES
     if every > 0:
-        _running.append(ProgressLines(jobs, answered, every, is_for_programs()))
-        _running[-1].start()
+        lines = ProgressLines(jobs, answered, every, is_for_programs())
+        _running.append(lines)
+        lines.start()
 
 
 def end_progress_lines() -> None:
@@ -210,5 +221,5 @@ def end_progress_lines() -> None:
         lines = _running.pop()
         lines.ended.set()
         if lines.for_programs:
-            # Their bars end where the run does.
+            # The bar of the command ends where the run does.
             sys.stderr.write(lines.line())

@@ -1,5 +1,6 @@
-"""The start of a job's script: if its run has a fork server (see `fork_server`), a copy of that
-does the job.
+"""The start of a job's script, which a copy of the run's fork server runs, if there is one.
+
+See `fork_server`.
 
 Imports nothing that takes time, because most scripts do no more than this.
 """
@@ -62,14 +63,14 @@ def start_job(log: str, needs: Sequence[str]) -> None:
 
 
 def import_modules(names: Sequence[str]) -> None:
-    """Imports modules that exist, and takes what is there then out of garbage collection.
+    """Imports modules that exist, and takes all objects out of garbage collection.
 
     Modules make many objects that stay, at which each collection would look again: a third of the
     time of an import.
     """
     gc.disable()
     for name in names:
-        # The script will say what is wrong with it.
+        # A module that cannot be imported fails in the script, which reports it.
         with suppress(Exception):
             import_module(name)
     gc.freeze()
@@ -77,8 +78,9 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def hand_over(needs: Sequence[str]) -> None:
-    """Lets a copy of the fork server run this script, and ends as it ends; returns if there is no
-    fork server.
+    """Lets a copy of the fork server run this script, and ends this process as the copy ends.
+
+    It returns only if there is no fork server.
     """
     python, _, address = os.environ.pop(FORK_SERVER_ADDRESS, "").partition(":")
     # A rule's conda environment has another Python, with other packages.
@@ -98,8 +100,8 @@ def hand_over(needs: Sequence[str]) -> None:
             "environment": dict(os.environ),
             "needs": needs,
         }
-        ending = run_in_copy(server, job, [0, 1, 2])
-    end_as(ending)
+        status = run_in_copy(server, job, [0, 1, 2])
+    end_as(status)
 
 
 def run_in_copy(server: socket.socket, job: Mapping[str, Any], streams: Sequence[int]) -> int:
@@ -127,7 +129,7 @@ def end_as(code: int) -> None:
         code: its exit status, or less than 0 the signal that killed it.
     """
     if code < 0:
-        # What nobody may handle refuses to be set.
+        # SIGKILL and SIGSTOP refuse to be set; nobody can have handled them.
         with suppress(OSError):
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

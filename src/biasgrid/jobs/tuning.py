@@ -1,4 +1,4 @@
-"""Settings of Python and of Snakemake by which it plans more quickly, and what each of them gains.
+"""Settings of Python and of Snakemake by which it plans more quickly, and their gains.
 
 They hold for every process that reads the rules, and change nothing but its time. Seconds of the
 processor for `snakemake -n --configfile config/config.yaml` (15 models x 4 datasets, 316 jobs;
@@ -36,8 +36,9 @@ from snakemake.output_index import OutputIndex
 
 
 def tune_planning() -> None:
-    """Makes this process plan more quickly; called when imports and the config are read, and no job
-    is planned.
+    """Makes this process plan more quickly.
+
+    It is called when imports and the config are read, and no job is planned.
     """
     keep_from_garbage_collection()
     parse_addresses_once()
@@ -46,8 +47,7 @@ def tune_planning() -> None:
 
 
 def keep_from_garbage_collection() -> None:
-    """Takes all objects that are there now out of garbage collection: modules and the config stay
-    until the end.
+    """Takes all objects out of garbage collection: modules and the config stay until the end.
 
     Gains 21 % of a plan: each collection would look at hundreds of thousands of them.
     """
@@ -55,7 +55,7 @@ def keep_from_garbage_collection() -> None:
 
 
 def parse_addresses_once() -> None:
-    """Keeps what smart_open says of an address.
+    """Caches the addresses that smart_open parses.
 
     Gains 4 % of a plan: of each job Snakemake asks three times where its script is, and gets the
     answer as an object of a class that is made for this one answer.
@@ -64,21 +64,24 @@ def parse_addresses_once() -> None:
 
 
 def read_parameters_once() -> None:
-    """Keeps which parameters the functions of rules have.
+    """Caches the parameters of the functions of rules.
 
-    Gains 6 % of a large plan: Snakemake asks for those of a function in each job, up to three
+    Gains 6 % of a large plan: Snakemake reads the parameters of a function in each job, up to three
     times.
     """
-    # Snakemake's own, which another version may not have.
-    if of_function := getattr(rules, "get_function_params", None):
-        rules.get_function_params = common.get_function_params = cache(of_function)
+    # The function is internal to Snakemake, so another version may lack it.
+    function_params = getattr(rules, "get_function_params", None)
+    if function_params is not None:
+        cached = cache(function_params)
+        rules.get_function_params = common.get_function_params = cached
 
 
 def match_files_once() -> None:
-    """Keeps which rules make a file.
+    """Caches the rules that make a file.
 
-    Gains 4 % of a large plan: Snakemake asks for each job that reads the file, and compares letter
-    by letter.
+    Gains 4 % of a large plan: Snakemake searches them for each job that reads the file, and
+    compares letter by letter.
     """
-    if matching := getattr(OutputIndex, "match_producers", None):
-        OutputIndex.match_producers = cache(matching)
+    match_producers = getattr(OutputIndex, "match_producers", None)
+    if match_producers is not None:
+        OutputIndex.match_producers = cache(match_producers)
