@@ -1,6 +1,4 @@
-"""One run at a time in a folder of results, which must be one that can be written to, and one job
-at one output.
-"""
+"""Locks: one run at a time in a folder of results, and one job at one output."""
 
 from __future__ import annotations
 
@@ -46,17 +44,14 @@ def lock_results(folder: str | Path) -> None:
 
 
 def unlock_results() -> None:
-    """Lets other runs into the folders that `lock_results` has locked: in a notebook the process
-    goes on.
-    """
+    """Unlocks the folders that `lock_results` has locked: in a notebook the process goes on."""
     while _held:
         _held.pop().release()
 
 
 @contextmanager
 def one_job(path: Path, longest: float) -> Iterator[None]:
-    """Keeps other jobs out of a shard or training: one that a killed Snakemake has left behind is
-    waited for.
+    """Keeps other jobs out of a shard or training; a job of a killed Snakemake is waited for.
 
     Args:
         path: the lock's file.
@@ -98,8 +93,9 @@ def wait_for(lock: FileLock, longest: float) -> None:
 
 
 def check_records() -> None:
-    """Refuses a working folder in which Snakemake cannot keep its records, of which it says so less
-    clearly.
+    """Refuses a working folder in which Snakemake cannot keep its records.
+
+    Snakemake itself says so less clearly.
 
     Raises:
         UserError: nothing can be written there.

@@ -18,6 +18,8 @@ NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
 """Names in the folder of results that are no outputs, as hidden files are none: they depend on how
 the run went.
 """
+LOST_STATES = ("damaged", "missing")
+"""States of files that must be made again."""
 RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
@@ -98,29 +100,20 @@ def audit_results(results: Path) -> Audit:
         raise UserError(f"there is no {results / MANIFEST}; {RUN_AGAIN}")
     recorded = manifest["files"]
     findings = changed_files(recorded, digests_of_results(results))
-    damaged = [finding.file for finding in findings if finding.state == "damaged"]
-    lost = [finding.file for finding in findings if finding.state in ("damaged", "missing")]
-    forced = distinct_paths(results / forced_for(file) for file in lost)
-    # A run refuses empty outputs, so they must be removed before.
-    empty = distinct_paths(
-        results / output_of(file) for file in damaged if is_empty(results / file)
-    )
-
+    is_any_lost = any(finding.state in LOST_STATES for finding in findings)
     failures: list[Failure] = []
-    repair = ""
+    targets: list[str] = []
     if failed is not None:
         failures = failed["failures"]
-        changed = {finding.file for finding in findings}
-        unmade = [file for file in failed["missing"] if file not in changed]
-        findings += [AuditFinding("unmade", file) for file in unmade]
         # A run that failed while there is a manifest was one of some targets alone, for which the
         # grid may have no use.
-        targets = []
-        if complete is not None and not lost:
+        if complete is not None and not is_any_lost:
             targets = [str(results / file) for file in failed["missing"]]
-        repair = command(failed["config_file"], empty, targets, forced)
-    elif lost:
-        repair = command(manifest["config_file"], empty, forced=forced)
+        findings += unmade_files(failed["missing"], findings)
+    repair = ""
+    if is_any_lost or failed is not None:
+        config_file = (failed or manifest)["config_file"]
+        repair = repair_command(results, config_file, findings, targets)
     return Audit(len(recorded), findings, failures, repair, list(stores_of_results(results)))
 
 
@@ -131,14 +124,40 @@ def changed_files(recorded: Mapping[str, str], present: Mapping[str, str]) -> li
         recorded: digests of files in the manifest, by their paths.
         present: digests of the files that are there now.
     """
-    damaged = [file for file, digest in recorded.items() if present.get(file, digest) != digest]
-    missing = [file for file in recorded if file not in present]
-    foreign = [file for file in present if file not in recorded]
-    return [
-        *(AuditFinding("damaged", file) for file in damaged),
-        *(AuditFinding("missing", file) for file in missing),
-        *(AuditFinding("foreign", file) for file in foreign),
-    ]
+    findings = []
+    for file, digest in recorded.items():
+        if present.get(file, digest) != digest:
+            findings.append(AuditFinding("damaged", file))
+    findings += [AuditFinding("missing", file) for file in recorded if file not in present]
+    findings += [AuditFinding("foreign", file) for file in present if file not in recorded]
+    return findings
+
+
+def unmade_files(missing: Sequence[str], findings: Sequence[AuditFinding]) -> list[AuditFinding]:
+    """Lists the files that a failed run has not made, unless they are among the findings."""
+    files = {finding.file for finding in findings}
+    return [AuditFinding("unmade", file) for file in missing if file not in files]
+
+
+def repair_command(
+    results: Path, config_file: str, findings: Sequence[AuditFinding], targets: Sequence[str]
+) -> str:
+    """Returns the command that makes damaged and missing files again.
+
+    Args:
+        results: the folder of results.
+        config_file: the config's files as a manifest names them.
+        findings: the files that are not as they were.
+        targets: files to make; all if it is empty.
+    """
+    lost = [finding.file for finding in findings if finding.state in LOST_STATES]
+    damaged = [finding.file for finding in findings if finding.state == "damaged"]
+    forced = distinct_paths(results / forced_for(file) for file in lost)
+    # A run refuses empty outputs, so they must be removed before.
+    empty = distinct_paths(
+        results / output_of(file) for file in damaged if is_empty(results / file)
+    )
+    return command(config_file, empty, targets, forced)
 
 
 def distinct_paths(paths: Iterable[Path]) -> list[str]:
