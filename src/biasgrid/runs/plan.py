@@ -71,24 +71,24 @@ class MachineRate:
 
 @dataclass(frozen=True)
 class Costs:
-    """What is asked and what that costs, of a cell or of several together.
+    """The requests and their cost, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; of a scorer at most those of the writer, as long as
-            its texts are not there.
+        instances: number of instances; of a scorer at most those of the writer, as long as its
+            texts are not there.
         tokens: tokens of all inputs, special tokens included (words of several tokens need several
             inputs, and so do the spellings of options that a server reads back); estimated from a
             sample, or without the model's tokenizer from the words of the texts.
-        requests: requests to a server, where there is one; at most so many while it is not known
-            how it scores options.
+        requests: requests to a server, 0 without one; the maximum while it is not known how it
+            scores options.
         tokens_out: tokens that the server writes, at most.
-        cost: what it charges for all instances, by the prices of the config.
-        spent: what was spent on answers that are there, those included that are no longer used.
+        cost: the charge for all instances, by the prices of the config.
+        spent: the charge for answers that are there, including answers that are no longer used.
         flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens
             (Kaplan et al. 2020, Scaling Laws for Neural Language Models, section 2.1).
         instances_bytes: size of the instances tables.
         predictions_bytes: size of the predictions.
-        seconds: how long all instances take at the given rate.
+        seconds: time of all instances at the given rate.
     """
 
     instances: Estimate
@@ -105,17 +105,17 @@ class Costs:
 
 @dataclass(frozen=True)
 class CellPlan(Costs):
-    """What a cell costs, and what of it is done.
+    """The costs of a cell, and the part of it that is done.
 
     Attributes:
-        dataset, model, variant: the cell, and which variant of the dataset the model answers.
+        dataset, model, variant: the cell, and the variant of the dataset that the model answers.
         writer: of a scorer the model whose texts it reads, None of a cell; in place of questions it
             has the distinct texts of the writer's cell, and its measures are those of that cell.
         instances_table: the instances table that it answers, which it may share with other cells.
         parameters: parameters that every token passes through (see
             `biasgrid.inference.checkpoints.cost.parameters`).
-        shards: how many shards the cell has.
-        shards_done: how many of them are predicted.
+        shards: number of the cell's shards.
+        shards_done: number of shards that are predicted.
         measured: whether its measures are there.
     """
 
@@ -131,7 +131,7 @@ class CellPlan(Costs):
 
     @property
     def seconds_left(self) -> Estimate:
-        """How long the shards take that are not predicted."""
+        """The time of the shards that are not predicted, in seconds."""
         return self.seconds.times(1 - self.shards_done / self.shards)
 
 
@@ -140,11 +140,11 @@ class Totals(Costs):
     """Sums over all cells and scorers; a table that several of them share counts once.
 
     Attributes:
-        cells: how many cells there are.
-        seconds_left: how long the shards take that are not predicted.
-        shards: how many shards there are.
-        shards_done: how many of them are predicted.
-        measured: how many of the cells are measured.
+        cells: number of cells.
+        seconds_left: time of the shards that are not predicted, in seconds.
+        shards: number of shards.
+        shards_done: number of shards that are predicted.
+        measured: number of cells that are measured.
     """
 
     cells: int
@@ -161,14 +161,14 @@ class Totals(Costs):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grid costs.
+    """The costs of a grid.
 
     Attributes:
         cells: its cells, dataset by dataset.
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: the sums of both.
-        faster: by model what `precision: auto` would do, where a job has found that it is at least
-            twice as fast.
+        faster: by model a note on `precision: auto`, if a job has found that it is at least twice
+            as fast.
     """
 
     cells: list[CellPlan]

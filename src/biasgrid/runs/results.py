@@ -47,49 +47,46 @@ class Results:
             )
 
     def summary(self) -> pl.DataFrame:
-        """Returns the measures of whole cells and bias types, shape (rows, columns of
-        `SUMMARY`).
-        """
+        """Returns the measures of whole cells and bias types: columns of `SUMMARY`."""
         return read_table(self._there("summary.parquet"), SUMMARY)
 
     def verdicts(self) -> pl.DataFrame:
-        """Returns what is claimed of each cell, shape (cells, columns of `VERDICTS`)."""
+        """Returns the claims on each cell, one row per cell: columns of `VERDICTS`."""
         return read_table(self._there("verdicts.parquet"), VERDICTS)
 
     def measures(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns all measures of some cells, those of all by default: columns of `MEASURES`."""
+        """Returns all measures of some cells, by default of all: columns of `MEASURES`."""
         return self._cells("measures", dataset, model, MEASURES)
 
     def intervals(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns the intervals of measures over other factors than those of their claims: columns
-        of `INTERVALS`.
-        """
+        """Returns intervals of measures over factors beside the claims: columns of `INTERVALS`."""
         return self._cells("intervals", dataset, model, INTERVALS)
 
     def sums(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns what the numbers of some cells are made of: columns of `SUMS`."""
+        """Returns the sums that the numbers of some cells are made of: columns of `SUMS`."""
         return self._cells("sums", dataset, model, SUMS)
 
     def design(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns where the variance of some cells is, and what hangs on each cluster: columns of
-        `DESIGN`.
+        """Returns the parts of the variance of some cells, and the influence of each cluster.
+
+        Returns:
+            Columns of `DESIGN`.
         """
         return self._cells("design", dataset, model, DESIGN)
 
     def observations(self, dataset: str, model: str) -> pl.DataFrame:
-        """Returns what the measures of a cell are made of, such as what an evaluator saw in each
-        answer.
+        """Returns the observations behind a cell's measures, such as an evaluator's findings.
 
-        It is read anew from the cell's predictions, and has the family's own columns.
+        They are made anew from the cell's predictions, and have the family's own columns.
         """
         facts = read_provenance(self._there(f"sums/{dataset}/{model}.parquet"))["cell"]
         predictions = [self.folder / path for path in facts["predictions"]]
-        files = {
-            name: (kind, str(self.folder / path)) for name, (kind, path) in facts["scorers"].items()
-        }
-        scorers = (
-            read_scorers(files, self.folder / facts["texts"], predictions) if facts["texts"] else {}
-        )
+        scorers = {}
+        if facts["texts"]:
+            files = {}
+            for name, (kind, path) in facts["scorers"].items():
+                files[name] = kind, str(self.folder / path)
+            scorers = read_scorers(files, self.folder / facts["texts"], predictions)
         observations = observe_in_parts(
             facts["family"],
             self.folder / facts["instances"],
@@ -106,13 +103,11 @@ class Results:
         return self._cells("evidence", dataset, model, EVIDENCE)
 
     def evidence_parts(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns what these measures are by template and by partner: columns of
-        `EVIDENCE_PARTS`.
-        """
+        """Returns these measures by template and by partner: columns of `EVIDENCE_PARTS`."""
         return self._cells("evidence_parts", dataset, model, EVIDENCE_PARTS)
 
     def comparisons(self, dataset: str = "*") -> pl.DataFrame:
-        """Returns how the models of datasets differ, pair by pair: columns of `COMPARISONS`."""
+        """Returns differences of the models of datasets, by pairs: columns of `COMPARISONS`."""
         return self._datasets("comparisons", dataset, COMPARISONS)
 
     def ranks(self, dataset: str = "*") -> pl.DataFrame:
@@ -120,30 +115,25 @@ class Results:
         return self._datasets("ranks", dataset, RANKS)
 
     def agreement(self, dataset: str = "*") -> pl.DataFrame:
-        """Returns how alike models order the subjects of datasets: columns of `AGREEMENT`."""
+        """Returns the agreement of models on the order of subjects: columns of `AGREEMENT`."""
         return self._datasets("agreement", dataset, AGREEMENT)
 
     def convergence(self) -> pl.DataFrame:
-        """Returns how datasets of different families agree on the same groups: columns of
-        `CONVERGENCE`.
-        """
+        """Returns the agreement of datasets across families on groups: columns of `CONVERGENCE`."""
         return read_table(self._there("convergence.parquet"), CONVERGENCE)
 
     def synthetic(self, dataset: str = "*") -> pl.DataFrame:
-        """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing
-        is.
-        """
-        return read_tables(
-            sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet")), SYNTHETIC
-        )
+        """Returns the known effect in datasets, if there is one: columns of `SYNTHETIC`."""
+        paths = sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet"))
+        return read_tables(paths, SYNTHETIC)
 
     def manifest(self) -> dict[str, Any]:
-        """Returns what was made, how and how fast."""
+        """Returns the manifest: outputs with origin, times and digests."""
         manifest: dict[str, Any] = read_made(self._there("manifest.json"), "a manifest")
         return manifest
 
     def provenance(self, table: str) -> dict[str, Any]:
-        """Returns who made a table.
+        """Returns the provenance of a table.
 
         Args:
             table: its path below the folder, such as `summary.parquet`.
@@ -151,6 +141,7 @@ class Results:
         return read_provenance(self._there(table))
 
     def _there(self, name: str) -> Path:
+        """Returns the path of a file; raises UserError if it is missing."""
         path = self.folder / name
         if not path.is_file():
             raise UserError(
@@ -161,6 +152,7 @@ class Results:
     def _cells(
         self, name: str, dataset: str, model: str, schema: pa.DataFrameSchema
     ) -> pl.DataFrame:
+        """Reads tables of cells; `*` is any name. Raises UserError if there is none."""
         paths = sorted(self.folder.glob(f"{name}/{dataset}/{model}.parquet"))
         if not paths:
             raise UserError(
@@ -170,6 +162,7 @@ class Results:
         return read_tables(paths, schema)
 
     def _datasets(self, name: str, dataset: str, schema: pa.DataFrameSchema) -> pl.DataFrame:
+        """Reads tables of datasets; `*` is any name. Raises UserError if there is none."""
         paths = sorted(self.folder.glob(f"{name}/{dataset}.parquet"))
         if not paths:
             raise UserError(
@@ -216,13 +209,12 @@ class TablesOfCells:
             raise InputError(faults)
 
     def faults_of_cell(self, model: str) -> list[Fault]:
-        """Returns what keeps a model of the config from answering the dataset."""
+        """Returns the reasons why a model of the config cannot answer the dataset."""
         if self.config.fits(model, self.dataset):
             return []
+        problem = f"{self.dataset!r} is not for {model!r}"
         expected = self.config.family(self.dataset).expected
-        return [
-            Fault(str(self.path), "--model", f"{self.dataset!r} is not for {model!r}", expected)
-        ]
+        return [Fault(str(self.path), "--model", problem, expected)]
 
     def instances(self, path: Path) -> pl.DataFrame:
         """Reads a table of instances.

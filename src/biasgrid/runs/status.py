@@ -115,17 +115,17 @@ def mean_rate(times: Sequence[ShardTimes]) -> float | None:
 
 @dataclass(frozen=True)
 class AnsweredCount:
-    """How much of what is asked is answered, of a cell or of several together.
+    """The number of instances and of answers, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; before they are expanded, by the word lists; of a
-            scorer how many distinct texts there are or, before all are written, at most will be.
-        rows: how many of them are predicted; those of unfinished shards count.
-        found: how many of these finished shards found in what earlier runs had finished, so that
-            none was asked again.
-        rows_per_second: of all running shards together; where none runs, of a cell the mean of its
+        instances: number of instances; before they are expanded, by the word lists; of a scorer the
+            number of distinct texts or, before all are written, its maximum.
+        rows: number of instances that are predicted; those of unfinished shards count.
+        found: number of these rows that finished shards took over from earlier runs, so that none
+            was asked again.
+        rows_per_second: of all running shards together; while none runs, of a cell the mean of its
             finished ones, of several null.
-        seconds_left: how long the rows that are left take while shards run, null where none does.
+        seconds_left: time of the remaining rows while shards run, null while none does.
     """
 
     instances: Estimate
@@ -137,7 +137,7 @@ class AnsweredCount:
 
 @dataclass(frozen=True)
 class CellStatus(AnsweredCount):
-    """How far a cell is.
+    """The progress of a cell.
 
     Attributes:
         dataset, model: the cell.
@@ -145,10 +145,10 @@ class CellStatus(AnsweredCount):
         expanded: whether its instances table is there.
         state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on
             its way; `waiting`.
-        shards: how many of its shards are in each state.
+        shards: number of its shards in each state.
         measured: whether its measures are there, and not older than its predictions.
-        not_measurable: why the measures have no headline, null where they have one.
-        failures: why shards failed.
+        not_measurable: reason why the measures have no headline, null if they have one.
+        failures: failures of its shards.
     """
 
     dataset: str
@@ -167,9 +167,9 @@ class StatusTotals(AnsweredCount):
     """Sums over cells and scorers.
 
     Attributes:
-        cells: how many cells there are.
-        states: how many cells are in each state.
-        expanded, measured: how many cells have these tables.
+        cells: number of cells.
+        states: number of cells in each state.
+        expanded, measured: number of cells that have these tables.
     """
 
     cells: int
@@ -180,15 +180,15 @@ class StatusTotals(AnsweredCount):
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         cells: its cells, dataset by dataset.
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: sums over both.
         failures: failures of other rules than `predict` and `predict_scorer`.
-        failed_manifest: what the last run has left that failed; None where it did not, or one is at
-            work.
+        failed_manifest: the manifest of the last run if it failed; None if it did not, or if one is
+            at work.
     """
 
     cells: list[CellStatus]
