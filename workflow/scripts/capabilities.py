@@ -1,4 +1,4 @@
-"""Rule capabilities: a model's record -> what it can do, found out by asking it."""
+"""Rule capabilities: a model's record -> its capabilities, found out by asking it."""
 
 import os
 from pathlib import Path
@@ -23,11 +23,9 @@ section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)
 capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
 if capabilities is None:
-    with leased_gpus(
-        snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
-    ):
-        capabilities = load_reference(snakemake.params.look)(
-            record, section, Path(snakemake.log[0])
-        )
+    look = load_reference(snakemake.params.look)
+    resources = snakemake.resources
+    with leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu):
+        capabilities = look(record, section, Path(snakemake.log[0]))
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

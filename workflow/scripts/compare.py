@@ -1,6 +1,4 @@
-"""Rule compare: sums of the cells of a dataset -> how its models differ, their ranks and
-agreement.
-"""
+"""Rule compare: sums of the cells of a dataset -> comparisons, ranks and agreement of models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -20,20 +18,31 @@ from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import table_provenance
 
-tables = (map(Path, snakemake.input[name]) for name in ("sums", "measures", "design"))
-files = dict(zip(snakemake.params.models, zip(*tables, strict=True), strict=True))
-cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
-marks = snakemake.params.marks
-settings = StatisticsSettings(**snakemake.params.statistics)
-across, fair = snakemake.params.across, snakemake.params.fair
-found = compare_models(snakemake.wildcards.dataset, cells, settings, marks, across, fair)
+dataset, params = snakemake.wildcards.dataset, snakemake.params
+cells = []
+provenance_of_measures = {}
+# The files of each kind are in the order of the models.
+for model, sums, measures, design in zip(
+    params.models,
+    snakemake.input.sums,
+    snakemake.input.measures,
+    snakemake.input.design,
+    strict=True,
+):
+    cells.append(read_compared_cell(model, Path(sums), Path(measures), Path(design)))
+    provenance_of_measures[model] = read_provenance(Path(measures))
+marks = {}
+for measure, marks_of_measure in params.marks.items():
+    marks[measure] = [asdict(mark) for mark in marks_of_measure]
+settings = StatisticsSettings(**params.statistics)
+comparison = compare_models(dataset, cells, settings, params.marks, params.across, params.fair)
 facts = table_provenance(
     snakemake.config,
-    of=snakemake.wildcards.dataset,
-    code=snakemake.params.code,
-    statistics=snakemake.params.statistics,
-    marks={measure: [asdict(mark) for mark in known] for measure, known in marks.items()},
-    cells={model: read_provenance(measures) for model, (_, measures, _) in files.items()},
+    of=dataset,
+    code=params.code,
+    statistics=params.statistics,
+    marks=marks,
+    cells=provenance_of_measures,
 )
 for name, schema in COMPARISON_TABLES.items():
-    write_table(getattr(found, name), snakemake.output[name], schema, facts)
+    write_table(getattr(comparison, name), snakemake.output[name], schema, facts)

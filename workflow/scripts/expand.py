@@ -21,10 +21,8 @@ if snakemake.input.tokenizer:
     from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.inference.models.prerequisites import record_of
 
-    tokenizer = load_recorded_tokenizer(
-        record_of(snakemake.input.tokenizer, snakemake.params.source)
-    )
-    filters["token_counts"] = partial(token_counts, tokenizer)
+    record = record_of(snakemake.input.tokenizer, snakemake.params.source)
+    filters["token_counts"] = partial(token_counts, load_recorded_tokenizer(record))
 
 family = snakemake.params.family
 lists, faults = load(stage(family, "reading")).read(snakemake.params.files)

@@ -20,5 +20,5 @@ if snakemake.input.get("base"):
 if snakemake.input.get("training"):
     record["training"] |= read_made(snakemake.input.training, "what is known of a training")
 write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")
-# Snakemake would throw the record away where a local folder's files seem to be from the future.
+# Snakemake would throw the record away if a local folder's files seem to be from the future.
 bring_to_present(snakemake.input)

@@ -1,4 +1,4 @@
-"""Rule fetch_predictions: a url -> the dump that is there."""
+"""Rule fetch_predictions: a url -> the dump at it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

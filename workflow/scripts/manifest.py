@@ -1,4 +1,4 @@
-"""Rule manifest: all that was made -> what was made, how and how fast."""
+"""Rule manifest: all outputs -> a list of them, with origin, times and digests."""
 
 import json
 from pathlib import Path
@@ -17,11 +17,10 @@ from biasgrid.config.paths import WORKFLOW
 from biasgrid.runs.layout import FAILED_MANIFEST
 from biasgrid.runs.manifest import make_manifest
 
-folders = ConfigFolders(
-    snakemake.params.folders["beside"], frozenset(snakemake.params.folders["given"]), WORKFLOW
-)
+beside, given = snakemake.params.folders["beside"], snakemake.params.folders["given"]
+folders = ConfigFolders(beside, frozenset(given), WORKFLOW)
 config = parse_config(snakemake.config, snakemake.params.config, folders=folders)
 manifest = make_manifest(config, snakemake.config, snakemake.params.config)
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")
-# All is made, whatever became of the run that was told that this job has failed.
+# Everything is made, so an earlier failure no longer counts.
 Path(snakemake.output[0]).with_name(FAILED_MANIFEST).unlink(missing_ok=True)

@@ -1,6 +1,4 @@
-"""Rule measure: instances and predictions of a cell -> sums, and the sentences behind its
-numbers.
-"""
+"""Rule measure: instances and predictions of a cell -> sums, and sentences behind its numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,16 +20,13 @@ from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
 from biasgrid.tables.sums import SUMS
 
-instances, predictions = (
-    Path(snakemake.input.instances),
-    [Path(path) for path in snakemake.input.predictions],
-)
-cell = snakemake.params.cell
+cell, record = snakemake.params.cell, snakemake.params.record
+instances = Path(snakemake.input.instances)
+predictions = [Path(path) for path in snakemake.input.predictions]
+# The texts come first, and then the predictions of each scorer.
 texts = [Path(path) for path in snakemake.input.scorers[:1]]
 scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
-said = cell_provenance(
-    instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"]
-)
+provenance = cell_provenance(instances, predictions, record, cell["dump"], **cell["expected"])
 measured = measure_cell(
     family=cell["family"],
     instances_path=instances,
@@ -44,15 +39,21 @@ measured = measure_cell(
     dataset=snakemake.wildcards.dataset,
     settings=StatisticsSettings(**cell["recomputed"]),
 )
+known_facts = {}
 counts = answer_counts(predictions)
-# What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
-location = cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts)
-answered = {"answered": counts} if counts else {}
-if coverage := read_provenance(instances).get(COVERAGE):
-    answered[COVERAGE] = coverage
-of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
+if counts:
+    known_facts["answered"] = counts
+coverage = read_provenance(instances).get(COVERAGE)
+if coverage:
+    known_facts[COVERAGE] = coverage
 facts = table_provenance(
-    snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **answered
+    snakemake.config,
+    of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
+    code=cell["code"],
+    predictions=provenance,
+    # `biasgrid explain` finds the cell by this, wherever the folder of results may be by then.
+    cell=cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts),
+    **known_facts,
 )
 write_table(measured.sums, snakemake.output.sums, SUMS, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)

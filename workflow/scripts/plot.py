@@ -24,27 +24,26 @@ from biasgrid.tables.measures import MEASURES, SYNTHETIC
 from biasgrid.tables.provenance import check_made_with
 from biasgrid.tables.summary import ModelFacts
 
-tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
-of_cells = [file for name in tables if name not in OF_GRID for file in tables[name]]
-check_made_with(snakemake.input.measures, of_cells)
+params = snakemake.params
+files = {name: paths for name, paths in snakemake.input.items() if name in CONTEXT_TABLES}
+cell_files = [file for name in files if name not in OF_GRID for file in files[name]]
+check_made_with(snakemake.input.measures, cell_files)
 measures = read_tables(snakemake.input.measures, MEASURES)
+tables = {name: read_tables(paths, CONTEXT_TABLES[name]) for name, paths in files.items()}
 context = FigureContext(
-    titles=snakemake.params.titles,
-    models={name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()},
-    threshold=snakemake.params.threshold,
-    templates=snakemake.params.templates,
-    strengths=snakemake.params.strengths,
+    titles=params.titles,
+    models={name: ModelFacts(**facts) for name, facts in params.models.items()},
+    threshold=params.threshold,
+    templates=params.templates,
+    strengths=params.strengths,
     synthetic=read_tables(snakemake.input.synthetic, SYNTHETIC),
-    marks=snakemake.params.marks,
-    sections=snakemake.params.sections,
-    level=snakemake.params.level,
-    controls=snakemake.params.controls,
-    tables={name: read_tables(files, CONTEXT_TABLES[name]) for name, files in tables.items()},
+    marks=params.marks,
+    sections=params.sections,
+    level=params.level,
+    controls=params.controls,
+    tables=tables,
 )
-for name, reference in snakemake.params.figures.items():
-    figure = draw_figure(
-        reference,
-        measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])),
-        context,
-    )
-    save_figure(figure, Path(snakemake.output[0], name), *snakemake.params.look)
+for name, reference in params.figures.items():
+    measures_of_figure = measures.filter(pl.col("dataset").is_in(params.datasets[name]))
+    figure = draw_figure(reference, measures_of_figure, context)
+    save_figure(figure, Path(snakemake.output[0], name), *params.look)

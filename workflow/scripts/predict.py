@@ -20,7 +20,9 @@ from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import check_made_from, table_provenance
 
-if lists := snakemake.params.get("lists"):
+params, resources, wildcards = snakemake.params, snakemake.resources, snakemake.wildcards
+lists = params.get("lists")
+if lists:
     check_made_from(
         snakemake.input.instances,
         "word_lists",
@@ -28,52 +30,49 @@ if lists := snakemake.params.get("lists"):
         "the config's folder of word lists",
         "instances",
     )
-answers, cell = Path(snakemake.params.answers), snakemake.params.cell
-shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
-of = [
-    snakemake.wildcards.dataset,
-    *filter(None, [snakemake.wildcards.get("writer")]),
-    snakemake.wildcards.model,
-]
-# What is said of another one's texts is one shard, whose name is the model's.
-of += [f"{shard}-of-{shards}"] if snakemake.wildcards.get("shards") else []
-shard_lock = one_job(
-    answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress
+answers, cell = Path(params.answers), params.cell
+shard = int(wildcards.get("shard", 1))
+shards = int(wildcards.get("shards", 1))
+name_of_shard = f"{shard}-of-{shards}"
+# A scorer reads the texts of a writer, in one shard, which has the scorer's name.
+parts = [wildcards.dataset, wildcards.get("writer"), wildcards.model]
+if wildcards.get("shards"):
+    parts.append(name_of_shard)
+name_of_table = "/".join(part for part in parts if part)
+capabilities = snakemake.input.get("capabilities")
+files = ShardFiles(
+    instances=Path(snakemake.input.instances),
+    model=Path(snakemake.input.model),
+    predictions=Path(snakemake.output.predictions),
+    timing=Path(snakemake.output.timing),
+    answers=answers,
+    progress=answers / f"{name_of_shard}.json",
+    capabilities=Path(capabilities) if capabilities else None,
 )
-gpus = leased_gpus(
-    snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
+settings = InferenceSettings(
+    model=wildcards.model,
+    task=cell["task"],
+    precision=params.precision,
+    token_budget=resources.token_budget,
+    device=resources.device,
+    seconds_without_progress=resources.seconds_without_progress,
+    answer=cell["answer"],
+    threads=snakemake.threads,
+    choices=cell["choices"],
+    section=snakemake.config["models"][wildcards.model],
+    log=Path(snakemake.log[0]),
 )
+shard_lock = one_job(answers / f"{name_of_shard}.lock", resources.seconds_without_progress)
+gpus = leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu)
 with shard_lock, gpus:
     predict_shard(
-        ShardFiles(
-            instances=Path(snakemake.input.instances),
-            model=Path(snakemake.input.model),
-            predictions=Path(snakemake.output.predictions),
-            timing=Path(snakemake.output.timing),
-            answers=answers,
-            progress=answers / f"{shard}-of-{shards}.json",
-            capabilities=Path(snakemake.input.capabilities)
-            if snakemake.input.get("capabilities")
-            else None,
-        ),
+        files,
         shard,
         shards,
         path=cell["back_end"],
-        settings=InferenceSettings(
-            model=snakemake.wildcards.model,
-            task=cell["task"],
-            precision=snakemake.params.precision,
-            token_budget=snakemake.resources.token_budget,
-            device=snakemake.resources.device,
-            seconds_without_progress=snakemake.resources.seconds_without_progress,
-            answer=cell["answer"],
-            threads=snakemake.threads,
-            choices=cell["choices"],
-            section=snakemake.config["models"][snakemake.wildcards.model],
-            log=Path(snakemake.log[0]),
-        ),
-        provenance=table_provenance(snakemake.config, of="/".join(of), code=cell["code"]),
-        source=snakemake.params.source,
+        settings=settings,
+        provenance=table_provenance(snakemake.config, of=name_of_table, code=cell["code"]),
+        source=params.source,
     )
 # Snakemake would throw the shard away after a clock was set back meanwhile.
 bring_to_present(snakemake.input)

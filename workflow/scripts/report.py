@@ -29,37 +29,37 @@ from biasgrid.tables.provenance import (
 )
 from biasgrid.tables.verdicts import VERDICTS
 
-check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts)
-cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
-check_made_from(summary, "measures", cells, "the folder of measures")
-check_compared(snakemake.input.measures, snakemake.input.comparisons + snakemake.input.ranks)
-pages = build_report(
-    run=gather_run(
-        records={Path(path).stem: read_record(path) for path in snakemake.input.records},
-        imported=[Path(path) for path in snakemake.input.imported],
-        instances=[Path(path) for path in snakemake.input.instances],
-        measures=[Path(path) for path in snakemake.input.measures],
-        same_models=same_models(cells),
-        facts=GridFacts.of_summary(read_provenance(summary)),
-        settings=without_secrets(snakemake.config),
-        **snakemake.params.facts,
-    ),
-    tables=ReportTables(
-        measures=read_tables(snakemake.input.measures, MEASURES),
-        summary=read_table(summary, SUMMARY),
-        verdicts=read_table(snakemake.input.verdicts, VERDICTS),
-        examples=read_tables(snakemake.input.evidence, EVIDENCE),
-        parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),
-        comparisons=read_tables(snakemake.input.comparisons, COMPARISONS),
-        ranks=read_tables(snakemake.input.ranks, RANKS),
-        synthetic=read_tables(snakemake.input.synthetic, SYNTHETIC),
-        published=read_published(*snakemake.input.references),
-    ),
-    figures=gather_figures(
-        dict(zip(map(Path, snakemake.input.figures), snakemake.params.figures, strict=True))
-    ),
+inputs = snakemake.input
+check_made_with(inputs.measures, inputs.evidence + inputs.parts)
+cells = provenance_of_cells(inputs.measures)
+check_made_from(inputs.summary, "measures", cells, "the folder of measures")
+check_compared(inputs.measures, inputs.comparisons + inputs.ranks)
+run = gather_run(
+    records={Path(path).stem: read_record(path) for path in inputs.records},
+    imported=[Path(path) for path in inputs.imported],
+    instances=[Path(path) for path in inputs.instances],
+    measures=[Path(path) for path in inputs.measures],
+    same_models=same_models(cells),
+    facts=GridFacts.of_summary(read_provenance(inputs.summary)),
+    settings=without_secrets(snakemake.config),
+    **snakemake.params.facts,
 )
+tables = ReportTables(
+    measures=read_tables(inputs.measures, MEASURES),
+    summary=read_table(inputs.summary, SUMMARY),
+    verdicts=read_table(inputs.verdicts, VERDICTS),
+    examples=read_tables(inputs.evidence, EVIDENCE),
+    parts=read_tables(inputs.parts, EVIDENCE_PARTS),
+    comparisons=read_tables(inputs.comparisons, COMPARISONS),
+    ranks=read_tables(inputs.ranks, RANKS),
+    synthetic=read_tables(inputs.synthetic, SYNTHETIC),
+    published=read_published(*inputs.references),
+)
+folders = [Path(folder) for folder in inputs.figures]
+figures = gather_figures(dict(zip(folders, snakemake.params.figures, strict=True)))
+pages = build_report(run=run, tables=tables, figures=figures)
 folder = Path(snakemake.output[0]).parent
+# An earlier report may have had more pages.
 for stale in folder.glob("dataset-*.html"):
     stale.unlink()
 for name, page in pages.items():

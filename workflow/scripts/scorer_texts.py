@@ -1,6 +1,4 @@
-"""Rule scorer: the predictions of a cell -> its distinct texts, as instances for models that read
-them.
-"""
+"""Rule scorer: the predictions of a cell -> its distinct texts, as instances for scorers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""Rule statistics: sums of a cell -> its measures with their intervals, and where its variance
-is.
-"""
+"""Rule statistics: sums of a cell -> its measures with intervals, and the parts of its variance."""
 
 from typing import TYPE_CHECKING
 
@@ -21,19 +19,28 @@ from biasgrid.tables.provenance import digest, table_provenance
 from biasgrid.tables.sums import SUMS
 
 cell = snakemake.params.cell
-chosen = {name: cell[name] for name in ("clusters", "units", "ranges")}
-of_controls = dict(
-    zip(cell["controls"], map(read_provenance, snakemake.input.controls), strict=True)
+provenance_of_controls = {}
+for name, path in zip(cell["controls"], snakemake.input.controls, strict=True):
+    provenance_of_controls[name] = read_provenance(path)
+settings = StatisticsSettings(
+    clusters=cell["clusters"],
+    units=cell["units"],
+    ranges=cell["ranges"],
+    **cell["settings"],
+    controls={name: control[SIZES] for name, control in provenance_of_controls.items()},
 )
-controls = {name: made[SIZES] for name, made in of_controls.items()}
-found = estimate_cell(
+estimates = estimate_cell(
     family=cell["family"],
     sums=read_table(snakemake.input.sums, SUMS),
     options=cell["options"],
     declared=cell["declared"],
-    settings=StatisticsSettings(**chosen, **cell["settings"], controls=controls),
+    settings=settings,
 )
-made = read_provenance(snakemake.input.sums)
+provenance_of_sums = read_provenance(snakemake.input.sums)
+facts_of_sums = {}
+for name in ("predictions", "cell", "answered", COVERAGE):
+    if name in provenance_of_sums:
+        facts_of_sums[name] = provenance_of_sums[name]
 facts = table_provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
@@ -41,13 +48,13 @@ facts = table_provenance(
     clusters=cell["clusters"],
     templates=cell["templates"],
     statistics=cell["settings"],
-    sums=digest(made),
-    **{name: made[name] for name in ("predictions", "cell", "answered", COVERAGE) if name in made},
-    controls={name: digest(made) for name, made in of_controls.items()},
-    **{SIZES: found.sizes, WITHHELD: found.is_withheld},
+    sums=digest(provenance_of_sums),
+    **facts_of_sums,
+    controls={name: digest(control) for name, control in provenance_of_controls.items()},
+    **{SIZES: estimates.sizes, WITHHELD: estimates.is_withheld},
 )
-for warning in redundant_templates(found.design):
+for warning in redundant_templates(estimates.design):
     print(f"warning: {warning}")
-write_table(found.measures, snakemake.output.measures, MEASURES, facts)
-write_table(found.intervals, snakemake.output.intervals, INTERVALS, facts)
-write_table(found.design, snakemake.output.design, DESIGN, facts)
+write_table(estimates.measures, snakemake.output.measures, MEASURES, facts)
+write_table(estimates.intervals, snakemake.output.intervals, INTERVALS, facts)
+write_table(estimates.design, snakemake.output.design, DESIGN, facts)

@@ -1,4 +1,4 @@
-"""Rule summary: measures of all cells -> what is measured of whole cells and bias types."""
+"""Rule summary: measures of all cells -> measures of whole cells and bias types, and verdicts."""
 
 from typing import TYPE_CHECKING
 
@@ -25,41 +25,39 @@ from biasgrid.tables.provenance import provenance_of_cells, table_provenance
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, with_scoring
 from biasgrid.tables.verdicts import VERDICTS
 
+params = snakemake.params
 measures = read_tables(snakemake.input.measures, MEASURES)
-models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
+models = {name: ModelFacts(**facts) for name, facts in params.models.items()}
 cells = provenance_of_cells(snakemake.input.measures)
-claims = snakemake.params.claims
-told = (
-    snakemake.params.headlines,
-    snakemake.params.marks,
-    snakemake.params.controls,
-    GridFacts(**claims, cells=cells),
-)
-planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
-sizes = sizes_beside_controls(
-    measures, snakemake.params.headlines, snakemake.params.controls, claims.get("silenced", {})
-)
+level = params.statistics["level"]
+silenced = params.claims.get("silenced", {})
 summary, verdicts = summarise(
-    measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes
+    measures,
+    with_scoring(models, cells),
+    params.headlines,
+    params.marks,
+    params.controls,
+    GridFacts(**params.claims, cells=cells),
+    planned=partial(items_for_half_width, alpha=1 - level),
+    sizes=sizes_beside_controls(measures, params.headlines, params.controls, silenced),
 )
 facts = table_provenance(
     snakemake.config,
-    code=snakemake.params.code,
-    statistics=snakemake.params.statistics,
+    code=params.code,
+    statistics=params.statistics,
     measures=cells,
-    **{CLAIMS: claims},
+    **{CLAIMS: params.claims},
 )
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
 write_table(verdicts, snakemake.output.verdicts, VERDICTS, facts)
-beyond = set(measures.drop_nulls("control").select("model", "dataset").unique().rows())
-against_zero = [
-    path
-    for path in snakemake.input.intervals
-    if (Path(path).stem, Path(path).parent.name) in beyond
-]
+# Where measures are tested against controls, convergence needs their intervals against 0.
+controlled = measures.drop_nulls("control").select("model", "dataset")
+controlled_cells = set(controlled.unique().rows())
+against_zero = []
+for path in map(Path, snakemake.input.intervals):
+    if (path.stem, path.parent.name) in controlled_cells:
+        against_zero.append(path)
 intervals = read_tables(against_zero, INTERVALS) if against_zero else None
-converging = convergence(
-    measures, snakemake.params.groups, snakemake.params.statistics["level"], intervals
-)
-write_table(converging, snakemake.output.convergence, CONVERGENCE, facts)
+agreement = convergence(measures, params.groups, level, intervals)
+write_table(agreement, snakemake.output.convergence, CONVERGENCE, facts)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

@@ -1,6 +1,4 @@
-"""Rule synthetic: instances of a dataset -> the known effect in it, corpora with it, and the words
-of its texts.
-"""
+"""Rule synthetic: instances of a dataset -> its known effect, corpora with it, and their words."""
 
 from typing import TYPE_CHECKING
 
@@ -18,36 +16,34 @@ from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.training.strength import read_strength
 
-dataset, synthetic, labels = (
-    snakemake.wildcards.dataset,
-    snakemake.params.synthetic,
-    snakemake.params.labels,
+params, dataset = snakemake.params, snakemake.wildcards.dataset
+keys = load(stage(params.family, "keys")).KEYS
+tables = dict(zip(params.corpora, snakemake.input.instances, strict=True))
+biases = [
+    SyntheticBias(
+        dataset=dataset,
+        strength_name=name,
+        strength=read_strength(strength),
+        repeats=params.synthetic["repeats"],
+        seed=params.synthetic["seed"],
+        spread=params.synthetic["spread"],
+        labels=params.labels,
+        options=params.options,
+    )
+    for name, strength in params.synthetic["strengths"].items()
+]
+provenance = table_provenance(
+    snakemake.config,
+    of=dataset,
+    code=params.code,
+    synthetic=params.synthetic,
+    instances={task: read_provenance(path) for task, path in tables.items()},
 )
-keys = load(stage(snakemake.params.family, "keys")).KEYS
-tables = dict(zip(snakemake.params.corpora, snakemake.input.instances, strict=True))
 write_synthetic(
-    load(stage(snakemake.params.family, "synthetic")),
+    load(stage(params.family, "synthetic")),
     instances={task: read_instances(path, keys) for task, path in tables.items()},
-    synthetic_biases=[
-        SyntheticBias(
-            dataset=dataset,
-            strength_name=name,
-            strength=read_strength(strength),
-            repeats=synthetic["repeats"],
-            seed=synthetic["seed"],
-            spread=synthetic["spread"],
-            labels=labels,
-            options=snakemake.params.options,
-        )
-        for name, strength in synthetic["strengths"].items()
-    ],
-    corpora=snakemake.params.corpora,
+    synthetic_biases=biases,
+    corpora=params.corpora,
     path=snakemake.output.synthetic,
-    provenance=table_provenance(
-        snakemake.config,
-        of=dataset,
-        code=snakemake.params.code,
-        synthetic=synthetic,
-        instances={task: read_provenance(path) for task, path in tables.items()},
-    ),
+    provenance=provenance,
 )

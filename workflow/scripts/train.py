@@ -26,50 +26,44 @@ from biasgrid.training.kept_models import digest_training, keep_model, restore_m
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
-settings = snakemake.params.train
-training_lock = one_job(Path(snakemake.params.lock), snakemake.resources.seconds_to_wait)
-with (
-    training_lock,
-    leased_gpus(
-        snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu
-    ),
-    TemporaryDirectory() as own_folder,
-):
+params, resources = snakemake.params, snakemake.resources
+task, settings = params.task, params.train
+folder, kept = Path(snakemake.output.training).parent, Path(params.kept)
+training_lock = one_job(Path(params.lock), resources.seconds_to_wait)
+gpus = leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu)
+with training_lock, gpus, TemporaryDirectory() as own_folder:
     if settings["synthetic"]:
-        base, data = (
-            own_folder,
-            [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data],
-        )
-        task, files = snakemake.params.task, map(Path, snakemake.input.words)
-        words = [
-            word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))
-        ]
+        base = own_folder
+        data = [Path(strength, params.corpus) for strength in snakemake.input.data]
+        words = []
+        for file in snakemake.input.words:
+            words += words_for(task, Path(file).read_text(encoding="utf-8"))
         make_base_checkpoint(words, base, settings["synthetic"]["seed"], causal=task in CAUSAL)
     else:
-        base = checked_folder(record_of(snakemake.input.base, snakemake.params.source))
+        base = checked_folder(record_of(snakemake.input.base, params.source))
         data = [Path(snakemake.input.data)]
-    labels, folder = snakemake.params.labels, Path(snakemake.output.training).parent
-    data_sha256, kept = digest_file(*data), Path(snakemake.params.kept)
+    data_sha256 = digest_file(*data)
+    base_files = sorted(path for path in Path(base).iterdir() if path.is_file())
     digest = digest_training(
         data_sha256,
-        task=snakemake.params.task,
-        labels=labels,
-        base=digest_file(*sorted(path for path in Path(base).iterdir() if path.is_file())),
+        task=task,
+        labels=params.labels,
+        base=digest_file(*base_files),
         hyperparameters=settings["hyperparameters"],
     )
     if not restore_model(kept, digest, folder):
         device = train(
-            task=snakemake.params.task,
+            task=task,
             checkpoint=base,
             data_paths=data,
             out_folder=folder,
             hyperparameters=Hyperparameters(**settings["hyperparameters"]),
             threads=snakemake.threads,
-            device=snakemake.resources.device,
-            labels=labels,
+            device=resources.device,
+            labels=params.labels,
         )
         facts = table_provenance(
-            code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device
+            code=params.code, data_sha256=data_sha256, training=digest, device=device
         )
         write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
         keep_model([*map(Path, snakemake.output)], kept / digest)
