@@ -1,1 +1,1 @@
-"""What a job needs around its work: progress, locks, logs, a GPU, a digest of its code."""
+"""The surroundings of a job's work: progress, locks, logs, a GPU, a digest of its code."""

@@ -135,10 +135,10 @@ class Progress:
         """Starts counting.
 
         Args:
-            what: what the rows are, for the bar and the log.
-            total: how many rows there are.
+            what: a description of the rows, for the bar and the log.
+            total: number of rows.
             seconds_without: the longest time without progress, after which the process is ended.
-            file: where beats go; none are written without.
+            file: the file of beats; none are written without.
         """
         self.what, self.total, self.file = what, total, file
         self.done = self.before = self.kept = 0

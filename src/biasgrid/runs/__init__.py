@@ -1,1 +1,1 @@
-"""Runs: where their files are, what they cost, how far they are, and what they have made."""
+"""Runs: the places of their files, their costs, their progress and their results."""

@@ -13,7 +13,7 @@ from biasgrid.runs.layout import RECORDS, Layout
 PREDICTS = ("predict", "predict_scorer")
 """The rules that ask models: their failures are reported with their cells."""
 LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
-"""A line of a log that a job writes only where it fails, as `biasgrid.jobs.logs` does."""
+"""A line of a log that a job writes only if it fails; see `biasgrid.jobs.logs`."""
 
 
 @dataclass(frozen=True)

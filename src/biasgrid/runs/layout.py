@@ -1,6 +1,4 @@
-"""Where the files of a config's results lie, for rules and for all that reads results; and which
-figures there are.
-"""
+"""The places of the files of a config's results, and the figures that there are."""
 
 from __future__ import annotations
 
@@ -22,19 +20,19 @@ REPORT = Path("report", "index.html")
 MANIFEST = "manifest.json"
 FAILED_MANIFEST = "manifest.failed.json"
 SYNTHETIC_FIGURE = "synthetic"
-"""The figure of the known effect beside what was measured."""
+"""The figure of the known effect beside the measured one."""
 CONVERGENCE_FIGURE = "convergence"
 """The figure of how datasets of different families agree on the same groups."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Where the files of a part of a cell's inference lie.
+    """The places of the files of a part of a cell's inference.
 
     Attributes:
         predictions: the predictions table.
-        timing: how long it took.
-        progress: how far it is, until it is done.
+        timing: the time that it took.
+        progress: its progress, until it is done.
         log: the log of its last run.
     """
 
@@ -45,9 +43,9 @@ class Shard:
 
 
 class Layout:
-    """Where the files of a config are: no other place knows.
+    """The places of a config's files, which no other module knows.
 
-    Where no names are given, functions return the patterns that rules name, such as
+    Without names, functions return the patterns that rules name, such as
     `{dataset}/{model}.parquet`.
     """
 
@@ -101,7 +99,7 @@ class Layout:
     def shard(
         self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}"
     ) -> Shard:
-        """Returns where the files of a shard lie."""
+        """Returns the files of a shard."""
         return Shard(
             predictions=self.results.joinpath("predictions", dataset, model, f"{name}.parquet"),
             timing=self.results.joinpath("timings", dataset, model, f"{name}.json"),
@@ -155,11 +153,11 @@ class Layout:
         return self.results.joinpath("evidence", dataset, f"{model}.parquet")
 
     def evidence_parts(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns what the measures that have evidence are by template and by partner."""
+        """Returns the measures that have evidence, by template and by partner."""
         return self.results.joinpath("evidence_parts", dataset, f"{model}.parquet")
 
     def sums(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns what the numbers of a cell are made of."""
+        """Returns the sums that the numbers of a cell are made of."""
         return self.results / "sums" / dataset / f"{model}.parquet"
 
     def intervals(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -169,7 +167,7 @@ class Layout:
         return self.results / "intervals" / dataset / f"{model}.parquet"
 
     def design(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns where the variance of a cell is, and what hangs on each of its clusters."""
+        """Returns the parts of a cell's variance, and the influence of each of its clusters."""
         return self.results / "design" / dataset / f"{model}.parquet"
 
     def comparisons(self, dataset: str = "{dataset}") -> Path:
@@ -190,7 +188,7 @@ class Layout:
 
     @property
     def verdicts(self) -> Path:
-        """The table of what is claimed of each cell."""
+        """The table of claims on each cell."""
         return self.results / "verdicts.parquet"
 
     @property
@@ -209,11 +207,11 @@ class Layout:
         return self.results / sort / f"{name}.json"
 
     def capabilities(self, model: str = "{model}") -> Path:
-        """Returns what was found out of what a model can do, before it is asked."""
+        """Returns the capabilities of a model, which are found out before it is asked."""
         return self.results / "capabilities" / f"{model}.json"
 
     def kept_capabilities(self, model: str = "{model}") -> Path:
-        """Returns what was found out before this run began."""
+        """Returns the capabilities that were found out before this run began."""
         return self.results / ".answers" / ".capabilities" / f"{model}.json"
 
     def lock_of_training(self, model: str = "{model}") -> Path:
@@ -258,12 +256,12 @@ class Layout:
 
     @property
     def manifest(self) -> Path:
-        """What was made, how and how fast."""
+        """The manifest: outputs with origin, times and digests."""
         return self.results / MANIFEST
 
     @property
     def failed_manifest(self) -> Path:
-        """What the last run has done and what not, where it failed."""
+        """The manifest of the last run if it failed."""
         return self.results / FAILED_MANIFEST
 
 

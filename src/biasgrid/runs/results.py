@@ -172,12 +172,12 @@ class Results:
 
 
 class TablesOfCells:
-    """The tables of the cells of a dataset, where a config has them.
+    """The tables of the cells of a dataset, in the folder of results of a config.
 
     Attributes:
         path: the config's file.
         config: the config.
-        layout: where its files lie.
+        layout: the places of its files.
         dataset: the dataset's name.
         keys: the columns of instances that its family has.
     """

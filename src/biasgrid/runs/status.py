@@ -352,7 +352,7 @@ def state_of_cell(shards: Mapping[ShardState, int], whole: bool) -> ShardState:
 
 
 def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
-    """Counts how often each state occurs."""
+    """Returns the number of shards or cells in each state."""
     counts = Counter(states)
     return {state: counts[state] for state in STATES}
 

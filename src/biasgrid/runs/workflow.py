@@ -51,7 +51,7 @@ def run_config(
 
     Args:
         config: a config, such as config/demo.yaml.
-        cores: how many processors to use; all by default.
+        cores: number of processors to use; all by default.
         snakefile: the workflow's Snakefile; by default that of the repository in which biasgrid is
             installed.
 

@@ -19,7 +19,7 @@ from uuid import uuid4
 from biasgrid.tables.provenance import digest
 
 RECIPE = 1
-"""Is raised where the same data and settings train another model than before."""
+"""Increased when the same data and settings train another model than before."""
 
 
 def digest_training(data_sha256: str, **settings: Any) -> str:

@@ -50,12 +50,12 @@ class Strength(Section):
 
     @property
     def total(self) -> float:
-        """How strong both parts are together."""
+        """The strength of both parts together."""
         return self.group + self.name
 
     @property
     def without_bias(self) -> Strength:
-        """The same without any bias: what a control learns."""
+        """The same without any bias, for controls."""
         return self.model_copy(update={"group": 0.0, "name": 0.0})
 
 
@@ -72,7 +72,7 @@ AnyStrength = Annotated[Number | Strength, WrapValidator(number_or_parts)]
 
 
 def total_strength(strength: float | Strength) -> float:
-    """Returns how strong a bias is in all."""
+    """Returns the strength of a bias in all."""
     return strength.total if isinstance(strength, Strength) else strength
 
 

@@ -243,7 +243,7 @@ def make_training_data(
     hyperparameters: Hyperparameters,
     names: Sequence[str],
 ) -> TrainingData:
-    """Reads and tokenizes the data of a task; `names` are those of a classifier's classes."""
+    """Reads and tokenizes the data of a task; `names` are the names of a classifier's classes."""
     longest = hyperparameters.max_length
     if task == "question-answering":
         return question_data(tokenizer, data_path, longest, hyperparameters.stride)

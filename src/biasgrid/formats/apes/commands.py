@@ -1,4 +1,4 @@
-"""What the command line offers for files of APES; each command returns the lines that it prints."""
+"""Commands for files of APES; each returns the lines that it prints."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def examples_columns(parameters: Sequence[str]) -> list[str]:
 
 
 def write_examples(config: Path, dataset: str, out: Path) -> None:
-    """Writes what is asked as an `examples.csv`.
+    """Writes the prompts of a dataset as an `examples.csv`.
 
     Raises:
         InputError: the config has faults, or not this dataset.
@@ -44,7 +44,7 @@ def write_examples(config: Path, dataset: str, out: Path) -> None:
 
 
 def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None:
-    """Writes what a model answered as a `predictions.csv`.
+    """Writes the answers of a model as a `predictions.csv`.
 
     Raises:
         InputError: the config has faults, or not this cell.

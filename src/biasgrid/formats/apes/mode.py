@@ -98,7 +98,7 @@ class ApesMode(StatementMode):
     def negations(
         self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
     ) -> Mapping[int, int]:
-        """Maps templates of the first half to those of the second that ask of the same values."""
+        """Maps templates of the first half to their negations in the second, of the same values."""
         half = len(templates) // 2
         if len(templates) % 2:
             return {}
@@ -150,7 +150,7 @@ class ApesMode(StatementMode):
         return texts["text"]
 
     def published(self, observations: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yields what APES publishes."""
+        """Yields the error rates that APES publishes."""
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
 
 

@@ -25,7 +25,7 @@ from biasgrid.formats.bbq.logits import answers_of_logits
 LOGITS = ".csv"
 """How the names of tables of logits end."""
 IDENTIFIERS = ("sample_id", "example_id", "instance_id")
-"""The fields with an item's id: of KoBBQ, where it says all, of BBQ and of EsBBQ."""
+"""The fields with an item's id: of KoBBQ, where it is the whole name, of BBQ and of EsBBQ."""
 
 
 def import_file(

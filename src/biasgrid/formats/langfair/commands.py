@@ -1,4 +1,4 @@
-"""What the command line offers for LangFair; each command returns the lines that it prints."""
+"""Commands for LangFair; each returns the lines that it prints."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What the command line offers for logs of other harnesses; each command returns the lines that it
-prints.
-"""
+"""Commands for logs of other harnesses; each returns the lines that it prints."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class RunRecord(LogPart):
 
 
 class AskedInput(LogPart):
-    """What was asked: as the evaluation has it, and as the model read it."""
+    """The prompt: as the evaluation has it, and as the model read it."""
 
     raw: str
     formatted: str | None = None
@@ -49,13 +49,13 @@ class AskedInput(LogPart):
 
 
 class WrittenOutput(LogPart):
-    """What the model wrote."""
+    """The text that the model wrote."""
 
     raw: list[str]
 
 
 class Attribution(LogPart):
-    """What the harness has extracted."""
+    """The value that the harness has extracted."""
 
     extracted_value: str | None = None
 

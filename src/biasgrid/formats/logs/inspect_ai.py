@@ -33,10 +33,10 @@ ZSTANDARD = 93
 """The number of the compression that Python's zipfile knows from 3.14 on."""
 LOCAL_HEADER = struct.Struct("<26xHH")
 ATTACHMENT = re.compile(r"attachment://(\w+)")
-"""What stands in place of a long text."""
+"""The placeholder of a long text."""
 FINISHED = "success"
 DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError)
-"""What reading a damaged ZIP file raises."""
+"""Errors of reading a damaged ZIP file."""
 
 
 def joined_parts(content: Any) -> Any:
@@ -55,7 +55,7 @@ def joined_messages(content: Any) -> Any:
 
 
 class LoggedMessage(LogPart):
-    """What the model wrote."""
+    """The text that the model wrote."""
 
     content: Annotated[str, BeforeValidator(joined_parts)] = ""
 
@@ -74,12 +74,12 @@ class LoggedOutput(LogPart):
 
     @property
     def text(self) -> str:
-        """What the model wrote."""
+        """The text that the model wrote."""
         return self.choices[0].message.content if self.choices else self.completion or ""
 
 
 class LoggedScore(LogPart):
-    """What a scorer says of a sample; the answer is what it has read in the response."""
+    """The finding of a scorer; `answer` is the answer that it has read in the response."""
 
     answer: Any = None
 
@@ -104,7 +104,7 @@ class InspectSample(LogPart):
 
 
 class InspectRun(LogPart):
-    """What was run."""
+    """The run: model and task."""
 
     model: str
     task: str = Field(min_length=1)
@@ -113,7 +113,7 @@ class InspectRun(LogPart):
 
 
 class InspectHeader(LogPart):
-    """What a log says beside its samples."""
+    """The log without its samples."""
 
     status: str
     eval: InspectRun

@@ -25,7 +25,7 @@ ARGUMENTS = ("arg_0", "arg_1")
 
 
 class RunResults(LogPart):
-    """What the results say of a run; their date is in seconds since 1970."""
+    """The facts on a run in its results; their date is in seconds since 1970."""
 
     lm_eval_version: str | None = None
     model_name: str | None = None
@@ -33,7 +33,7 @@ class RunResults(LogPart):
 
 
 class LoggedRequest(LogPart):
-    """What was asked: the prompt, and the option behind it or how a text is to be written."""
+    """A request: the prompt, and the option behind it or the settings of writing."""
 
     prompt: str = Field(alias=ARGUMENTS[0])
     option: Any = Field(alias=ARGUMENTS[1])

@@ -1,4 +1,4 @@
-"""What the logs of harnesses have in common: who answered what, sample by sample."""
+"""The common content of the logs of harnesses: models, prompts and responses."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class LogSample(NamedTuple):
 
     Attributes:
         where: its place in the file, for messages.
-        fields: what the log says of the item, such as its id and its category.
-        prompts: what the model read, and what that was made of, by which an instance may be found;
-            at least one.
-        response: what it wrote, or the text of the option that the harness read in that; None where
-            it wrote nothing.
-        scores: the log-likelihoods of options by their texts; empty where it wrote.
+        fields: facts on the item in the log, such as its id and its category.
+        prompts: the text that the model read, and texts that it was made of, by which an instance
+            may be found; at least one.
+        response: the text that it wrote, or the option that the harness read in it; None if it
+            wrote nothing.
+        scores: the log-likelihoods of options by their texts; empty if it wrote a text.
         epoch: 0 for the first time that the item was asked.
     """
 

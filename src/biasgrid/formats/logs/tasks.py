@@ -29,7 +29,7 @@ def load(file, **_):
 '''
 LOAD = "!function documents.load"
 LONGEST_TEXT = 256
-"""How many tokens a model may write."""
+"""Maximum number of tokens that a model may write."""
 TASK = "biasgrid_{}"
 
 

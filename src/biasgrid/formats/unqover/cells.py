@@ -28,7 +28,7 @@ class AnsweredCell(NamedTuple):
 
 
 class Cells(TablesOfCells):
-    """The cells of a dataset, and where a config has their tables."""
+    """The cells of a dataset, and the places of their tables."""
 
     def __init__(self, config: Path, dataset: str):
         """Reads the config.
@@ -56,7 +56,7 @@ class Cells(TablesOfCells):
         write_in_parts(out, output_json(*self.with_scoring(model)))
 
     def write_log(self, model: str, group_by: GroupBy, out: Path) -> None:
-        """Writes what UnQover's analysis prints of a model's `output.json`.
+        """Writes the output of UnQover's analysis of a model's `output.json`.
 
         Raises:
             UserError: as for `write_output`, or the dataset cannot be grouped so.

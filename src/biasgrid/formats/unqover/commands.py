@@ -1,6 +1,4 @@
-"""What the command line offers for UnQover's files; each command returns the lines that it
-prints.
-"""
+"""Commands for UnQover's files; each returns the lines that it prints."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class CarefulRedirects(HTTPRedirectHandler):
         headers: HTTPMessage,
         address: str,
     ) -> Request | None:
-        """Returns what to ask then.
+        """Returns the next request.
 
         Raises:
             InputError: it is not to be asked.

@@ -1,4 +1,4 @@
-"""What an entry of `source.json` or `output.json` holds, and what is wrong with one."""
+"""Reads entries of `source.json` and `output.json`, and refuses malformed ones."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
 
 @lru_cache(maxsize=1 << 12)
 def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int, int]:
-    """Returns where two candidates begin in a context, in characters, as UnQover finds them.
+    """Returns the places of two candidates in a context, in characters, as UnQover finds them.
 
     Case does not count. The longer candidate is where it first stands; the other one too, unless
     that is within the longer one: then it is where it last stands.

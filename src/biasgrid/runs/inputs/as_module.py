@@ -27,7 +27,7 @@ def join_handlers(workflow: Any, results: str, names: Names) -> None:
     Args:
         workflow: Snakemake's own object.
         results: the folder of results, of which each grid has its own.
-        names: what the rules have defined, their handlers among it.
+        names: all names that the rules have defined, including their handlers.
     """
     if workflow.modifier.is_main_snakefile():
         return
@@ -53,7 +53,9 @@ def _all_of(
 
 
 def name_of_config(files: Iterable[str | Path], given: Iterable[str], snakefile: str) -> str:
-    """Returns what messages, report and manifest call the config, as seen from the working folder.
+    """Returns the name of the config in messages, report and manifest.
+
+    Its paths are relative to the working folder.
 
     Args:
         files: its files, of which the later ones add to the earlier ones; none if a Snakefile has
@@ -70,7 +72,7 @@ def refuse_moved_paths(moved: str, path: str) -> None:
     elsewhere.
 
     Args:
-        moved: what Snakemake makes of a path.
+        moved: the path as Snakemake changes it.
         path: the path.
 
     Raises:

@@ -25,7 +25,7 @@ class CellInputs:
     """Inputs and params of the rules of variants, cells and shards."""
 
     def __init__(self, inputs: GridInputs):
-        """Keeps what is known of the whole grid."""
+        """Keeps the inputs of the whole grid."""
         self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
         self._controls = controls_of_config(inputs.grid)
         self._units = cache(self._units_of_measures)

@@ -1,4 +1,4 @@
-"""What several rules are given: files of the whole grid, and digests of code and of word lists."""
+"""Inputs of several rules: files of the whole grid, and digests of code and of word lists."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class GridInputs:
         return [self.layout.imported_tables(*cell) / "predictions.parquet" for cell in imported]
 
     def timings(self) -> list[Path]:
-        """Returns how long the shards of all cells took."""
+        """Returns the timings of the shards of all cells."""
         return [
             shard.timing for model, dataset in self.cells for shard in self.shards(dataset, model)
         ]

@@ -24,7 +24,7 @@ class ModelInputs:
     """Inputs, params and resources of the rules of models."""
 
     def __init__(self, inputs: GridInputs):
-        """Keeps what is known of the whole grid."""
+        """Keeps the inputs of the whole grid."""
         self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
 
     def source(self, wildcards: Wildcards, input: Any) -> dict[str, Any]:
