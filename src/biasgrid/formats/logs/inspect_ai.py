@@ -235,8 +235,8 @@ def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
         try:
             return archive.read(member)
         except NotImplementedError:
-            known = one_of(("Zstandard", "deflate", "none"))
-            fault = Fault(str(path), member.filename, "an unknown compression", known)
+            expected = one_of(("Zstandard", "deflate", "none"))
+            fault = Fault(str(path), member.filename, "an unknown compression", expected)
             raise InputError([fault]) from None
     import pyarrow as pa
 

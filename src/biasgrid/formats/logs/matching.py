@@ -239,8 +239,8 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
             write.
     """
     document = read_document(path)
-    known = mapping_at(document.content, "datasets")
-    faults = list(unknown_names(str(path), "--dataset", datasets, known))
+    all_datasets = mapping_at(document.content, "datasets")
+    faults = list(unknown_names(str(path), "--dataset", datasets, all_datasets))
     if faults:
         raise InputError(faults)
     models = {
@@ -250,7 +250,7 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
     }
     reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
     run = mapping_at(document.content, "run")
-    selected = [*datasets] or run.get("datasets") or [*known]
+    selected = [*datasets] or run.get("datasets") or [*all_datasets]
     content = document.content | {
         "models": models | {READER: reader},
         "run": {"models": [READER], "datasets": selected},
