@@ -96,7 +96,7 @@ def once(
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.inference.engine import loading, local
+    from biasgrid.inference.engine import loading
     from biasgrid.inference.engine.back_end import PromptPart
     from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.masked.back_end import FillMask
@@ -108,7 +108,6 @@ def once(
         model.bert = torch.compile(model.bert, dynamic=True)
     patched: Any = loading
     patched.load_recorded_model = lambda *_: model
-    patched = local
     patched.load_recorded_tokenizer = lambda _: tokenizer
     asked = read_requests(Path(file)).head(rows)
     settings = InferenceSettings(

@@ -166,12 +166,12 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
         "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices
     )
     patched: Any = local
-    patched.load_recorded_tokenizer = lambda _: tokenizer
+    # Earlier checkouts load models in `local`.
     with suppress(ImportError):
         from biasgrid.inference.engine import loading
 
         patched = loading
-    # Earlier checkouts load models in `local`.
+    patched.load_recorded_tokenizer = lambda _: tokenizer
     patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     if rows_per_second:
         from biasgrid.inference.engine import chunks

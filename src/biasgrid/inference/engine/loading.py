@@ -1,18 +1,20 @@
-"""Models that are loaded once for several shards."""
+"""Models and tokenizers that are loaded once for several shards."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from biasgrid.inference.checkpoints.checkpoint import load_recorded_model
+from biasgrid.inference.checkpoints.checkpoint import load_recorded_model, load_recorded_tokenizer
 from biasgrid.inference.engine.hardware import choose_device
 from biasgrid.inference.engine.settings import InferenceSettings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+Made = TypeVar("Made")
 
 
 def load_once(
@@ -32,3 +34,24 @@ def load_once(
         model = load_recorded_model(record, settings.task, loader, device)
         settings.loaded[loader] = model
     return model
+
+
+def load_tokenizer_once(
+    record: Mapping[str, Any], settings: InferenceSettings
+) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a record, or takes it from `settings.loaded`."""
+    return once(settings, "tokenizer", lambda: load_recorded_tokenizer(record))
+
+
+def once(settings: InferenceSettings, name: str, make: Callable[[], Made]) -> Made:
+    """Returns a part of the model that is made at the first call and kept in `settings.loaded`.
+
+    Args:
+        settings: see `back_end.BackEnd.open`.
+        name: its key there.
+        make: makes it.
+    """
+    if name not in settings.loaded:
+        settings.loaded[name] = make()
+    made: Made = settings.loaded[name]
+    return made

@@ -15,9 +15,6 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import BoolArray
-from biasgrid.inference.checkpoints.checkpoint import (
-    load_recorded_tokenizer,
-)
 from biasgrid.inference.engine.audit import SampleAudit, audited_of, drift_between
 from biasgrid.inference.engine.autotune import find_tuning, kept_tuning, tokens_of_batch
 from biasgrid.inference.engine.back_end import (
@@ -46,7 +43,7 @@ from biasgrid.inference.engine.hardware import (
     peak_of_gpu,
     set_precision,
 )
-from biasgrid.inference.engine.loading import load_once
+from biasgrid.inference.engine.loading import load_once, load_tokenizer_once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import (
     check_tokens,
@@ -229,7 +226,7 @@ class LocalBackEnd(BackEnd):
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
         model = load_once(record, settings, cls.loader_of(record, settings))
-        return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
+        return cls(model, load_tokenizer_once(record, settings), cls.Choices(**settings.choices))
 
     @classmethod
     def open(

@@ -32,8 +32,8 @@ class InferenceSettings:
             for nowhere.
         kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
         log: the log of the job, None where there is none.
-        loaded: float32 models that stay loaded from one shard to the next, by their loaders; all
-            shards are of one model.
+        loaded: parts of the model that stay loaded from one shard to the next, which are all of
+            one model; see `loading`.
     """
 
     model: str

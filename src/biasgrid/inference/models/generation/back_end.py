@@ -19,7 +19,6 @@ from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     first_line,
-    load_recorded_tokenizer,
 )
 from biasgrid.inference.checkpoints.files import CHAT_KEY
 from biasgrid.inference.engine.audit import SampleAudit, audited_of, sample_of
@@ -39,7 +38,7 @@ from biasgrid.inference.engine.hardware import (
     peak_of_gpu,
     set_precision,
 )
-from biasgrid.inference.engine.loading import load_once
+from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens
 from biasgrid.inference.engine.settings import InferenceSettings
@@ -150,10 +149,11 @@ class TextGeneration(BackEnd):
         whether shortcuts change its answers.
         """
         torch.set_num_threads(settings.threads)
-        model = load_once(record, settings, loader_of(record))
+        loader = once(settings, "loader", lambda: loader_of(record))
+        model = load_once(record, settings, loader)
         set_precision(model, "float32")
         check_causal(model, settings.model)
-        back_end = cls(model, load_recorded_tokenizer(record), settings)
+        back_end = cls(model, load_tokenizer_once(record, settings), settings)
         exact = back_end.look(prompts)
         back_end.precision = cls.identity(record, settings)["precision"]
         back_end.fit()

@@ -27,16 +27,6 @@ class MaskHead:
         if tokenizer.mask_token_id is None:
             raise ModelError("the tokenizer has no mask token; expected a masked language model")
         self.model = model
-        self.places: torch.Tensor | None = None
-        if model.base_model is not model:
-            model.base_model.register_forward_hook(self._keep_places)
-
-    def _keep_places(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> Any:
-        # The head acts on each position by itself, so it need only see the hidden states of these
-        # places.
-        if self.places is not None:
-            output["last_hidden_state"] = at_places(output["last_hidden_state"], self.places)
-        return output
 
     def logits(
         self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool
@@ -65,12 +55,21 @@ class MaskHead:
             plain: see `logits`.
             options: what else the model is asked for.
         """
-        sliced = self.model.base_model is not self.model and not plain
-        self.places = places if sliced else None
-        outputs = self.model(**inputs, **options)
-        if not sliced:
+        base = self.model.base_model
+        if plain or base is self.model:
+            outputs = self.model(**inputs, **options)
             outputs.logits = at_places(outputs.logits, places)
-        return outputs
+            return outputs
+
+        def keep_places(_base: torch.nn.Module, _inputs: Any, output: Any) -> Any:
+            states = output["last_hidden_state"]
+            output["last_hidden_state"] = at_places(states, places)
+            return output
+
+        # The head acts on each position by itself, so it need only see the hidden states of these
+        # places. The hook goes again: the model may be used without this head.
+        with base.register_forward_hook(keep_places):
+            return self.model(**inputs, **options)
 
 
 def at_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
