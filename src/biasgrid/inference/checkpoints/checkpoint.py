@@ -61,14 +61,14 @@ def folder_of(record: Mapping[str, Any]) -> Path:
         raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)
-    gone = [
-        name for name in recorded_files(record) if folder is None or not (folder / name).is_file()
-    ]
-    if folder is None or gone:
+    missing = [*recorded_files(record)]
+    if folder is not None:
+        missing = [name for name in missing if not (folder / name).is_file()]
+    if folder is None or missing:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
-            f"{name_of(record)}: {place} no longer has {', '.join(gone[:3])}; expected the files "
-            "of its record: remove the record and run again with a network"
+            f"{name_of(record)}: {place} no longer has {', '.join(missing[:3])}; expected the "
+            "files of its record: remove the record and run again with a network"
         )
     return folder
 
@@ -175,26 +175,27 @@ def load_recorded_model(
     import torch
     import transformers
 
-    name, folder = name_of(record), checked_folder(record)
-    if quantised := quantisation(name, file_names(folder), folder):
+    name = name_of(record)
+    folder = checked_folder(record)
+    quantised = quantisation(name, file_names(folder), folder)
+    if quantised:
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
-    # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not
-    # the config's.
-    ends = transformers.GenerationConfig(
-        eos_token_id=end_tokens_of_checkpoint(name, folder) or None
-    )
+    # No other setting for generation is used: the config decides how tokens are drawn, and not the
+    # checkpoint.
+    end_tokens = end_tokens_of_checkpoint(name, folder)
+    generation_config = transformers.GenerationConfig(eos_token_id=end_tokens or None)
+    # Other files may lie in the same folder; pickles are loaded only if the record has them.
+    has_pickles = any(file.endswith(".bin") for file in record["files"])
+    auto_class = getattr(transformers, loader)
     with loading_errors(name), without_load_report():
-        model, info = getattr(transformers, loader).from_pretrained(
+        model, info = auto_class.from_pretrained(
             folder,
             **switches(record),
-            generation_config=ends,
-            # Other files may lie in the same folder; pickles are loaded only where the record has
-            # them.
-            use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
+            generation_config=generation_config,
+            use_safetensors=not has_pickles,
             dtype=torch.float32,
             output_loading_info=True,
-            # Told below by tensor and size, where transformers itself would refuse without saying
-            # so.
+            # `check_weights_fit` reports tensor and size; transformers would refuse without them.
             ignore_mismatched_sizes=True,
         )
     check_weights_fit(name, set(model.state_dict()), info)
@@ -208,36 +209,29 @@ def load_recorded_model(
 
 
 def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> None:
-    """Refuses weights that are not those of the model that `config.json` describes: of other sizes
-    or depth.
+    """Refuses weights of other sizes or depth than those of the model in `config.json`.
 
     Args:
         name: the checkpoint's name.
-        tensors: names of the model's tensors, of which those that the file need not have may be
-            left out.
-        info: what transformers tells of loading them: `mismatched_keys` (name, size in the file,
-            size in the model), `missing_keys` (not in the file) and `unexpected_keys` (not in the
-            model).
+        tensors: names of the model's tensors; optional ones, which the file may lack, may be left
+            out.
+        info: the loading info of transformers: `mismatched_keys` (name, size in the file, size in
+            the model), `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
 
     Raises:
-        ModelError: with the first contradictions.
+        ModelError: names the first contradictions.
     """
-    # Layers are numbered: of two tensors that differ in a number only, either both are there or
-    # none.
-    in_both = {DIGITS.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
-    problems = [
-        *(
-            f"{tensor} is {shape(found)}, not {shape(wanted)}"
-            for tensor, found, wanted in sorted(info["mismatched_keys"])
-            if tensor in tensors
-        ),
-        *(
-            f"{tensor} is missing"
-            for tensor in sorted(info["missing_keys"])
-            if DIGITS.sub("N", tensor) in in_both
-        ),
-        *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
-    ]
+    missing = set(info["missing_keys"])
+    # Layers are numbered: of two tensors that differ in a number only, a file has both or none.
+    in_both = {DIGITS.sub("N", tensor) for tensor in tensors - missing}
+    problems = []
+    for tensor, size_in_file, size_in_model in sorted(info["mismatched_keys"]):
+        if tensor in tensors:
+            problems.append(f"{tensor} is {shape(size_in_file)}, not {shape(size_in_model)}")
+    for tensor in sorted(missing):
+        if DIGITS.sub("N", tensor) in in_both:
+            problems.append(f"{tensor} is missing")
+    problems += [f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])]
     if problems:
         raise ModelError(
             f"{name}: the weights do not match config.json ({first_few(problems, 2)}); expected "
@@ -246,25 +240,26 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
 
 
 def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
-    """Returns the tensors of layers that a model should have: beside the layers that it has, or in
-    place of none.
+    """Returns the sorted tensors of layers that are in the file, but missing in the model.
 
-    Others are no contradiction: heads of other tasks, poolers, or a decoder that the task does not
-    need.
+    Other surplus tensors are no contradiction: heads of other tasks, poolers, or a decoder that the
+    task does not need.
 
     Args:
         tensors: names of the model's tensors.
-        unexpected: names of the tensors that the file has and the model has not.
+        unexpected: names of tensors that are in the file and not in the model.
     """
     in_model = {DIGITS.sub("N", tensor) for tensor in tensors}
     layered = {model_part(tensor) for tensor in tensors if LAYER.search(tensor)}
     without_layers = {model_part(tensor) for tensor in tensors} - layered
-    return [
-        tensor
-        for tensor in sorted(unexpected)
-        if DIGITS.sub("N", tensor) in in_model
-        or (LAYER.search(tensor) and model_part(tensor) in without_layers)
-    ]
+    surplus = []
+    for tensor in sorted(unexpected):
+        is_further_layer = DIGITS.sub("N", tensor) in in_model
+        # The config may give a part of the model no layers at all.
+        is_first_layer = LAYER.search(tensor) and model_part(tensor) in without_layers
+        if is_further_layer or is_first_layer:
+            surplus.append(tensor)
+    return surplus
 
 
 def model_part(tensor: str) -> str:
@@ -273,22 +268,21 @@ def model_part(tensor: str) -> str:
 
 
 def shape(size: Iterable[int]) -> str:
-    """Words the size of a tensor: `30522 x 768`."""
+    """Formats the size of a tensor: `30522 x 768`."""
     return " x ".join(map(str, size))
 
 
 def switches(record: Mapping[str, Any]) -> dict[str, bool]:
-    """Returns what transformers may do while it loads; left open, it asks on the terminal whether
-    to run code.
+    """Returns the permissions of transformers as it loads: no downloads, and code only if allowed.
+
+    Without them, transformers asks on the terminal whether to run code.
     """
     return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
 
 
 @contextmanager
 def without_load_report() -> Iterator[None]:
-    """Keeps transformers from printing a table of tensors that do not fit, of which
-    `check_weights_fit` tells.
-    """
+    """Keeps transformers from printing a table of unfitting tensors; see `check_weights_fit`."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -301,7 +295,7 @@ def without_load_report() -> Iterator[None]:
 
 @contextmanager
 def loading_errors(name: str) -> Iterator[None]:
-    """Words what transformers says of a checkpoint's files that it cannot load."""
+    """Turns errors of transformers in loading a checkpoint's files into a ModelError."""
     try:
         yield
     except UserError:
@@ -315,8 +309,9 @@ def loading_errors(name: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error's message that has words, with the next one where it ends
-    in a colon.
+    """Returns the first line of an error's message, and the next one if the first ends in a colon.
+
+    Empty lines do not count; an error without a message gives its class.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:

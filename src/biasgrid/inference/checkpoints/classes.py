@@ -1,4 +1,4 @@
-"""What a classifier's config.json says of its classes, against what a config says of them."""
+"""Compares the classes in a classifier's config.json with those in a config of biasgrid."""
 
 from __future__ import annotations
 
@@ -19,41 +19,54 @@ def class_problems(
     scored: Collection[str],
     activation: str | None,
 ) -> Iterator[FolderProblem]:
-    """Yields that a classifier's classes are called otherwise, or are of another kind.
+    """Yields a problem if a classifier's classes have other names, or are not exclusive.
 
     Args:
-        config: its config.json.
-        classes: the classes that it should have, upper and lower case alike.
-        scored: of scorers, some of its classes.
+        config: the content of its config.json.
+        classes: names that its classes must have, in any order and case; empty for scorers.
+        scored: names that a scorer must have among its classes; empty for classifiers.
         activation: of scorers, see `activation_problem`.
     """
-    kind = config.get("problem_type")
-    if scored and (problem := activation_problem(kind, activation)):
-        yield problem
-    if classes and (problem := class_problem(kind)):
-        yield problem
-    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-    there = [str(name) for name in named.values()] if isinstance(named, dict) else []
-    if classes and sorted(name.casefold() for name in there) != sorted(
-        name.casefold() for name in classes
-    ):
-        expected = (
-            "the same names, in any order: see `id2label` in its config.json and `labels` "
-            "of the model"
-        )
+    problem_type = config.get("problem_type")
+    names = class_labels(config)
+    if scored:
+        activation_fault = activation_problem(problem_type, activation)
+        if activation_fault:
+            yield activation_fault
+    if classes:
+        type_fault = class_problem(problem_type)
+        if type_fault:
+            yield type_fault
+        if sorted(map(str.casefold, names)) != sorted(map(str.casefold, classes)):
+            yield FolderProblem(
+                f"contains a classifier of the classes {names}, not {list(classes)}",
+                "the same names, in any order: see `id2label` in its config.json and `labels` "
+                "of the model",
+            )
+    known = set(map(str.casefold, names))
+    missing = [name for name in scored if name.casefold() not in known]
+    if missing:
         yield FolderProblem(
-            f"contains a classifier of the classes {there}, not {list(classes)}", expected
+            f"contains a classifier of the classes {names}, without {missing}",
+            "names of `id2label` in its config.json in `scorer.labels` of the model",
         )
-    known = {name.casefold() for name in there}
-    if missing := [name for name in scored if name.casefold() not in known]:
-        expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
-        yield FolderProblem(
-            f"contains a classifier of the classes {there}, without {missing}", expected
-        )
+
+
+def class_labels(config: dict[str, Any]) -> list[str]:
+    """Returns the names of a classifier's classes; empty if its config.json is not valid."""
+    # Transformers gives a model without names two classes of these names.
+    label_of = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    if not isinstance(label_of, dict):
+        return []
+    return [str(label) for label in label_of.values()]
 
 
 def class_problem(kind: str | None) -> FolderProblem | None:
-    """Returns that a model does not give a text exactly one of its classes."""
+    """Returns the problem of a model that does not give a text exactly one class; None without.
+
+    Args:
+        kind: the checkpoint's `problem_type`; None if it has none.
+    """
     if kind == REGRESSION:
         return FolderProblem("gives a text a number (problem_type: regression)", "a classifier")
     if kind == SEVERAL:
@@ -64,11 +77,11 @@ def class_problem(kind: str | None) -> FolderProblem | None:
 
 
 def activation_problem(kind: str | None, activation: str | None) -> FolderProblem | None:
-    """Returns that a scorer's outputs are not made for an activation.
+    """Returns the problem of a scorer that was not trained for an activation; None without.
 
     Args:
-        kind: the checkpoint's `problem_type`.
-        activation: `softmax`, `sigmoid`, or None where the checkpoint decides.
+        kind: the checkpoint's `problem_type`; None if it has none.
+        activation: `softmax`, `sigmoid`, or None if the checkpoint decides.
     """
     if kind == REGRESSION:
         return FolderProblem(
@@ -90,5 +103,8 @@ def activation_problem(kind: str | None, activation: str | None) -> FolderProble
 
 
 def activation_of(kind: str | None, activation: str | None) -> str:
-    """Returns what makes probabilities of a scorer's outputs; see `activation_problem`."""
+    """Returns the activation that turns a scorer's outputs into probabilities.
+
+    Args and values: see `activation_problem`. A checkpoint without `problem_type` gets a softmax.
+    """
     return activation or ACTIVATIONS.get(str(kind), "softmax")

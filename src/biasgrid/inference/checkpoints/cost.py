@@ -117,28 +117,28 @@ def tokens_per_instance(
         texts: what instances ask, at least one.
         method: how the model reads them.
     """
+
+    def tokens_of_text(text: str) -> list[int]:
+        return backend.encode(text).ids
+
     if method.scoring:
         special = len(backend.encode(""))
-        return fmean(
-            tokens_of_sentence(lambda text: backend.encode(text).ids, text, special, method)
-            for text in texts
-        )
-    inputs = [
-        (text.question, text.context)
-        if is_pair(text, method)
-        else f"{text.context} {text.question}".strip()
-        for text in texts
-    ]
+        return fmean(tokens_of_sentence(tokens_of_text, text, special, method) for text in texts)
+    inputs: list[str | tuple[str, str]] = []
+    for text in texts:
+        if is_pair(text, method):
+            inputs.append((text.question, text.context))
+        else:
+            inputs.append(f"{text.context} {text.question}".strip())
     lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
     if not method.joined:
         return fmean(lengths)
-    words = [
-        [backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words]
-        for text in texts
-    ]
-    return fmean(
-        tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True)
-    )
+    counts = []
+    for length, text in zip(lengths, texts, strict=True):
+        spaced = [f" {word}" for word in text.words]
+        words = [backend.encode(word, add_special_tokens=False).ids for word in spaced]
+        counts.append(tokens_of_inputs(length, words))
+    return fmean(counts)
 
 
 def tokens_of_sentence(
@@ -188,10 +188,9 @@ def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> f
     """
     if method.scoring:
         return fmean(tokens_of_sentence(with_ends, text, SPECIAL, method) for text in texts)
-    special = (SPECIAL + is_pair(text, method) for text in texts)
-    return fmean(
-        len(WORD_OR_MARK.findall(f"{text.context} {text.question}")) for text in texts
-    ) + fmean(special)
+    words = [WORD_OR_MARK.findall(f"{text.context} {text.question}") for text in texts]
+    special = [SPECIAL + is_pair(text, method) for text in texts]
+    return fmean(map(len, words)) + fmean(special)
 
 
 def with_ends(text: str) -> list[str]:

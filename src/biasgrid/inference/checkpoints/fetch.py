@@ -1,11 +1,9 @@
-"""Checkpoints are fetched: what is needed of a repository or folder, and no more, and recorded by
-its digests.
-"""
+"""Fetches the files of checkpoints that count, and records their digests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,38 +48,36 @@ def make_record(
     training: Mapping[str, Any] | None = None,
     commit: str | None = None,
 ) -> dict[str, Any]:
-    """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that
-    counts.
+    """Fetches a checkpoint and returns its record: its origin, and a digest of each file.
 
     Later stages depend on the record, so they run again when the content of a file that counts
     changes, and not when other files lie beside it.
 
     Args:
-        checkpoint: a repository of the hub, or None where `folder` is given.
-        folder: a local folder.
-        revision: the commit, tag or branch of the repository.
+        checkpoint: a repository of the hub; None if `folder` is given.
+        folder: a local folder; None if `checkpoint` is given.
+        revision: the commit, tag or branch of the repository; None for its default branch.
         weights: whether the weights are needed, or the tokenizer alone.
         allow_pickle: whether weights may be pickled files, which can run code when they are loaded.
         allow_remote_code: whether code that comes with the checkpoint may be run.
-        training: how the checkpoint was made, where the workflow has trained it.
-        commit: what the revision stands for, where that is known already.
+        training: how the workflow trained the checkpoint; None if it did not.
+        commit: the commit of the revision, if it is known already.
 
     Returns:
-        `checkpoint` and `folder` as given, `requested` the given revision, `revision` the commit it
-        stood for when it was fetched (None for a folder), `files` the SHA-256 of each file by name,
-        `weights` and `tokenizer` one SHA-256 for the files of each (None without weights),
-        `allow_remote_code` and `training` as given, and where there are some the SHA-256 of the
-        chat template as `chat_template`, what is taken of generation_config.json and what is not as
-        `generation_config`, and the SHA-256 of files that decide the numbers of some uses, by name,
-        as `other_files`.
+        `checkpoint` and `folder` as given, `requested` the given revision, `revision` its commit
+        at the time of fetching (None for a folder), `files` the SHA-256 of each file by name,
+        `weights` and `tokenizer` one SHA-256 for the files of each (None without weights), and
+        `allow_remote_code` and `training` as given.
+        Three keys are missing if they would be empty: `chat_template`, the SHA-256 of the template;
+        `generation_config`, the settings of generation_config.json, split into used and unused
+        ones; `other_files`, the SHA-256 by name of files that only some uses depend on.
 
     Raises:
-        ModelError: it cannot be fetched, is not what was asked for, or would run code that is not
-            allowed.
+        ModelError: the checkpoint cannot be fetched, lacks files or has unsupported ones, or would
+            run code that is not allowed.
     """
     name = str(checkpoint or folder)
     wanted = without_weights(allow_remote_code)
-    looked_at = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
     if checkpoint is None:
         path = existing_folder(name)
         names = file_names(path)
@@ -89,61 +85,66 @@ def make_record(
         # Takes longer to import than a folder's files take to read.
         from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files, verify
 
-        path = download_checkpoint(checkpoint, commit or revision, looked_at)
+        # The config of an adapter is needed only to refuse it with the name of its base model.
+        without_adapter_weights = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
+        path = download_checkpoint(checkpoint, commit or revision, without_adapter_weights)
         names = list_files(checkpoint, path)
     # A tokenizer is the same with an adapter.
     check_all_read(name, names if weights else (), path, allow_remote_code)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
-    files, others = sorted([*matching(names, wanted), *weight_files]), others_among(names)
+    files = sorted([*matching(names, wanted), *weight_files])
+    other_files = others_among(names)
     if checkpoint is not None:
-        if weight_files or others:
-            download_checkpoint(checkpoint, path.name, [*weight_files, *others])
-        verify(checkpoint, path.name, [*files, *others])
+        if weight_files or other_files:
+            download_checkpoint(checkpoint, path.name, [*weight_files, *other_files])
+        verify(checkpoint, path.name, [*files, *other_files])
     if weights:
         check_weights(name, path, weight_files)
-    digests = {file: digest_file(path / file) for file in files}
-    return {
+    digests = digest_files(path, files)
+    tokenizer_files = matching(files, TOKENIZER_FILES)
+    record: dict[str, Any] = {
         "checkpoint": checkpoint,
         "folder": folder,
         "requested": revision,
         "revision": None if checkpoint is None else path.name,
         "files": digests,
-        "weights": digest_of_digests(digests[file] for file in weight_files) if weights else None,
-        "tokenizer": digest_of_digests(digests[file] for file in matching(files, TOKENIZER_FILES)),
+        "weights": digest_of_files(digests, weight_files) if weights else None,
+        "tokenizer": digest_of_files(digests, tokenizer_files),
         "allow_remote_code": allow_remote_code,
         "training": None if training is None else dict(training),
         **template_digest(name, path),
         **generation_keys(name, path),
-        **({"other_files": {file: digest_file(path / file) for file in others}} if others else {}),
     }
+    if other_files:
+        record["other_files"] = digest_files(path, other_files)
+    return record
 
 
 def template_digest(name: str, path: Path) -> dict[str, str]:
-    """Returns the SHA-256 of a checkpoint's chat template as `chat_template`, nothing where it has
-    none.
-    """
+    """Returns `chat_template`, the SHA-256 of a checkpoint's chat template; empty without one."""
     template = chat_template_of(name, path)
-    return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()} if template else {}
+    if not template:
+        return {}
+    return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()}
 
 
 def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns the record of a model that has no checkpoint: what the config says of it decides its
-    answers.
+    """Returns the record of a model without a checkpoint, whose answers depend on the config.
 
     Args:
         keys: the keys of its back end.
         files: files whose content decides its answers, too.
 
     Returns:
-        As `make_record`, with `keys` as given.
+        As `make_record`, with `keys` as given and None for all that only checkpoints have.
     """
-    nothing = dict.fromkeys(
+    of_checkpoints = dict.fromkeys(
         ("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training")
     )
-    digests = {file: digest_file(Path(file)) for file in files}
-    return {**nothing, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
+    digests = digest_files(Path(), files)
+    return {**of_checkpoints, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
 def record_of_source(
@@ -152,21 +153,22 @@ def record_of_source(
     """Returns the record of a checkpoint, or of a model without one.
 
     Args:
-        source: where it is from, as arguments of `make_record` or `record_of_keys`.
-        earlier: where an earlier record may lie, whose commit a tag or branch keeps.
+        source: the arguments of `make_record` or `record_of_keys`.
+        earlier: path of an earlier record, which may be missing: a tag or branch keeps its commit.
     """
     if "keys" in source:
         return record_of_keys(**source)
-    commit = recorded_commit(earlier, source["checkpoint"], source["revision"]) if earlier else None
+    commit = None
+    if earlier:
+        commit = recorded_commit(earlier, source["checkpoint"], source["revision"])
     return make_record(**source, commit=commit)
 
 
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:
-    """Returns the commit that a revision stood for when it was first fetched, None where that is
-    not on record.
+    """Returns the commit of a revision at the time of its first fetch; None if it is not on record.
 
     Args:
-        path: where the record lies, if there is one.
+        path: path of the record, which may be missing.
         checkpoint: the repository.
         revision: the commit, tag or branch.
     """
@@ -174,16 +176,14 @@ def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | No
         record = read_record(path)
     except (OSError, UserError):
         return None
-    known: str | None = record.get("revision")
-    return (
-        known
-        if (record.get("checkpoint"), record.get("requested")) == (checkpoint, revision)
-        else None
-    )
+    if record.get("checkpoint") != checkpoint or record.get("requested") != revision:
+        return None
+    commit: str | None = record.get("revision")
+    return commit
 
 
 def existing_folder(folder: str) -> Path:
-    """Returns a folder that is there."""
+    """Returns the path of a folder; raises ModelError if it is missing."""
     path = Path(folder)
     if not path.is_dir():
         raise ModelError(
@@ -193,10 +193,10 @@ def existing_folder(folder: str) -> Path:
 
 
 def check_all_read(name: str, names: Collection[str], path: Path, allow_remote_code: bool) -> None:
-    """Refuses a checkpoint with files that decide its numbers and are not read.
+    """Refuses a checkpoint with unsupported files that would change its numbers.
 
     Raises:
-        ModelError: with the first of them, and what to do.
+        ModelError: names the first such file, and the remedy.
     """
     for problem, expected in unsupported_files(name, names, path, allow_remote_code):
         raise ModelError(f"{name} {problem}; expected {expected}")
@@ -206,7 +206,7 @@ def check_config(name: str, names: Collection[str]) -> None:
     """Refuses a model without its config.
 
     Raises:
-        ModelError: with what to do about the weights, if they are in a format that is not read.
+        ModelError: gives the remedy if the weights are in an unsupported format.
     """
     if CONFIG not in names:
         problem, expected = missing_config(names)
@@ -218,16 +218,17 @@ def check_completeness(name: str, names: Collection[str], weights: bool) -> None
     if weights:
         check_config(name, names)
     if not matching(names, VOCABULARIES):
-        if other := other_tokenizer(names):
-            raise ModelError(f"{name} {other.problem}; expected {other.expected}")
+        unsupported = other_tokenizer(names)
+        if unsupported:
+            raise ModelError(f"{name} {unsupported.problem}; expected {unsupported.expected}")
         raise ModelError(f"{name} has no tokenizer; expected one of {', '.join(VOCABULARIES)}")
 
 
 def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[str]:
-    """Names the files of the weights: safe ones where there are any.
+    """Names the files of the weights: safetensors if there are any, else pickles if allowed.
 
     Raises:
-        ModelError: there are none, or pickled ones only, which are not allowed.
+        ModelError: there are no weights, or only pickled ones, which are not allowed.
     """
     names = tuple(names)
     chosen = weights_among(names, allow_pickle)
@@ -240,29 +241,31 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
             "run code when they are loaded; if you trust them, set `allow_pickle: true` for this "
             "model in the config"
         )
-    if other := other_weights(names):
-        raise ModelError(f"{name} {other.problem}; expected {other.expected}")
-    expected = SAFE_WEIGHTS[:2] + (PICKLED_WEIGHTS[:2] if allow_pickle else ())
+    unsupported = other_weights(names)
+    if unsupported:
+        raise ModelError(f"{name} {unsupported.problem}; expected {unsupported.expected}")
+    expected = [*SAFE_WEIGHTS[:2]]
+    if allow_pickle:
+        expected += PICKLED_WEIGHTS[:2]
     raise ModelError(f"{name} has no weights; expected one of {', '.join(expected)}")
 
 
 def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
-    """Refuses weights that lead to files which are not fetched and digested, and might be
-    pickles.
-    """
+    """Refuses weights that refer to files without a digest, which might be pickles."""
     if "transformers_weights" in read_checkpoint_json(name, path / CONFIG):
         raise ModelError(
             f"{name}: config.json names its own weights files "
             f"(transformers_weights); expected {SAFE_WEIGHTS[0]}"
         )
     for index in matching(weight_files, ["*.index.json"]):
-        named = set(strings(read_checkpoint_json(name, path / index).get("weight_map", {})))
-        if not named or not named.issubset(weight_files):
-            wrong = ", ".join(sorted(named.difference(weight_files))) or "no files"
-            expected = (
-                ", ".join(sorted(set(weight_files) - {index})) or "files of weights beside it"
-            )
-            raise ModelError(f"{name}: {index} names {wrong}; expected only {expected}")
+        weight_map = read_checkpoint_json(name, path / index).get("weight_map", {})
+        files = set(strings(weight_map))
+        if not files or not files.issubset(weight_files):
+            unknown = sorted(files.difference(weight_files))
+            listed = ", ".join(unknown) or "no files"
+            shards = sorted(set(weight_files) - {index})
+            expected = ", ".join(shards) or "files of weights beside it"
+            raise ModelError(f"{name}: {index} names {listed}; expected only {expected}")
 
 
 def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
@@ -270,15 +273,24 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 
     Its files name such code under `auto_map`. It is needed for model types and tokenizers that
     transformers lacks.
+
+    Args:
+        name: the checkpoint's name, for messages.
+        path: the folder of its files.
+        weights: whether the model is loaded, too; else the tokenizer alone.
+        allowed: whether code that comes with the checkpoint may be run.
+
+    Raises:
+        ModelError: code would run that is not allowed, or lies in another repository.
     """
-    config, tokenizer = (
-        read_checkpoint_json(name, path / CONFIG),
-        read_checkpoint_json(name, path / TOKENIZER_CONFIG),
-    )
-    codes = [config.get("auto_map") if weights else None, tokenizer.get("auto_map")]
-    if not any(codes):
+    config = read_checkpoint_json(name, path / CONFIG)
+    tokenizer = read_checkpoint_json(name, path / TOKENIZER_CONFIG)
+    code_of_model = config.get("auto_map") if weights else None
+    code = [code_of_model, tokenizer.get("auto_map")]
+    if not any(code):
         return
-    elsewhere = sorted({word for word in strings(codes) if "--" in word})
+    # Transformers writes `owner/repository--module.Class` for code of another repository.
+    elsewhere = sorted({reference for reference in strings(code) if "--" in reference})
     if allowed and elsewhere:
         raise ModelError(
             f"{name} runs code from another repository ({elsewhere[0]}), which is not fetched; "
@@ -297,32 +309,46 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 def foreign_parts(
     config: Mapping[str, Any], tokenizer: Mapping[str, Any], weights: bool
 ) -> list[str]:
-    """Names what transformers has no code for, of the parts for which a checkpoint brings its
-    own.
+    """Names the parts of a checkpoint that transformers has no code for, but the checkpoint has.
+
+    Args:
+        config: the content of config.json.
+        tokenizer: the content of tokenizer_config.json.
+        weights: whether the model is loaded, too; else the tokenizer alone.
     """
     from transformers import CONFIG_MAPPING
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-    kind, tokenizer_class = config.get("model_type"), tokenizer.get("tokenizer_class")
-    if kind in CONFIG_MAPPING:
+    model_type = config.get("model_type")
+    if model_type in CONFIG_MAPPING:
         return []
-    parts = [f"model type {kind!r}"] if weights and config.get("auto_map") else []
-    known = tokenizer_class is not None and tokenizer_class_from_name(tokenizer_class) is not None
-    return (
-        [*parts, f"tokenizer {tokenizer_class!r}"]
-        if tokenizer.get("auto_map") and not known
-        else parts
-    )
+    parts = []
+    if weights and config.get("auto_map"):
+        parts.append(f"model type {model_type!r}")
+    if tokenizer.get("auto_map"):
+        tokenizer_class = tokenizer.get("tokenizer_class")
+        if tokenizer_class is None or tokenizer_class_from_name(tokenizer_class) is None:
+            parts.append(f"tokenizer {tokenizer_class!r}")
+    return parts
 
 
-def strings(value: Any) -> Iterable[str]:
-    """Returns all texts in nested lists and mappings."""
+def strings(value: Any) -> Iterator[str]:
+    """Yields all texts in nested lists and mappings, in their order."""
     if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [word for part in parts for word in strings(part)]
+        yield value
+    elif isinstance(value, dict):
+        yield from strings(list(value.values()))
+    elif isinstance(value, list):
+        for part in value:
+            yield from strings(part)
 
 
-def digest_of_digests(digests: Iterable[str]) -> str:
-    """Returns one SHA-256 of the sorted digests of several files, one a line."""
-    return sha256("\n".join(sorted(digests)).encode()).hexdigest()
+def digest_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Returns the SHA-256 of files by their names in a folder."""
+    return {name: digest_file(folder / name) for name in names}
+
+
+def digest_of_files(digests: Mapping[str, str], names: Iterable[str]) -> str:
+    """Returns one SHA-256 of some files: of their sorted digests, one a line."""
+    lines = sorted(digests[name] for name in names)
+    return sha256("\n".join(lines).encode()).hexdigest()

@@ -53,68 +53,80 @@ PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bi
 
 
 def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
-    """Returns the names that match any of the patterns and lie in no folder."""
+    """Returns the sorted names that match any of the patterns and lie in no folder."""
     patterns = tuple(patterns)
-    return sorted(
-        name
-        for name in names
-        if "/" not in name and any(fnmatchcase(name, one) for one in patterns)
-    )
+    matches = []
+    for name in names:
+        is_match = any(fnmatchcase(name, pattern) for pattern in patterns)
+        if is_match and "/" not in name:
+            matches.append(name)
+    return sorted(matches)
 
 
 def file_names(folder: str | Path) -> list[str]:
-    """Returns the names of the files in a folder, none where it is missing; those of modules with
-    their folders.
+    """Returns the names of a folder's files, such as `config.json` and `1_Pooling/config.json`.
+
+    A missing folder has none.
     """
-    found = [*Path(folder).glob("*"), *Path(folder).glob(OF_MODULES)]
-    return [path.relative_to(folder).as_posix() for path in found if path.is_file()]
+    paths = [*Path(folder).glob("*"), *Path(folder).glob(OF_MODULES)]
+    return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 
 def without_weights(allow_remote_code: bool) -> tuple[str, ...]:
-    """Returns the patterns of all files that count but for the weights: config, tokenizer, and code
-    if it may run.
-    """
-    return (CONFIG, GENERATION_CONFIG, *TOKENIZER_FILES, *(["*.py"] if allow_remote_code else []))
+    """Returns the patterns of config, tokenizer, and code if it may run."""
+    patterns = (CONFIG, GENERATION_CONFIG, *TOKENIZER_FILES)
+    return (*patterns, "*.py") if allow_remote_code else patterns
 
 
 def others_among(names: Iterable[str]) -> list[str]:
-    """Returns those of `OTHER_FILES`, and the configs of the modules of encoders of sentences."""
+    """Returns the files that only some uses depend on, sorted.
+
+    These are `OTHER_FILES`, and the configs of the modules of sentence encoders.
+    """
     names = tuple(names)
-    of_modules = [name for name in names if fnmatchcase(name, OF_MODULES) and name.count("/") == 1]
-    return sorted([*matching(names, OTHER_FILES), *(of_modules if MODULES in names else [])])
+    others = matching(names, OTHER_FILES)
+    if MODULES in names:
+        # The asterisk of `fnmatch` also matches slashes.
+        others += [name for name in names if fnmatchcase(name, OF_MODULES) and name.count("/") == 1]
+    return sorted(others)
 
 
 def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
-    """Returns the files of the weights: safe ones where there are any, else pickled ones where they
-    are allowed.
-    """
+    """Returns the files of the weights: safetensors if there are any, else pickles if allowed."""
     names = tuple(names)
-    return matching(names, SAFE_WEIGHTS) or matching(names, PICKLED_WEIGHTS if allow_pickle else ())
+    safe = matching(names, SAFE_WEIGHTS)
+    if safe or not allow_pickle:
+        return safe
+    return matching(names, PICKLED_WEIGHTS)
 
 
 def files_that_count(
     folder: str | Path, weights: bool, allow_pickle: bool, allow_remote_code: bool
 ) -> list[str]:
-    """Returns the paths of the files in a folder that a record of its checkpoint has; none where it
-    is missing.
+    """Returns the sorted paths of the files in a folder that the record of its checkpoint has.
 
     Args:
-        folder: the folder.
+        folder: the folder, which may be missing.
         weights: whether the weights are needed, or the tokenizer alone.
         allow_pickle: whether weights may be pickled files.
         allow_remote_code: whether code that comes with the checkpoint may be run.
     """
     names = file_names(folder)
     counting = [*matching(names, without_weights(allow_remote_code)), *others_among(names)]
-    counting += weights_among(names, allow_pickle) if weights else []
+    if weights:
+        counting += weights_among(names, allow_pickle)
     return sorted(str(Path(folder, name)) for name in counting)
 
 
 def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
-    """Reads a file of a checkpoint, empty where there is none or it holds no object.
+    """Reads a JSON file of a checkpoint; empty if the file is missing or holds no object.
+
+    Args:
+        name: the checkpoint's name, for messages.
+        path: the file.
 
     Raises:
-        UserError: it is not JSON; `name` is the checkpoint's in the message.
+        UserError: the file is not JSON.
     """
     if not path.exists():
         return {}
@@ -128,42 +140,46 @@ def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
 
 
 def chat_template_of(name: str, folder: Path) -> Any:
-    """Returns the chat template of a checkpoint: its tokenizer's, or else its processor's; None
-    where there is none.
+    """Returns a chat template: the tokenizer's, else the processor's; None if there is none.
 
     Raises:
         UserError: a file is not JSON.
     """
-    file = folder / CHAT_TEMPLATE
-    if file.exists():
-        return file.read_text("utf-8")
-    templates = (
-        read_checkpoint_json(name, folder / each).get(CHAT_KEY)
-        for each in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES)
-    )
-    return next(filter(None, templates), None)
+    own_file = folder / CHAT_TEMPLATE
+    if own_file.exists():
+        return own_file.read_text("utf-8")
+    for file in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES):
+        template = read_checkpoint_json(name, folder / file).get(CHAT_KEY)
+        if template:
+            return template
+    return None
 
 
 def end_tokens_of_checkpoint(name: str, folder: Path) -> list[int]:
-    """Returns the tokens that end a text, by a checkpoint's generation_config.json or, without one,
-    its config.json.
+    """Returns the tokens that end a text, by generation_config.json or else config.json.
 
     Raises:
-        UserError: the file is not JSON, or names other things than tokens.
+        UserError: the file is not JSON, or the key has other values than tokens.
     """
     file = folder / GENERATION_CONFIG
-    config = read_checkpoint_json(name, file if file.exists() else folder / CONFIG)
-    of_text = config.get("text_config")
-    named = config.get(END_KEY, of_text.get(END_KEY) if isinstance(of_text, dict) else None)
-    tokens = named if isinstance(named, list) else [] if named is None else [named]
+    if not file.exists():
+        file = folder / CONFIG
+    config = read_checkpoint_json(name, file)
+    # Models of several modalities keep the settings of their language model in a section.
+    text_config = config.get("text_config")
+    default = text_config.get(END_KEY) if isinstance(text_config, dict) else None
+    value = config.get(END_KEY, default)
+    if value is None:
+        return []
+    tokens = value if isinstance(value, list) else [value]
+    # Not isinstance alone: True is an int, too.
     if not all(isinstance(token, int) and not isinstance(token, bool) for token in tokens):
-        raise UserError(f"{name}: {END_KEY} is {named!r} in its config; expected numbers of tokens")
+        raise UserError(f"{name}: {END_KEY} is {value!r} in its config; expected numbers of tokens")
     return [token for token in tokens if token >= 0]
 
 
 def generation_keys(name: str, folder: Path) -> dict[str, Any]:
-    """Returns what of a checkpoint's generation_config.json is taken, and what is not, empty where
-    there is none.
+    """Returns the used and unused settings of generation_config.json; empty without any.
 
     Raises:
         UserError: the file is not JSON.

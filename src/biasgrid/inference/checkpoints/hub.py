@@ -61,8 +61,9 @@ def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collect
 
 
 def list_files(checkpoint: str, folder: Path) -> list[str]:
-    """Names all files of a repository at the commit of a folder in the cache, or those in the
-    folder.
+    """Names all files of a repository at the commit that a folder in the cache is named by.
+
+    If the cache has no list of them, these are the files in the folder.
     """
     try:
         return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
@@ -71,13 +72,17 @@ def list_files(checkpoint: str, folder: Path) -> list[str]:
 
 
 def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
-    """Compares files in the cache with the digests that the hub has of them; those that differ are
-    removed.
+    """Compares files in the cache with the digests on the hub, and removes files that differ.
 
-    With the hub switched off nothing can have been downloaded, and the cache is taken as it is.
+    With HF_HUB_OFFLINE, nothing was downloaded, and the files in the cache are not compared.
+
+    Args:
+        checkpoint: the repository.
+        commit: the commit whose files are in the cache.
+        names: the files to compare.
 
     Raises:
-        ModelError: files differ, or the hub does not tell.
+        ModelError: files differ, or the hub cannot be reached.
     """
     if is_offline_mode():
         logger.warning(
@@ -85,18 +90,16 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
         )
         return
     with explain_failures(checkpoint, commit):
-        found = HfApi().verify_repo_checksums(checkpoint, revision=commit)
-    wrong = [mismatch for mismatch in found.mismatches if mismatch["path"] in names]
-    for mismatch in wrong:
-        remove(found.verified_path / mismatch["path"])
-    if wrong:
-        told = ", ".join(
-            "{path} ({algorithm} {actual}, expected {expected})".format(**mismatch)
-            for mismatch in wrong
-        )
+        report = HfApi().verify_repo_checksums(checkpoint, revision=commit)
+    mismatches = [mismatch for mismatch in report.mismatches if mismatch["path"] in names]
+    for mismatch in mismatches:
+        remove(report.verified_path / mismatch["path"])
+    if mismatches:
+        line = "{path} ({algorithm} {actual}, expected {expected})"
+        listed = ", ".join(line.format(**mismatch) for mismatch in mismatches)
         raise ModelError(
             f"{checkpoint} at revision {commit}: the download does not match what {ENDPOINT} "
-            f"lists: {told}. It was removed. Run again; if that does not help, check the "
+            f"lists: {listed}. It was removed. Run again; if that does not help, check the "
             "mirror or proxy"
         )
 
@@ -112,7 +115,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def explain_failures(checkpoint: str, revision: str | None) -> Iterator[None]:
-    """Puts into words for users why files cannot be downloaded."""
+    """Turns errors of a download into a ModelError that users can act on."""
     prepare_proxies()
     with explain_refusal(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
@@ -125,10 +128,11 @@ def explain_failures(checkpoint: str, revision: str | None) -> Iterator[None]:
 
 
 def refusal_text(error: Exception) -> str:
-    """Words what the hub, or the way to it, has refused, and what to do about it."""
-    cause = (
-        error.__cause__ if isinstance(error, LocalEntryNotFoundError) and error.__cause__ else error
-    )
+    """Explains an error of the hub or of the connection to it, and the remedy."""
+    cause: BaseException = error
+    # The library wraps the reason for which a file is not in the cache.
+    if isinstance(error, LocalEntryNotFoundError) and error.__cause__:
+        cause = error.__cause__
     login = "log in with `hf auth login`, or set HF_TOKEN"
     match cause:
         case GatedRepoError():

@@ -1,6 +1,4 @@
-"""What is wrong with a checkpoint in a local folder, told from names and headers, before anything
-is loaded.
-"""
+"""Finds problems of a checkpoint in a local folder by names and headers, without loading it."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class CheckpointUse(NamedTuple):
 
 
 def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
-    """Yields what keeps a folder from being the checkpoint of a model."""
+    """Yields the problems that keep a folder from being the checkpoint of a model."""
     try:
         yield from checkpoint_problems(folder, wanted)
     except UserError as error:
@@ -65,48 +63,55 @@ def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem
 
 
 def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
-    """Yields the same; raises an error where a file of it is not JSON."""
+    """Yields the same as `inspect_folder`; raises UserError if a file is not JSON."""
     names = file_names(folder)
-    unread = list(unsupported_files(folder, names, Path(folder), wanted.allow_remote_code))
-    yield from unread
-    if unread and CONFIG not in names:
-        return
+    unsupported = list(unsupported_files(folder, names, Path(folder), wanted.allow_remote_code))
+    yield from unsupported
     if CONFIG not in names:
-        yield (
-            missing_config(names)
-            if Path(folder).is_dir()
-            else FolderProblem("is not a folder", CHECKPOINT)
-        )
+        # An adapter in place of a model has no config.json: one problem is enough.
+        if not unsupported:
+            yield problem_without_config(folder, names)
         return
     if not matching(names, VOCABULARIES):
-        nothing = FolderProblem(
+        yield other_tokenizer(names) or FolderProblem(
             "contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json"
         )
-        yield other_tokenizer(names) or nothing
-    chosen = weights_among(names, wanted.allow_pickle)
-    pickled = matching(names, PICKLED_WEIGHTS)
-    if not chosen and pickled:
-        expected = (
-            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run "
-            "code when they are loaded"
-        )
-        yield FolderProblem(
-            f"contains weights in pickled files only ({', '.join(pickled[:3])})", expected
-        )
-    elif not chosen:
-        yield other_weights(names) or FolderProblem(
-            "contains no weights", " or ".join(SAFE_WEIGHTS[:2])
-        )
-    for name in matching(chosen, ["*.safetensors"]):
+    weights = weights_among(names, wanted.allow_pickle)
+    if not weights:
+        yield problem_without_weights(names)
+    for name in matching(weights, ["*.safetensors"]):
         yield from damage_of(Path(folder, name))
-    if not wanted.served and (quantised := quantisation(folder, names, Path(folder))):
-        yield quantised
+    # Servers load quantised weights.
+    if not wanted.served:
+        quantised = quantisation(folder, names, Path(folder))
+        if quantised:
+            yield quantised
     config = read_checkpoint_json(folder, Path(folder, CONFIG))
     yield from class_problems(config, wanted.classes, wanted.scored, wanted.activation)
 
 
+def problem_without_config(folder: str, names: Collection[str]) -> FolderProblem:
+    """Returns the problem of a path without config.json, which may be no folder at all."""
+    if not Path(folder).is_dir():
+        return FolderProblem("is not a folder", CHECKPOINT)
+    return missing_config(names)
+
+
+def problem_without_weights(names: Collection[str]) -> FolderProblem:
+    """Returns the problem of a folder without usable weights: pickles, other formats, or none."""
+    pickled = matching(names, PICKLED_WEIGHTS)
+    if pickled:
+        return FolderProblem(
+            f"contains weights in pickled files only ({', '.join(pickled[:3])})",
+            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run "
+            "code when they are loaded",
+        )
+    nothing = FolderProblem("contains no weights", " or ".join(SAFE_WEIGHTS[:2]))
+    return other_weights(names) or nothing
+
+
 def damage_of(file: Path) -> Iterator[FolderProblem]:
-    """Yields that a file of weights is cut off, or none."""
+    """Yields a problem if a safetensors file is damaged or incomplete."""
     from safetensors import SafetensorError, safe_open
 
     try:

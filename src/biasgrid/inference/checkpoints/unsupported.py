@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from biasgrid.inference.checkpoints.files import (
     CONFIG,
@@ -90,29 +90,29 @@ class FolderProblem(NamedTuple):
 def unsupported_files(
     name: str, names: Collection[str], folder: Path, allow_remote_code: bool
 ) -> Iterator[FolderProblem]:
-    """Yields why files beside a checkpoint would decide its numbers if it were asked elsewhere, and
-    do not here.
+    """Yields a problem for each unsupported file that would change a checkpoint's numbers.
 
     Args:
         name: the checkpoint's name.
-        names: the names of its files, also of those that are not fetched.
+        names: the names of its files, including files that are not fetched.
         folder: where its JSON files are.
         allow_remote_code: whether code that comes with it may be run.
 
     Raises:
         UserError: a file is not JSON.
     """
-    if adapters := matching(names, ADAPTERS):
+    adapters = matching(names, ADAPTERS)
+    if adapters:
         base = read_checkpoint_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
-        of = f" of {base}" if isinstance(base, str) and base else ""
-        yield FolderProblem(
-            f"contains an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED
-        )
+        of_base = f" of {base}" if isinstance(base, str) and base else ""
+        files = ", ".join(adapters[:3])
+        yield FolderProblem(f"contains an adapter{of_base} ({files}), which is not applied", MERGED)
     for file, key in BY_VERSION.items():
-        if others := read_checkpoint_json(name, folder / file).get(key):
+        by_version = read_checkpoint_json(name, folder / file).get(key)
+        if by_version:
             yield FolderProblem(
                 f"contains a {file} that names different files for some versions of transformers "
-                f"({key}: {others})",
+                f"({key}: {by_version})",
                 f"one file for all versions: replace it by the newest one, and remove `{key}`",
             )
     if allow_remote_code and (OWN_GENERATE in names or (folder / OWN_GENERATE).exists()):
@@ -124,51 +124,58 @@ def unsupported_files(
 
 
 def other_weights(names: Collection[str]) -> FolderProblem | None:
-    """Returns what weights a checkpoint has in place of those that can be read; None where it has
-    none.
-    """
-    for patterns, (what, expected) in OTHER_WEIGHTS.items():
-        if found := matching(names, patterns):
-            return FolderProblem(f"has weights {what} only ({', '.join(found[:3])})", expected)
+    """Returns the problem of weights in an unsupported format; None if there are none."""
+    for patterns, (weights_format, expected) in OTHER_WEIGHTS.items():
+        files = matching(names, patterns)
+        if files:
+            listed = ", ".join(files[:3])
+            return FolderProblem(f"has weights {weights_format} only ({listed})", expected)
     return None
 
 
 def missing_config(names: Collection[str]) -> FolderProblem:
-    """Returns what to do about a checkpoint without config.json, whose weights may be in another
-    format.
+    """Returns the problem of a checkpoint without config.json.
+
+    Weights in an unsupported format come first: they are why the file is missing.
     """
     return other_weights(names) or FolderProblem(f"contains no {CONFIG}", CHECKPOINT)
 
 
 def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
-    """Returns what tokenizer a checkpoint has in place of one that can be read; None where it has
-    none.
-    """
-    if found := matching(names, OTHER_TOKENIZERS):
-        expected = (
-            "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` "
-            "writes it"
-        )
-        return FolderProblem(f"has its tokenizer only in {', '.join(found)}", expected)
-    return None
+    """Returns the problem of a tokenizer in an unsupported format; None if there is none."""
+    files = matching(names, OTHER_TOKENIZERS)
+    if not files:
+        return None
+    expected = (
+        "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` "
+        "writes it"
+    )
+    return FolderProblem(f"has its tokenizer only in {', '.join(files)}", expected)
 
 
 def quantisation(name: str, names: Collection[str], folder: Path) -> FolderProblem | None:
-    """Returns how a checkpoint's weights are quantised; None where they are not.
+    """Returns the problem of quantised weights; None if they are not quantised.
 
     Raises:
         UserError: its config.json is not JSON.
     """
     config = read_checkpoint_json(name, folder / CONFIG)
     sections = [config, *(part for part in config.values() if isinstance(part, dict))]
-    found = [key for key in QUANTISED if any(section.get(key) for section in sections)]
-    own = next((section[key] for key in found for section in sections if section.get(key)), None)
-    method = own.get("quant_method", own.get("format")) if isinstance(own, dict) else None
-    if not found and not (found := matching(names, QUANTISED_FILES)):
+    settings: dict[str, Any] = {}
+    for key in QUANTISED:
+        for section in sections:
+            # Of several sections with the key, the first one counts.
+            if section.get(key):
+                settings.setdefault(key, section[key])
+    evidence = list(settings) or matching(names, QUANTISED_FILES)
+    if not evidence:
         return None
+    first = next(iter(settings.values()), None)
+    method = first.get("quant_method", first.get("format")) if isinstance(first, dict) else None
+    if method:
+        evidence.append(str(method))
     return FolderProblem(
-        "contains weights that "
-        f"are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
+        f"contains weights that are quantised ({', '.join(evidence)})",
         "the original weights, which run in float32; or a server that loads the quantised "
         "weights: see `serve` in docs/servers.md",
     )

@@ -71,38 +71,35 @@ that fits counts.
 
 
 def use_of(config: Mapping[str, Any]) -> Use | None:
-    """Returns what a checkpoint is for by its config.json; None where no back end asks such a
-    model.
-    """
+    """Returns the use of a checkpoint by its config.json; None if no back end supports it."""
     names = architecture_names(config)
-    if any(name.endswith(WITH_PICTURES) for name in names) and any(
-        config.get(part) for part in TEXT_PARTS
-    ):
+    takes_pictures = any(name.endswith(WITH_PICTURES) for name in names)
+    if takes_pictures and any(config.get(part) for part in TEXT_PARTS):
         return SERVED
-    known = (
-        use for name in names if name not in ADVICE for use in USES if name.endswith(use.classes)
-    )
-    return next(known, None)
+    for name in names:
+        if name in ADVICE:
+            continue
+        for use in USES:
+            if name.endswith(use.classes):
+                return use
+    return None
 
 
 def architecture_names(config: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the classes of a model that its config.json has."""
-    named = config.get("architectures")
-    return [str(name) for name in named] if isinstance(named, list) else []
+    """Returns the names of a model's classes in its config.json; empty if it has none."""
+    names = config.get("architectures")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def advice_of(config: Mapping[str, Any]) -> str:
-    """Says what to do with a checkpoint that is for no back end."""
-    names = architecture_names(config)
-    found = [
-        f"{name} {advice}"
-        for name in names
-        for ending, advice in ADVICE.items()
-        if name.endswith(ending)
-    ]
-    ends = ", ".join(end for use in USES for end in use.classes)
-    known = (
-        f"expected a class that ends in one of {ends}; or list the model in a config, "
+    """Returns advice on a checkpoint that no back end supports, for messages."""
+    endings = ", ".join(ending for use in USES for ending in use.classes)
+    expected = (
+        f"expected a class that ends in one of {endings}; or list the model in a config, "
         "with its `task`"
     )
-    return f"{found[0]}; {known}" if found else known
+    for name in architecture_names(config):
+        for ending, advice in ADVICE.items():
+            if name.endswith(ending):
+                return f"{name} {advice}; {expected}"
+    return expected
