@@ -89,16 +89,16 @@ def make_record(
         without_adapter_weights = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
         path = download_checkpoint(checkpoint, commit or revision, without_adapter_weights)
         names = list_files(checkpoint, path)
-    # A tokenizer is the same with an adapter.
-    check_all_read(name, names if weights else (), path, allow_remote_code)
+    check_all_read(name, names, path, allow_remote_code, weights)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
     files = sorted([*matching(names, wanted), *weight_files])
     other_files = others_among(names)
     if checkpoint is not None:
-        if weight_files or other_files:
-            download_checkpoint(checkpoint, path.name, [*weight_files, *other_files])
+        remaining = [*weight_files, *other_files]
+        if remaining:
+            download_checkpoint(checkpoint, path.name, remaining)
         verify(checkpoint, path.name, [*files, *other_files])
     if weights:
         check_weights(name, path, weight_files)
@@ -192,13 +192,28 @@ def existing_folder(folder: str) -> Path:
     return path
 
 
-def check_all_read(name: str, names: Collection[str], path: Path, allow_remote_code: bool) -> None:
+def check_all_read(
+    name: str,
+    names: Collection[str],
+    path: Path,
+    allow_remote_code: bool,
+    weights: bool = True,
+) -> None:
     """Refuses a checkpoint with unsupported files that would change its numbers.
+
+    Args:
+        name: the checkpoint's name.
+        names: the names of its files.
+        path: the folder of its JSON files.
+        allow_remote_code: whether code that comes with the checkpoint may be run.
+        weights: whether the model is loaded, too; else the tokenizer alone.
 
     Raises:
         ModelError: names the first such file, and the remedy.
     """
-    for problem, expected in unsupported_files(name, names, path, allow_remote_code):
+    # A tokenizer is the same with an adapter or other weights.
+    relevant = names if weights else ()
+    for problem, expected in unsupported_files(name, relevant, path, allow_remote_code):
         raise ModelError(f"{name} {problem}; expected {expected}")
 
 
