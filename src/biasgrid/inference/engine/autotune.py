@@ -71,12 +71,14 @@ def power_of_two(number: int) -> int:
 
 
 def largest_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
-    """Returns the size of a CPU's largest cache in bytes, 32 MB where the system does not tell."""
-    sizes = [path.read_text().strip() for path in folder.glob("index*/size")]
-    return max(
-        (int(size[:-1]) * 2 ** (10 if size.endswith("K") else 20) for size in sizes),
-        default=32 * 2**20,
-    )
+    """Returns the size of a CPU's largest cache in bytes; 32 MB if the system has no such files."""
+    sizes = []
+    for path in folder.glob("index*/size"):
+        # Linux writes sizes such as `512K` and `32M`.
+        text = path.read_text().strip()
+        unit = 2**10 if text.endswith("K") else 2**20
+        sizes.append(int(text[:-1]) * unit)
+    return max(sizes, default=32 * 2**20)
 
 
 def processor_of(device: torch.device) -> str:

@@ -82,19 +82,18 @@ class TokenLayout:
 
 def add_types(segments: TokenizedTexts, types: Sequence[int]) -> TokenizedTexts:
     """Returns segments with token types, of which the last one holds for all further tokens."""
-    known = np.array(each_type(types, int(segments.lengths.max(initial=1))), dtype=np.int32)
-    if (known == known[0]).all():
-        return replace(segments, types=np.full_like(segments.ids, known[0]))
+    longest = int(segments.lengths.max(initial=1))
+    type_at = np.array(each_type(types, longest), dtype=np.int32)
+    if (type_at == type_at[0]).all():
+        return replace(segments, types=np.full_like(segments.ids, type_at[0]))
     place = runs(np.zeros_like(segments.lengths), segments.lengths)
-    return replace(segments, types=known[place])
+    return replace(segments, types=type_at[place])
 
 
 def each_type(types: Sequence[int], count: int) -> list[int]:
-    """Returns the types of so many tokens, of which the last one that is known holds for all
-    further ones.
-    """
-    known = list(types) or [0]
-    return [known[min(place, len(known) - 1)] for place in range(count)]
+    """Returns the types of `count` tokens: the last given one is repeated; 0 if none is given."""
+    given = list(types) or [0]
+    return [given[min(place, len(given) - 1)] for place in range(count)]
 
 
 def surround(
@@ -114,18 +113,19 @@ def surround(
         types: the types of those behind.
     """
     special = special_tokens([before, behind], segments.offsets.shape[1])
-    known = np.array(
-        [*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32
-    )
-    source = join_segments([segments, replace(special, types=known)])
+    special_types = [*each_type(before_types, len(before)), *each_type(types, len(behind))]
+    special = replace(special, types=np.array(special_types, dtype=np.int32))
+    # The special tokens are two more segments, behind all others.
+    source = join_segments([segments, special])
     count = len(segments.lengths)
-    shape = np.ones((count, 1), dtype=np.int64)
-    begins = np.column_stack(
-        [source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape]
-    )
-    lengths = np.column_stack([len(before) * shape, segments.lengths, len(behind) * shape])
-    made = source.gathered(begins.ravel(), lengths.ravel(), np.full(count, 3))
-    return replace(made, text_lengths=segments.text_lengths)
+    column = np.ones((count, 1), dtype=np.int64)
+    begin_before = source.begins[count] * column
+    begin_behind = source.begins[count + 1] * column
+    begins = np.column_stack([begin_before, segments.begins, begin_behind])
+    lengths = np.column_stack([len(before) * column, segments.lengths, len(behind) * column])
+    runs_of_segments = np.full(count, 3)
+    surrounded = source.gathered(begins.ravel(), lengths.ravel(), runs_of_segments)
+    return replace(surrounded, text_lengths=segments.text_lengths)
 
 
 def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> TokenizedTexts:
@@ -216,19 +216,12 @@ class TokenRows:
 
     def assemble(self, row: int) -> tuple[Int32Array, Int32Array | None]:
         """Returns the ids and token types of a row; both of shape (length,)."""
-        sides = (self.first, self.first_of[row]), (self.second, self.second_of[row])
-        places = np.concatenate(
-            [segments.begins[of] + np.arange(segments.lengths[of]) for segments, of in sides]
-        )
-        cut = self.first.lengths[self.first_of[row]]
-
-        def both(one: Int32Array, other: Int32Array) -> Int32Array:
-            return np.concatenate([one[places[:cut]], other[places[cut:]]])
-
-        types = None
-        if self.first.types is not None and self.second.types is not None:
-            types = both(self.first.types, self.second.types)
-        return both(self.first.ids, self.second.ids), types
+        first = self.first.slice_of(self.first_of[row])
+        second = self.second.slice_of(self.second_of[row])
+        ids = np.concatenate([self.first.ids[first], self.second.ids[second]])
+        if self.first.types is None or self.second.types is None:
+            return ids, None
+        return ids, np.concatenate([self.first.types[first], self.second.types[second]])
 
 
 def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> TokenRows:
@@ -248,36 +241,44 @@ def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ..
 def halves(
     tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]
 ) -> tuple[TokenizedTexts, TokenizedTexts]:
-    """Returns what stands before the last of each tuple of texts, and the rest."""
-    encodings = tokenizer.backend_tokenizer.encode_batch(
-        [text if len(text) > 1 else text[0] for text in texts]
-    )
+    """Splits tokenized texts, or pairs of texts, before the tokens of each last text.
+
+    Returns:
+        The tokens before it, and the rest: its tokens and the special tokens behind them.
+    """
+    # A tuple of one text would be taken for a pair that lacks its second text.
+    inputs = [text if len(text) > 1 else text[0] for text in texts]
+    encodings = tokenizer.backend_tokenizer.encode_batch(inputs)
+    ids: list[int] = []
+    types: list[int] = []
+    offsets: list[tuple[int, int]] = []
+    lengths: list[int] = []
+    starts: list[int] = []
+    counts: list[int] = []
+    for text, encoding in zip(texts, encodings, strict=True):
+        ids += encoding.ids
+        types += encoding.type_ids
+        offsets += encoding.offsets
+        lengths.append(len(encoding.ids))
+        last = len(text) - 1
+        # The number of the text that each token is of. A text without any token is not among them.
+        text_numbers = encoding.sequence_ids
+        starts.append([*text_numbers, last].index(last))
+        counts.append(text_numbers.count(last))
+    sizes = np.array(lengths, dtype=np.int64)
+    begins_of_last = np.array(starts, dtype=np.int64)
     has_types = "token_type_ids" in tokenizer.model_input_names
-    last = np.array([len(text) - 1 for text in texts], dtype=np.int64)
-    lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
-    # A text without any token has no place.
-    cuts = np.array(
-        [
-            [*encoding.sequence_ids, of].index(of)
-            for encoding, of in zip(encodings, last.tolist(), strict=True)
-        ],
-        dtype=np.int64,
+    whole = TokenizedTexts(
+        np.array(ids, dtype=np.int32),
+        sizes,
+        sizes,
+        np.array(offsets, dtype=np.int32).reshape(-1, 2),
+        np.array(types, dtype=np.int32) if has_types else None,
     )
-    own = [
-        encoding.sequence_ids.count(of)
-        for encoding, of in zip(encodings, last.tolist(), strict=True)
-    ]
-    ids = np.array([one for encoding in encodings for one in encoding.ids], dtype=np.int32)
-    offsets = np.array(
-        [one for encoding in encodings for one in encoding.offsets], dtype=np.int32
-    ).reshape(-1, 2)
-    types = np.array([one for encoding in encodings for one in encoding.type_ids], dtype=np.int32)
-    whole = TokenizedTexts(ids, lengths, lengths, offsets, types if has_types else None)
-    one = np.ones_like(lengths)
-    second = whole.gathered(whole.begins + cuts, lengths - cuts, one)
-    return whole.gathered(whole.begins, cuts, one), replace(
-        second, text_lengths=np.array(own, dtype=np.int64)
-    )
+    one_run = np.ones_like(sizes)
+    first = whole.gathered(whole.begins, begins_of_last, one_run)
+    second = whole.gathered(whole.begins + begins_of_last, sizes - begins_of_last, one_run)
+    return first, replace(second, text_lengths=np.array(counts, dtype=np.int64))
 
 
 def check(

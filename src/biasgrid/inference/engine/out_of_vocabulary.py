@@ -36,40 +36,44 @@ others, whose letters say more: a Chinese word has one or two.
 
 
 def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
-    """Says of each encoded instance whether the tokenizer does not know its texts.
+    """Returns whether a tokenizer lacks words of each encoded instance.
 
-    Either some tokens stand for what it does not know, or most are pieces of words of a letter or
-    two: then its vocabulary lacks most of the words.
+    Either it wrote the unknown token, or most tokens are parts of words with one or two letters:
+    then its vocabulary lacks most of the words.
 
     Returns:
         Shape (instances,).
     """
-    token, found = token_for_unknown(tokenizer), np.zeros(len(rows.first_of), dtype=np.bool_)
-    if token is not None:
-        found = rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
-    pieces = tokens_of_words(tokenizer)
-    if pieces.any():
-        first, second = (
-            count_short_tokens(rows.first, pieces)[rows.first_of],
-            count_short_tokens(rows.second, pieces)[rows.second_of],
-        )
+    lacks_words = np.zeros(len(rows.first_of), dtype=np.bool_)
+    unknown = token_for_unknown(tokenizer)
+    if unknown is not None:
+        lacks_words = rows_with_token(rows, unknown)
+    types = tokens_of_words(tokenizer)
+    if types.any():
+        first = count_short_tokens(rows.first, types)[rows.first_of]
+        second = count_short_tokens(rows.second, types)[rows.second_of]
         lettered, short = (first + second).T
-        found |= (lettered >= FEWEST_TOKENS) & (2 * short > lettered)
-    return found if rows.owner is None else np.bincount(rows.owner, found) > 0
+        lacks_words |= (lettered >= FEWEST_TOKENS) & (2 * short > lettered)
+    if rows.owner is None:
+        return lacks_words
+    return np.bincount(rows.owner, lacks_words) > 0
+
+
+def rows_with_token(rows: TokenRows, token: int) -> BoolArray:
+    """Returns whether each row contains a token; shape (rows,)."""
+    return rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
 
 
 def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
-    """Returns the token that stands for what a tokenizer does not know; None where nothing is
-    unknown to it.
+    """Returns the unknown token of a tokenizer; None if its vocabulary covers every text.
 
-    Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every
-    byte.
+    If the unknown token has another purpose, too, such as the end of a text in GPT-2, the tokenizer
+    can write every byte.
     """
-    others = [
-        getattr(tokenizer, f"{name}_token_id")
-        for name in ("bos", "eos", "cls", "sep", "pad", "mask")
-    ]
-    return None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
+    names = ("bos", "eos", "cls", "sep", "pad", "mask")
+    special = [getattr(tokenizer, f"{name}_token_id") for name in names]
+    unknown: int | None = tokenizer.unk_token_id
+    return None if unknown in special else unknown
 
 
 def known_tokens(model: PreTrainedModel) -> int:
@@ -78,31 +82,26 @@ def known_tokens(model: PreTrainedModel) -> int:
 
 
 def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) -> None:
-    """Refuses rows with tokens of which a model has no embedding.
+    """Refuses rows with tokens for which a model has no embedding.
 
     Args:
         rows: the rows.
-        known: how many it has, see `known_tokens`.
+        known: the number of the model's embeddings, see `known_tokens`.
         instances: the numbers of the encoded instances, for the message.
         model: the model's name, for the message.
 
     Raises:
-        ModelError: with the largest such token.
+        ModelError: names the largest such token.
     """
     largest = max(int(segments.ids.max(initial=0)) for segments in (rows.first, rows.second))
     if largest >= known:
-        row = int(
-            (
-                rows.first.have(largest)[rows.first_of] | rows.second.have(largest)[rows.second_of]
-            ).argmax()
-        )
-        raise unknown_token(
-            model, instances[row if rows.owner is None else int(rows.owner[row])], largest, known
-        )
+        row = int(rows_with_token(rows, largest).argmax())
+        place = row if rows.owner is None else int(rows.owner[row])
+        raise unknown_token(model, instances[place], largest, known)
 
 
 def unknown_token(model: str, instance: int, token: int, known: int) -> ModelError:
-    """Returns the error of a token of which a model has no embedding."""
+    """Returns the error of a token for which a model has no embedding."""
     return ModelError(
         f"model {model}: instance {instance} has the token {token}, but the model knows only "
         f"{known} tokens; expected a tokenizer and weights from the same checkpoint"
@@ -111,39 +110,61 @@ def unknown_token(model: str, instance: int, token: int, known: int) -> ModelErr
 
 @lru_cache(maxsize=2)
 def tokens_of_words(tokenizer: PreTrainedTokenizerFast) -> IntArray:
-    """Returns the kinds of pieces of a tokenizer's vocabulary, which take a while where it is
-    large.
-    """
+    """Returns `token_types` of a tokenizer's vocabulary; kept, as a large one takes a while."""
     return token_types(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 
 
 def token_types(tokens: Sequence[str | None]) -> IntArray:
-    """Says of each token of a vocabulary whether it is of letters, and a short piece within a word.
+    """Returns which tokens of a vocabulary have letters only, and which are short parts of words.
+
+    Args:
+        tokens: the vocabulary; None for a number without a token.
 
     Returns:
-        Shape (tokens, 2), 0 or 1; all 0 where tokens do not show whether they begin a word.
+        Shape (tokens, 2), 0 or 1: whether a token has letters only, and whether it is also short
+        and continues a word. All are 0 if tokens do not show whether they begin a word.
     """
-    known = [token or "" for token in tokens]
-    is_continued = [token.startswith(CONTINUED) for token in known]
-    if not any(is_continued):
-        begins = [token.startswith((OF_BYTES, OF_SENTENCES)) for token in known]
-        is_continued = [any(begins) and not begin for begin in begins]
-    end = "\x80" if any(token.startswith(OF_BYTES) for token in known) else ALPHABETS
-    texts = [token.removeprefix(CONTINUED).lstrip(OF_BYTES + OF_SENTENCES) for token in known]
-    lettered = np.array([text.isalpha() and max(text) < end for text in texts], dtype=np.int64)
-    short = lettered * [
-        within and len(text) <= SHORT_TOKEN
-        for within, text in zip(is_continued, texts, strict=True)
-    ]
-    return np.column_stack([lettered, short]) * any(is_continued)
+    vocabulary = [token or "" for token in tokens]
+    types = np.zeros((len(vocabulary), 2), dtype=np.int64)
+    continues = continues_word(vocabulary)
+    if not any(continues):
+        return types
+    # Tokens of bytes spell all other letters than ASCII with two or more signs for bytes.
+    has_bytes = any(token.startswith(OF_BYTES) for token in vocabulary)
+    first_other = "\x80" if has_bytes else ALPHABETS
+    for number, token in enumerate(vocabulary):
+        text = token.removeprefix(CONTINUED).lstrip(OF_BYTES + OF_SENTENCES)
+        if text.isalpha() and max(text) < first_other:
+            is_short_part = continues[number] and len(text) <= SHORT_TOKEN
+            types[number] = 1, is_short_part
+    return types
 
 
-def count_short_tokens(segments: TokenizedTexts, pieces: IntArray) -> IntArray:
-    """Counts tokens of letters in each segment, and those that are short pieces of words; shape
-    (segments, 2).
+def continues_word(vocabulary: Sequence[str]) -> list[bool]:
+    """Returns whether each token continues a word; all are False if tokens do not show it.
+
+    WordPiece marks tokens that continue a word, the other algorithms tokens that begin one.
     """
-    sums = np.concatenate(
-        [np.zeros((1, 2), dtype=np.int64), np.cumsum(pieces[segments.ids], axis=0)]
-    )
+    is_continued = [token.startswith(CONTINUED) for token in vocabulary]
+    if any(is_continued):
+        return is_continued
+    is_begin = [token.startswith((OF_BYTES, OF_SENTENCES)) for token in vocabulary]
+    if not any(is_begin):
+        return is_begin
+    return [not begin for begin in is_begin]
+
+
+def count_short_tokens(segments: TokenizedTexts, types: IntArray) -> IntArray:
+    """Counts tokens with letters only, and short parts of words, in each segment.
+
+    Args:
+        segments: the segments.
+        types: see `token_types`.
+
+    Returns:
+        Shape (segments, 2).
+    """
+    before_first = np.zeros((1, 2), dtype=np.int64)
+    sums = np.concatenate([before_first, np.cumsum(types[segments.ids], axis=0)])
     counts: IntArray = sums[segments.begins + segments.lengths] - sums[segments.begins]
     return counts

@@ -56,12 +56,17 @@ class TokenizedTexts:
         begins: IntArray = np.cumsum(self.lengths) - self.lengths
         return begins
 
+    def slice_of(self, segment: int) -> slice:
+        """Returns the places of a segment among the tokens."""
+        begin = self.begins[segment]
+        return slice(begin, begin + self.lengths[segment])
+
     def tokens(self, segment: int) -> Int32Array:
         """Returns the ids of a segment; shape (length,)."""
-        return self.ids[self.begins[segment] : self.begins[segment] + self.lengths[segment]]
+        return self.ids[self.slice_of(segment)]
 
     def have(self, token: int) -> BoolArray:
-        """Says of each segment whether a token stands in it; shape (segments,)."""
+        """Returns whether each segment contains a token; shape (segments,)."""
         places = np.flatnonzero(self.ids == token)
         have = np.zeros(len(self.lengths), dtype=np.bool_)
         have[np.searchsorted(self.begins + self.lengths, places, side="right")] = True
@@ -136,14 +141,23 @@ def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
 
 
 def distinct_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
-    """Returns the distinct rows of some columns, categories as text, and for each row of the frame
-    which it is.
+    """Returns the distinct rows of some columns, and the number of each row among them.
+
+    Args:
+        frame: a table.
+        columns: columns of integers or categories; nulls count as a value of their own.
+
+    Returns:
+        The distinct rows, categories as text, in the order of their codes; and for each row of the
+        table its number among these, shape (rows,).
     """
-    codes = [
-        frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns
-    ]
+    codes = []
+    for column in columns:
+        physical = frame[column].to_physical().cast(pl.Int64)
+        codes.append(physical.fill_null(-1).to_numpy())
     first, number = numbered_rows(codes)
-    return frame.select(columns)[first].with_columns(pl.col(pl.Categorical).cast(pl.String)), number
+    distinct = frame.select(columns)[first]
+    return distinct.with_columns(pl.col(pl.Categorical).cast(pl.String)), number
 
 
 def numbered_rows(codes: Sequence[AnyIntArray]) -> tuple[IntArray, IntArray]:
@@ -174,8 +188,8 @@ def dense(values: AnyIntArray) -> tuple[IntArray, int]:
     low = int(values.min())
     span = int(values.max()) - low + 1
     if span > max(2**16, 8 * len(values)):
-        found, numbers = np.unique(values, return_inverse=True)
-        return numbers, len(found)
+        distinct, numbers = np.unique(values, return_inverse=True)
+        return numbers, len(distinct)
     place = values - low
     is_there = np.zeros(span, dtype=np.bool_)
     is_there[place] = True
