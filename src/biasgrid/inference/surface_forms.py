@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 Form = TypeVar("Form", bound=str | tuple[Any, ...])
@@ -38,72 +39,76 @@ def are_lettered(options: Alternatives) -> bool:
 def plain_forms(options: Alternatives) -> list[list[str]]:
     """Returns the ways to write each option without marks: in its cases, behind a space or nothing.
 
-    Options that differ in case alone keep their case, and so does a single letter that is not one
-    of a list, as `a` is a word of its own.
+    Options that differ in case alone keep their case, and so does a single letter that is not in a
+    list, as `a` is a word of its own. An option that is not there has no forms.
     """
-    return [
-        [f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)
-    ]
+    forms = []
+    for words in option_cases(options):
+        forms.append([f"{lead}{word}" for word in words for lead in LEADS])
+    return forms
 
 
 def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[list[str]]:
-    """Returns all ways to write each option: those of `plain_forms`, letters with marks, and all
-    behind other leads.
+    """Returns all ways to write each option: also letters with marks, and behind other leads.
 
     Args:
         options: the options of a prompt.
         leads: the white space that may stand before an option.
+
+    Returns:
+        The forms of each option; none for an option that is not there.
     """
-    forms = lettered_forms if are_lettered(options) else unmarked_form
-    return [
-        [f"{lead}{form}" for word in words for form in forms(word) for lead in leads]
-        for words in option_cases(options)
-    ]
+    lettered = are_lettered(options)
+    forms = []
+    for words in option_cases(options):
+        written: list[str] = []
+        for word in words:
+            marked = lettered_forms(word) if lettered else [word]
+            written += [f"{lead}{form}" for form in marked for lead in leads]
+        forms.append(written)
+    return forms
 
 
 def sent_forms(options: Alternatives) -> list[tuple[str, ...]]:
-    """Returns the ways that a server must score: a way that continues another one is part of that
-    one's probability.
-    """
+    """Returns the forms of each option that a server must score; see `without_continuations`."""
     return [without_continuations(forms) for forms in surface_forms(options)]
 
 
 def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
-    """Leaves out texts or tokens that continue others of the same option, whose probability
-    contains theirs.
+    """Leaves out duplicates, and forms that begin with another form of the same option.
+
+    The probability of a form contains the probabilities of all its continuations.
     """
-    kept = tuple(dict.fromkeys(forms))
-    known = set(kept)
-    return tuple(
-        form for form in kept if not any(form[:end] in known for end in range(1, len(form)))
-    )
+    distinct = tuple(dict.fromkeys(forms))
+    known = set(distinct)
+    kept = []
+    for form in distinct:
+        if not any(form[:end] in known for end in range(1, len(form))):
+            kept.append(form)
+    return tuple(kept)
 
 
 def option_cases(options: Alternatives) -> list[list[str]]:
-    """Returns each option as it stands and in other cases; a case that several options share is
-    written by none.
+    """Returns each option as it is and in other cases, without cases that several options share.
+
+    An option that is not there has no cases.
     """
     lettered = are_lettered(options)
     written = [[] if option is None else cases(option, lettered) for option in options]
-    counts = Counter(word for words in written for word in words)
-    return [[word for word in words if counts[word] == 1 or word == words[0]] for words in written]
+    counts = Counter(chain.from_iterable(written))
+    own_cases = []
+    for words in written:
+        own_cases.append([word for word in words if counts[word] == 1 or word == words[0]])
+    return own_cases
 
 
 def cases(option: str, lettered: bool) -> list[str]:
-    """Returns an option as it stands, and in other cases."""
-    others = (
-        [option.lower(), option.upper(), option.capitalize()] if lettered or len(option) > 1 else []
-    )
-    return list(dict.fromkeys([option, *others]))
+    """Returns an option as it is, and in other cases; see `plain_forms` for single letters."""
+    if len(option) == 1 and not lettered:
+        return [option]
+    return list(dict.fromkeys([option, option.lower(), option.upper(), option.capitalize()]))
 
 
 def lettered_forms(letter: str) -> list[str]:
-    """Returns a letter with the marks around it; behind an open bracket the letter alone
-    decides.
-    """
+    """Returns a letter without and with marks; behind an open bracket the letter alone decides."""
     return [letter, f"{letter})", f"{letter}.", f"({letter}", f"({letter})"]
-
-
-def unmarked_form(word: str) -> list[str]:
-    """Returns a word that has no marks around it."""
-    return [word]

@@ -71,14 +71,14 @@ class OptionScores:
         of_sequences = self.reads.probabilities(self._values)
         shape = (len(self.requests), len(requests[0].options))
         of_options = self.reads.sums_of_options(of_sequences, shape)[numbers]
-        is_there = np.array([[bool(forms) for forms in one.options] for one in requests])
-        pieces = np.array([[fewest_tokens(forms) for forms in one.options] for one in requests])
+        is_there = np.array([list(map(bool, request.options)) for request in requests])
+        token_counts = [list(map(fewest_tokens, request.options)) for request in requests]
         scored_by = pl.repeat(SCORED_BY_LOGITS, len(requests), eager=True).cast(pl.Categorical)
         beginnings = [self._beginning(int(number), of_sequences, decode) for number in numbers]
         return pl.DataFrame(
             [
                 lists_of("probabilities", of_options, is_there, pl.Float32),
-                lists_of("tokens", pieces, is_there, pl.UInt8),
+                lists_of("tokens", np.array(token_counts), is_there, pl.UInt8),
                 pl.Series("mass", of_options.sum(axis=1), pl.Float32),
                 scored_by.alias("scored_by"),
                 *beginning_columns(beginnings),
@@ -95,13 +95,14 @@ class OptionScores:
             of_sequences: the probabilities of all sequences, in the order of prompts and options.
             decode: returns the text of a token.
         """
-        sequences = range(*self.reads.first_sequence[number : number + 2])
-        probabilities = iter(of_sequences[sequences.start : sequences.stop].tolist())
-        forms = [
-            [(form, next(probabilities)) for form in texts] for texts in self.requests[number].forms
-        ]
+        first, end = self.reads.first_sequence[number : number + 2]
+        probabilities = iter(of_sequences[first:end].tolist())
+        forms = []
+        for texts in self.requests[number].forms:
+            forms.append([(form, next(probabilities)) for form in texts])
         likeliest = self._first_tokens[number]
-        return AnswerBeginnings(forms, [(decode(token), share) for token, share in likeliest])
+        first_tokens = [(decode(token), probability) for token, probability in likeliest]
+        return AnswerBeginnings(forms, first_tokens)
 
 
 def fewest_tokens(forms: Sequence[Sequence[int]]) -> int:

@@ -51,18 +51,15 @@ class OptionRequest:
 
     @property
     def length(self) -> int:
-        """How many tokens are read at most; nothing is read behind the last one of an option."""
-        return len(self.context) + max(
-            (len(tokens) - 1 for spelled in self.options for tokens in spelled), default=0
-        )
+        """The largest number of tokens that are read; the last token of an option is not."""
+        sequences = chain(*self.options)
+        return len(self.context) + max((len(tokens) - 1 for tokens in sequences), default=0)
 
     @property
     def largest(self) -> int:
         """The largest token of all."""
-        return max(
-            (token for tokens in (self.context, *chain(*self.options)) for token in tokens),
-            default=0,
-        )
+        sequences = (self.context, *chain(*self.options))
+        return max(chain(*sequences), default=0)
 
 
 @dataclass(frozen=True)
@@ -101,28 +98,32 @@ class OptionTokens:
     def _one(
         self, prompt: str, tokens: list[int], options: tuple[str | None, ...]
     ) -> OptionRequest:
+        """Returns the request of a prompt, whose tokens are given, and its options."""
         key = prompt[-TAIL:], options
         border = self.borders.get(key)
+        # The same end of a prompt may be tokenized otherwise behind another text.
         if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
-            border = self.borders[key] = self._border(prompt, tokens, options)
-        return OptionRequest(
-            tokens[: len(tokens) - len(border.merged)], border.options, border.forms
-        )
+            border = self._border(prompt, tokens, options)
+            self.borders[key] = border
+        context = tokens[: len(tokens) - len(border.merged)]
+        return OptionRequest(context, border.options, border.forms)
 
     def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
+        """Finds the border between a prompt, whose tokens are given, and its options.
+
+        Raises:
+            ModelError: see `check_written`.
+        """
         written = self._written(prompt, options)
-        plain = [
-            tokens_of[form]
-            for tokens_of, forms in zip(written, plain_forms(options), strict=True)
-            for form in forms
-        ]
-        shared = [(shared_beginning(tokens, ids), ids) for ids in plain]
-        # A tokenizer of whole words does not know `womana`, and an option that is no text of its
-        # own is not scored.
         unknown = self.prompter.tokenizer.unk_token_id
-        common = min(
-            (place for place, ids in shared if unknown not in ids[place:]), default=len(tokens)
-        )
+        common = len(tokens)
+        for ids_of, forms in zip(written, plain_forms(options), strict=True):
+            for form in forms:
+                place = shared_beginning(tokens, ids_of[form])
+                # A tokenizer of whole words does not know `womana`, and an option that is no text
+                # of its own is not scored.
+                if unknown not in ids_of[form][place:]:
+                    common = min(common, place)
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info(
@@ -130,39 +131,49 @@ class OptionTokens:
                 "scored together",
                 tail,
             )
-        forms = [self._forms_behind(tokens[:common], tokens_of) for tokens_of in written]
-        sequences = tuple(without_continuations(texts) for texts in forms)
+        forms_by_tokens = [self._forms_behind(tokens[:common], ids_of) for ids_of in written]
+        sequences = tuple(map(without_continuations, forms_by_tokens))
         check_written(options, sequences)
-        kept = tuple(
-            tuple(texts[ids] for ids in own) for texts, own in zip(forms, sequences, strict=True)
-        )
-        return Border(tokens[common:], sequences, kept)
+        forms_of_options = []
+        for form_of, distinct in zip(forms_by_tokens, sequences, strict=True):
+            forms_of_options.append(tuple(form_of[ids] for ids in distinct))
+        return Border(tokens[common:], sequences, tuple(forms_of_options))
 
     def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
-        """Returns for each option the tokens of the prompt with the option behind it, by the way to
-        write it.
+        """Tokenizes a prompt with each form of each option behind it.
+
+        Returns:
+            For each option the tokens of the whole text by form.
         """
+        # A chat template may leave the line break before the answer to the model.
         is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
         forms = surface_forms(options, (*LEADS, NEW_LINE) if is_line_open else LEADS)
-        tokens = iter(
-            self.prompter.tokens([f"{prompt}{form}" for texts in forms for form in texts])
-        )
-        return [{form: next(tokens) for form in texts} for texts in forms]
+        texts = [f"{prompt}{form}" for form in chain(*forms)]
+        tokens = iter(self.prompter.tokens(texts))
+        written = []
+        for option_forms in forms:
+            written.append({form: next(tokens) for form in option_forms})
+        return written
 
     def _forms_behind(
-        self, context: list[int], tokens_of: Mapping[str, list[int]]
+        self, context: list[int], ids_of: Mapping[str, list[int]]
     ) -> dict[Tokens, str]:
-        """Returns the ways to write an option behind a context, by their tokens; without those it
-        cannot write.
+        """Returns the forms of an option behind a context, by their tokens.
 
-        A mark that the tokenizer merges with the prompt's end is left out: all options would be
-        scored from before it.
+        Forms are left out if the tokenizer lacks their words, or merges a mark before an option
+        with the prompt's end: all options would be scored from before it.
+
+        Args:
+            context: the tokens of the prompt.
+            ids_of: the tokens of the prompt with a form behind it, by form.
         """
-        unknown, start = self.prompter.tokenizer.unk_token_id, len(context)
+        unknown = self.prompter.tokenizer.unk_token_id
+        start = len(context)
         forms: dict[Tokens, str] = {}
-        for form, ids in tokens_of.items():
-            if ids[:start] == context and len(ids) > start and unknown not in ids[start:]:
-                forms.setdefault(tuple(ids[start:]), form)
+        for form, ids in ids_of.items():
+            own = ids[start:]
+            if ids[:start] == context and own and unknown not in own:
+                forms.setdefault(tuple(own), form)
         return forms
 
 
@@ -181,38 +192,44 @@ class AnswerBeginnings(NamedTuple):
 
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
-    """Returns the columns of answers of the kind `choice` that say how answers begin."""
-    forms = [
-        None if row.forms is None else [unzipped(option) for option in row.forms] for row in rows
-    ]
-    tokens = [None if row.first_tokens is None else unzipped(row.first_tokens) for row in rows]
-    texts, values = pl.List(pl.String), pl.List(pl.Float32)
+    """Returns the columns of `choice` answers for their beginnings; null for unknown ones."""
+    form_texts: list[list[list[str]] | None] = []
+    form_values: list[list[list[float]] | None] = []
+    token_texts: list[list[str] | None] = []
+    token_values: list[list[float] | None] = []
+    for forms, first_tokens in rows:
+        if forms is None:
+            form_texts.append(None)
+            form_values.append(None)
+        else:
+            options = [unzipped(option) for option in forms]
+            form_texts.append([texts for texts, _ in options])
+            form_values.append([values for _, values in options])
+        if first_tokens is None:
+            token_texts.append(None)
+            token_values.append(None)
+        else:
+            texts, values = unzipped(first_tokens)
+            token_texts.append(texts)
+            token_values.append(values)
+    text_list, value_list = pl.List(pl.String), pl.List(pl.Float32)
     return [
-        pl.Series(
-            "surface_forms",
-            [None if row is None else [each for each, _ in row] for row in forms],
-            pl.List(texts),
-        ),
-        pl.Series(
-            "form_probabilities",
-            [None if row is None else [each for _, each in row] for row in forms],
-            pl.List(values),
-        ),
-        pl.Series("first_tokens", [None if row is None else row[0] for row in tokens], texts),
-        pl.Series(
-            "first_probabilities", [None if row is None else row[1] for row in tokens], values
-        ),
+        pl.Series("surface_forms", form_texts, pl.List(text_list)),
+        pl.Series("form_probabilities", form_values, pl.List(value_list)),
+        pl.Series("first_tokens", token_texts, text_list),
+        pl.Series("first_probabilities", token_values, value_list),
     ]
 
 
 def unzipped(pairs: Sequence[tuple[str, float]]) -> tuple[list[str], list[float]]:
-    """Returns the texts and the probabilities of pairs of both."""
+    """Splits pairs of a text and its probability into texts and probabilities."""
     return [text for text, _ in pairs], [probability for _, probability in pairs]
 
 
 def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
     """Returns the candidates of each instance; None for one that is not there."""
-    return instances.select(pl.col(numbered_values(instances, "candidate")).cast(pl.String)).rows()
+    columns = numbered_values(instances, "candidate")
+    return instances.select(pl.col(columns).cast(pl.String)).rows()
 
 
 def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
@@ -229,7 +246,8 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
             problem = f"the model's tokenizer cannot write the option {option!r}"
             raise ModelError(f"{problem}; expected options of letters and words that it knows")
         for tokens in spelled:
-            if (other := owner.setdefault(tokens, option)) != option:
+            other = owner.setdefault(tokens, option)
+            if other != option:
                 problem = (
                     f"the model's tokenizer gives the options {other!r} and {option!r} "
                     "the same tokens"
@@ -237,9 +255,11 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
                 raise ModelError(f"{problem}; expected options with different tokens")
 
 
-def shared_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Counts the tokens with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next(
-        (place for place, (left, right) in pairs if left != right), min(len(one), len(other))
-    )
+def shared_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Counts the tokens with which both sequences begin."""
+    count = 0
+    for token, other in zip(first, second, strict=False):
+        if token != other:
+            break
+        count += 1
+    return count

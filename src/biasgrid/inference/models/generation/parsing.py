@@ -30,32 +30,23 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
         Columns of the kind `choice`: probabilities are 1 for the option that is chosen and 0 for
         the others, and null where none is; `status` says whether one is, `response` has the text.
     """
-    texts = said.select(pl.col("response", "status").cast(pl.String)).rows()
-    places = [
-        chosen_option(text, status != "length", row)
-        for (text, status), row in zip(texts, options, strict=True)
-    ]
-    chosen = np.array(
-        [
-            [place == other for other in range(len(row))]
-            for place, row in zip(places, options, strict=True)
-        ]
-    )
-    known = np.array(
-        [
-            [place is not None and option is not None for option in row]
-            for place, row in zip(places, options, strict=True)
-        ]
-    )
-    statuses = [status_of(place, status) for place, (_, status) in zip(places, texts, strict=True)]
+    responses = said.select(pl.col("response", "status").cast(pl.String)).rows()
+    is_chosen = []
+    is_known = []
+    statuses = []
+    for (text, status), candidates in zip(responses, options, strict=True):
+        chosen = chosen_option(text, status != "length", candidates)
+        is_chosen.append([place == chosen for place in range(len(candidates))])
+        is_known.append([chosen is not None and option is not None for option in candidates])
+        statuses.append(status_of(chosen, status))
+    probabilities = np.array(is_chosen).astype(np.float64)
+    scored_by = pl.repeat(SCORED_BY_PARSING, len(said), eager=True).cast(pl.Categorical)
     return pl.DataFrame(
         [
-            lists_of("probabilities", chosen.astype(np.float64), known, pl.Float32),
+            lists_of("probabilities", probabilities, np.array(is_known), pl.Float32),
             pl.Series("status", statuses, pl.Categorical),
             said["response"],
-            pl.repeat(SCORED_BY_PARSING, len(said), eager=True)
-            .cast(pl.Categorical)
-            .alias("scored_by"),
+            scored_by.alias("scored_by"),
         ]
     )
 
@@ -84,11 +75,9 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     answers = [text.casefold() for text in texts]
     if sorted(answers) == YES_AND_NO:
         reading = read_yes_no(response, ENGLISH_WORDS)
-        return (
-            reading
-            if reading.value is None
-            else reading._replace(value=places[answers.index(str(reading.value))])
-        )
+        if reading.value is None:
+            return reading
+        return reading._replace(value=places[answers.index(str(reading.value))])
     letters = [text.strip("().:").casefold() for text in texts]
     is_lettered = sorted(letters) == list(ALPHABET[: len(letters)])
     menu = Menu(("",) * len(letters), letters=True) if is_lettered else Menu(tuple(texts))
@@ -96,13 +85,22 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     if reading.value is None:
         return reading
     chosen = int(reading.value)
-    return reading._replace(
-        value=places[letters.index(ALPHABET[chosen]) if is_lettered else chosen]
-    )
+    # A menu of letters counts from `a` on, whatever the order of the options.
+    if is_lettered:
+        chosen = letters.index(ALPHABET[chosen])
+    return reading._replace(value=places[chosen])
 
 
 def status_of(place: int | None, status: str) -> str:
-    """Returns whether a response could be parsed: `ok`, or `unclear` if nothing else tells why
-    not.
+    """Returns the status of a parsed response.
+
+    Args:
+        place: the place of the chosen option, None if the response chooses none.
+        status: the status of the text.
+
+    Returns:
+        `ok` if it chooses an option; else the status of the text, or `unclear` if that is `ok`.
     """
-    return "ok" if place is not None else "unclear" if status == "ok" else status
+    if place is not None:
+        return "ok"
+    return "unclear" if status == "ok" else status

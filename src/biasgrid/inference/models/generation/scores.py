@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import permutations
+from itertools import chain, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,52 +50,52 @@ class OptionReads:
     within: IntArray
 
     @classmethod
-    def of(cls, asked: Sequence[OptionRequest]) -> OptionReads:
-        """Finds the rows that some instances need: what several options begin with is read once."""
+    def of(cls, requests: Sequence[OptionRequest]) -> OptionReads:
+        """Finds the rows of instances; a beginning that several options share is read once."""
         rows: list[list[int]] = []
         owner: list[int] = []
         lengths: list[int] = []
         reads: list[tuple[int, int, int, int]] = []
         sequences: list[tuple[int, int]] = []
         within: list[tuple[int, int]] = []
-        for number, one in enumerate(asked):
-            within += [
-                (len(sequences) + short, len(sequences) + long)
-                for short, long in beginnings(one.options)
-            ]
-            begun = longest({tokens[:-1] for spelled in one.options for tokens in spelled} or {()})
+        for instance, request in enumerate(requests):
+            before = len(sequences)
+            for short, long in beginnings(request.options):
+                within.append((before + short, before + long))
+            # The last token of an option is only predicted, and not read.
+            read_tokens = {tokens[:-1] for tokens in chain(*request.options)}
+            endings = longest(read_tokens or {()})
             first = len(rows)
-            rows += [[*one.context, *tokens] for tokens in begun]
-            owner += [number] * len(begun)
-            lengths += map(len, begun)
-            for place, spelled in enumerate(one.options):
+            rows += [[*request.context, *ending] for ending in endings]
+            owner += [instance] * len(endings)
+            lengths += map(len, endings)
+            for place, spelled in enumerate(request.options):
                 for tokens in spelled:
-                    inside = next(
-                        which
-                        for which, row in enumerate(begun)
-                        if row[: len(tokens) - 1] == tokens[:-1]
-                    )
-                    reads += [
-                        (first + inside, len(begun[inside]) - step, token, len(sequences))
-                        for step, token in enumerate(tokens)
-                    ]
-                    sequences.append((number, place))
-        row, back, token, option = np.array(sorted(reads), dtype=np.int64).reshape(-1, 4).T
-        first_of = np.searchsorted(row, np.arange(len(rows) + 1))
-        pairs = np.array(within, dtype=np.int64).reshape(-1, 2)
-        owners, begins = (np.array(values, dtype=np.int64) for values in (owner, lengths))
-        numbers = [number for number, _ in sequences]
-        first_sequence = np.searchsorted(numbers, np.arange(len(asked) + 1))
+                    number = row_beginning_with(endings, tokens[:-1])
+                    length = len(endings[number])
+                    for step, token in enumerate(tokens):
+                        reads.append((first + number, length - step, token, len(sequences)))
+                    sequences.append((instance, place))
+        row, back, token_ids, option = np.array(sorted(reads), dtype=np.int64).reshape(-1, 4).T
+        instances = [instance for instance, _ in sequences]
         return cls(
-            rows, owners, begins, first_of, back, token, option, sequences, first_sequence, pairs
+            rows=rows,
+            owner=np.array(owner, dtype=np.int64),
+            begun=np.array(lengths, dtype=np.int64),
+            first=np.searchsorted(row, np.arange(len(rows) + 1)),
+            back=back,
+            token=token_ids,
+            option=option,
+            sequences=sequences,
+            first_sequence=np.searchsorted(instances, np.arange(len(requests) + 1)),
+            within=np.array(within, dtype=np.int64).reshape(-1, 2),
         )
 
     def of_rows(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Returns the reads of some rows, and for each the place of its row among them."""
-        chosen = [np.arange(self.first[row], self.first[row + 1]) for row in rows]
-        return np.concatenate(chosen), np.repeat(
-            np.arange(len(rows)), [len(each) for each in chosen]
-        )
+        reads = [np.arange(self.first[row], self.first[row + 1]) for row in rows]
+        counts = list(map(len, reads))
+        return np.concatenate(reads), np.repeat(np.arange(len(rows)), counts)
 
     @property
     def is_first(self) -> BoolArray:
@@ -130,49 +130,56 @@ class OptionReads:
             Of that shape, 0 where there is no option.
         """
         sums = np.zeros(shape)
-        np.add.at(
-            sums, tuple(np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T), probabilities
-        )
+        instance, place = np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T
+        np.add.at(sums, (instance, place), probabilities)
         return sums
 
 
 @cache
 def beginnings(options: tuple[tuple[Tokens, ...], ...]) -> tuple[tuple[int, int], ...]:
-    """Finds sequences that begin those of other options: their places among all, the shorter one
-    first.
+    """Finds pairs of sequences of which one begins the other.
 
-    Of `1`, `10` and `100` the first is not paired with the last, which is within the second one.
+    Of `1`, `10` and `100`, the first is not paired with the last: its probability is already in
+    that of the second one, which is subtracted from the first.
+
+    Returns:
+        The places of the shorter and the longer sequence among all sequences of all options.
     """
-    flat = [tokens for spelled in options for tokens in spelled]
-    pairs = [
-        (short, long)
-        for short, long in permutations(range(len(flat)), 2)
-        if goes_on(flat[long], flat[short])
-    ]
-    return tuple(
-        (short, long)
-        for short, long in pairs
-        if not any(
-            goes_on(flat[long], flat[other])
-            for one, other in pairs
-            if one == short and other != long
-        )
-    )
+    sequences = list(chain(*options))
+    continued: dict[int, list[int]] = {}
+    for short, long in permutations(range(len(sequences)), 2):
+        if goes_on(sequences[long], sequences[short]):
+            continued.setdefault(short, []).append(long)
+    pairs = []
+    for short, longer in continued.items():
+        for long in longer:
+            others = [sequences[other] for other in longer if other != long]
+            if not any(goes_on(sequences[long], other) for other in others):
+                pairs.append((short, long))
+    return tuple(pairs)
 
 
 def goes_on(tokens: Tokens, beginning: Tokens) -> bool:
-    """Says whether a sequence begins with a shorter one."""
+    """Returns whether a sequence begins with a shorter one."""
     return len(tokens) > len(beginning) and tokens[: len(beginning)] == beginning
 
 
+def row_beginning_with(rows: Sequence[Tokens], beginning: Tokens) -> int:
+    """Returns the place of the first row that begins with some tokens, which one must."""
+    size = len(beginning)
+    return next(number for number, tokens in enumerate(rows) if tokens[:size] == beginning)
+
+
 def longest(sequences: Iterable[Tokens]) -> list[Tokens]:
-    """Leaves out sequences with which another one begins."""
-    ordered = sorted(sequences, reverse=True)
-    return [
-        tokens
-        for place, tokens in enumerate(ordered)
-        if not place or ordered[place - 1][: len(tokens)] != tokens
-    ]
+    """Leaves out sequences that begin another one; returns the others in descending order."""
+    kept: list[Tokens] = []
+    previous: Tokens | None = None
+    # In this order, a sequence follows directly after those that continue it.
+    for tokens in sorted(sequences, reverse=True):
+        if previous is None or previous[: len(tokens)] != tokens:
+            kept.append(tokens)
+        previous = tokens
+    return kept
 
 
 def batches(rows: Sequence[Sequence[int]], token_budget: int) -> Iterator[IntArray]:
@@ -208,33 +215,39 @@ class ScoredRows(NamedTuple):
 def read_scores(
     model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows: IntArray
 ) -> ScoredRows:
-    """Reads what is wanted of a batch.
+    """Reads the log-probabilities of a batch.
 
     Args:
         model: the model.
-        reads: what is read.
-        prefix: what all rows begin with.
-        rows: the rows of the batch, of one length.
+        reads: the reads of all rows.
+        prefix: the tokens that all rows begin with.
+        rows: shape (rows,), the rows of the batch, which have one length.
     """
-    chosen, place = reads.of_rows(rows)
-    back, token = (
-        torch.from_numpy(values[chosen]).to(model.device) for values in (reads.back, reads.token)
-    )
-    keep = int(reads.back[chosen].max()) + 1
-    own = torch.tensor([reads.rows[row][prefix.length :] for row in rows], device=model.device)
-    past = prefix.for_rows(len(rows))
+    chosen, row_of_read = reads.of_rows(rows)
+    kept_logits = int(reads.back[chosen].max()) + 1
     firsts = np.flatnonzero(reads.is_first[rows])
-    begun = torch.from_numpy(reads.begun[rows[firsts]]).to(model.device)
+    instances = reads.owner[rows[firsts]].tolist()
+
+    def on_device(values: IntArray) -> torch.Tensor:
+        return torch.from_numpy(values).to(model.device)
+
+    token = on_device(reads.token[chosen])
+    back = on_device(reads.back[chosen])
+    begun = on_device(reads.begun[rows[firsts]])
+    own_tokens = [reads.rows[row][prefix.length :] for row in rows]
+    ids = torch.tensor(own_tokens, device=model.device)
+    past = prefix.for_rows(len(rows))
+    options = {**past, **only_last(model, kept_logits)}
     with torch.inference_mode():
-        logits = model(input_ids=own, use_cache=bool(past), **past, **only_last(model, keep)).logits
-        wanted = logits[torch.from_numpy(place).to(model.device), -1 - back].float()
-        values = wanted.gather(1, token[:, None]).squeeze(1) - wanted.logsumexp(dim=1)
+        logits = model(input_ids=ids, use_cache=bool(past), **options).logits
+        read = logits[on_device(row_of_read), -1 - back].float()
+        values = read.gather(1, token[:, None]).squeeze(1) - read.logsumexp(dim=1)
         # The first row of an instance reads first tokens of options, so the logits there are among
-        # those kept.
-        starts = (
-            logits[torch.from_numpy(firsts).to(model.device), -1 - begun].float().softmax(dim=1)
-        )
+        # the kept ones.
+        starts = logits[on_device(firsts), -1 - begun].float().softmax(dim=1)
         likeliest = starts.topk(min(FIRST_TOKENS, starts.shape[1]), dim=1)
-    pairs = map(zip, likeliest.indices.tolist(), likeliest.values.tolist())
-    first_tokens = dict(zip(reads.owner[rows[firsts]].tolist(), map(list, pairs), strict=True))
+    first_tokens = {}
+    tokens, probabilities = likeliest.indices.tolist(), likeliest.values.tolist()
+    for place, instance in enumerate(instances):
+        first_tokens[instance] = list(zip(tokens[place], probabilities[place], strict=True))
     return ScoredRows(chosen, values.double().cpu().numpy(), first_tokens)

@@ -64,19 +64,24 @@ class TextBatch:
         """
         own = [text.tokens[prefix.length :] for text in texts]
         columns = max(map(len, own))
-        is_token = torch.tensor([[False] * (columns - len(ids)) + [True] * len(ids) for ids in own])
-        is_token = torch.nn.functional.pad(is_token, (prefix.length, 0), value=True).to(
-            model.device
-        )
-        batch = cls(model, list(texts), is_token=is_token)
-        batch._run([[0] * (columns - len(ids)) + ids for ids in own], prefix.for_rows(len(texts)))
+        padded = []
+        is_own_token = []
+        for ids in own:
+            padding = columns - len(ids)
+            padded.append([0] * padding + ids)
+            is_own_token.append([False] * padding + [True] * len(ids))
+        without_prefix = torch.tensor(is_own_token)
+        is_token = torch.nn.functional.pad(without_prefix, (prefix.length, 0), value=True)
+        batch = cls(model, list(texts), is_token=is_token.to(model.device))
+        batch._run(padded, prefix.for_rows(len(texts)))
         if not is_token.all():
             batch._check_layers((DynamicLayer,))
         return batch
 
     def _run(self, tokens: list[list[int]], past: dict[str, Any]) -> None:
         """Reads the tokens of the last columns behind what is read already."""
-        ids, inputs = torch.tensor(tokens, device=self.model.device), dict(past)
+        ids = torch.tensor(tokens, device=self.model.device)
+        inputs = dict(past)
         if "position_ids" in inspect.signature(self.model.forward).parameters:
             places = (self.is_token.cumsum(dim=1) - 1).clamp(min=0)
             inputs["position_ids"] = places[:, -ids.shape[1] :]
@@ -103,16 +108,12 @@ class TextBatch:
         Raises:
             TypeError: the model keeps more than keys and values of tokens.
         """
-        batches = [*([self] if self.texts else []), *others]
+        batches = [self, *others] if self.texts else [*others]
         if len(batches) > 1:
             for batch in batches:
                 batch._check_layers(JOINED_LAYERS)
             for layers in zip(*(batch._layers() for batch in batches), strict=True):
-                if layers[0].is_initialized:
-                    layers[0].keys = joined_columns([layer.keys for layer in layers], dim=-2)
-                    layers[0].values = joined_columns([layer.values for layer in layers], dim=-2)
-                if layers[0].is_sliding:
-                    layers[0].cumulative_length = max(layer.cumulative_length for layer in layers)
+                join_layers(layers)
         self.past = batches[0].past
         self.is_token = joined_columns([batch.is_token for batch in batches], dim=-1)
         self.logits = torch.cat([batch.logits for batch in batches])
@@ -150,25 +151,38 @@ class TextBatch:
             self.is_token = self.is_token[:, -columns:]
             for layer in self._layers():
                 if layer.is_initialized:
-                    layer.keys, layer.values = (
-                        values[..., -columns:, :] for values in (layer.keys, layer.values)
-                    )
+                    layer.keys = layer.keys[..., -columns:, :]
+                    layer.values = layer.values[..., -columns:, :]
                 if layer.is_sliding:
                     layer.cumulative_length = min(layer.cumulative_length, columns)
 
 
+def join_layers(layers: Sequence[Any]) -> None:
+    """Puts keys and values of one layer of several caches into the first of them."""
+    target = layers[0]
+    if target.is_initialized:
+        target.keys = joined_columns([layer.keys for layer in layers], dim=-2)
+        target.values = joined_columns([layer.values for layer in layers], dim=-2)
+    if target.is_sliding:
+        target.cumulative_length = max(layer.cumulative_length for layer in layers)
+
+
 def joined_columns(tensors: Sequence[torch.Tensor], dim: int) -> torch.Tensor:
-    """Puts tensors of texts below each other, with zeros before the columns of those that have
-    fewer.
+    """Concatenates tensors of texts, with zeros before the columns of narrower ones.
 
     Args:
-        tensors: keys or values of shape (texts, heads, columns, numbers), or what is of shape
-            (texts, columns).
-        dim: which dimension the columns are, counted from the last one as -1.
+        tensors: of shape (texts, heads, columns, numbers), such as keys, or (texts, columns).
+        dim: the dimension of the columns, counted from the last one as -1.
+
+    Returns:
+        All texts in their order, with as many columns as the widest tensor.
     """
-    columns = max(each.shape[dim] for each in tensors)
-    behind = (0, 0) * (-1 - dim)
-    padded = [
-        torch.nn.functional.pad(each, (*behind, columns - each.shape[dim], 0)) for each in tensors
-    ]
+    columns = max(tensor.shape[dim] for tensor in tensors)
+    # `pad` takes a pair of sizes for each dimension, from the last one on.
+    later_dimensions = (0, 0) * (-1 - dim)
+    padded = []
+    for tensor in tensors:
+        missing = columns - tensor.shape[dim]
+        padded.append(torch.nn.functional.pad(tensor, (*later_dimensions, missing, 0)))
+    # A single tensor is not copied.
     return torch.cat(padded) if len(padded) > 1 else padded[0]

@@ -62,43 +62,46 @@ class Thoughts:
         Returns:
             None where thoughts begin and never end.
         """
-        ends = [found.end() for _, end in self.marks for found in pattern(end).finditer(text)]
-        said = text[max(ends, default=0) :]
-        still_open = (opened and not ends) or any(
-            pattern(begin).search(said) for begin, _ in self.marks
-        )
-        return None if still_open else said
+        ends = [match.end() for _, end in self.marks for match in pattern(end).finditer(text)]
+        answer = text[max(ends, default=0) :]
+        if opened and not ends:
+            return None
+        if any(pattern(begin).search(answer) for begin, _ in self.marks):
+            return None
+        return answer
 
 
 def pattern(mark: str) -> re.Pattern[str]:
-    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of which it is
-    made.
-    """
-    return re.compile(r"\s*".join(re.escape(token) for token in MARK_OR_TEXT.findall(mark.strip())))
+    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of it."""
+    tokens = MARK_OR_TEXT.findall(mark.strip())
+    return re.compile(r"\s*".join(map(re.escape, tokens)))
 
 
 def answer_without_thoughts(said: str | None, ended: bool) -> tuple[str, str]:
-    """Returns an answer and its status.
+    """Returns an answer without surrounding spaces, and its status: `ok`, `length` or `empty`.
 
     Args:
-        said: what stands behind thoughts; None where they never end, so that there is no answer.
-        ended: whether it was the model that ended the text.
+        said: the text behind thoughts; None if they never end, so that there is no answer.
+        ended: whether the model itself ended the text.
     """
     if said is None:
         return "", "length"
-    said = said.strip()
-    return said, "length" if not ended else "ok" if said else "empty"
+    answer = said.strip()
+    if not ended:
+        return answer, "length"
+    return answer, "ok" if answer else "empty"
 
 
 def warn_of_strange_marks(model: str, responses: Sequence[str]) -> None:
-    """Warns of answers that begin with what looks like a mark of thoughts that is not known."""
-    found = [mark[1] for response in responses if (mark := LOOKS_LIKE_A_MARK.match(response))]
-    if found:
+    """Warns of answers that begin with an unknown mark, such as of thoughts."""
+    matches = map(LOOKS_LIKE_A_MARK.match, responses)
+    marks = [match[1] for match in matches if match]
+    if marks:
         logger.warning(
             "%s: %s of %s responses begin with %r and are treated as answers; if these are "
             "thoughts, name their marks in `generation: {thinking: {begin: ..., end: ...}}`",
             model,
-            len(found),
+            len(marks),
             len(responses),
-            found[0],
+            marks[0],
         )

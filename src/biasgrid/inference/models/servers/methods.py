@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from biasgrid.inference.models.generation.options import (
@@ -103,53 +104,37 @@ class Echo(ScoringMethod):
     apis: ClassVar[tuple[str, ...]] = ("completions",)
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Sends every option behind the prompt, in every way to write it."""
-        return [
-            SentRequests(f"{asked}{form}", dict(ECHOED))
-            for forms in sent_forms(options)
-            for form in forms
-        ]
+        """Sends every form of every option behind the prompt."""
+        forms = chain(*sent_forms(options))
+        return [SentRequests(f"{asked}{form}", dict(ECHOED)) for form in forms]
 
     def scores(
         self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Sums the ways to write each option, each the product over the tokens in which it differs
-        from others.
+        """Sums the probabilities of the forms of each option.
+
+        The probability of a form is the product over its tokens behind those that the prompt has
+        with all options.
         """
-        left = iter(answers)
-        scored = [
-            {form: scores_of(f"{asked}{form}", next(left)) for form in forms}
-            for forms in sent_forms(options)
-        ]
-        plain = [
-            scores[form]
-            for scores, forms in zip(scored, plain_forms(options), strict=True)
-            for form in forms
-        ]
-        common = min(
-            (shared_beginning(tokens_of(other), tokens_of(plain[0])) for other in plain[1:]),
-            default=0,
-        )
-        beginning = tokens_of(plain[0])[:common]
-        found: list[float | None] = []
-        read: list[list[tuple[str, float]]] = []
+        next_answer = iter(answers)
+        scored: list[dict[str, list[tuple[str, float]]]] = []
+        for forms in sent_forms(options):
+            own = {form: scores_of(f"{asked}{form}", next(next_answer)) for form in forms}
+            scored.append(own)
+        plain = []
+        for scores, words in zip(scored, plain_forms(options), strict=True):
+            plain += [tokens_of(scores[word]) for word in words]
+        common = min((shared_beginning(tokens, plain[0]) for tokens in plain[1:]), default=0)
+        beginning = plain[0][:common]
+        probabilities: list[float | None] = []
+        forms_behind = []
         for option, scores in zip(options, scored, strict=True):
-            # A mark that the tokenizer merges with the prompt's end is left out, as of local
-            # models.
-            behind = {
-                tokens_of(each[common:]): (form, math.exp(sum(score for _, score in each[common:])))
-                for form, each in reversed(scores.items())
-                if each[common:] and tokens_of(each)[:common] == beginning
-            }
-            read.append([behind[tokens] for tokens in without_continuations(reversed(behind))])
-            found.append(
-                None
-                if option is None
-                else min(sum(probability for _, probability in read[-1]), 1.0)
-            )
-        return OptionScores(
-            found, sum(value or 0 for value in found), "ok", beginnings=AnswerBeginnings(read)
-        )
+            forms_of_option = probabilities_behind(beginning, scores)
+            forms_behind.append(forms_of_option)
+            total = min(sum(probability for _, probability in forms_of_option), 1.0)
+            probabilities.append(None if option is None else total)
+        mass = sum(value or 0 for value in probabilities)
+        return OptionScores(probabilities, mass, "ok", beginnings=AnswerBeginnings(forms_behind))
 
 
 class Top(ScoringMethod):
@@ -179,26 +164,28 @@ class Top(ScoringMethod):
                 hidden_probability(answers[0]) or "unclear",
                 answers[0].text,
             )
+        # Of tokens that are listed twice, the first one counts.
         scores = dict(reversed(listed))
-        forms = [
-            [(form, math.exp(scores[form])) for form in forms if form in scores]
-            for forms in surface_forms(options)
-        ]
-        sums = [sum(probability for _, probability in each) for each in forms]
         bound = math.exp(min(scores.values()))
-        found = [
-            None if one is None else min(each or bound, 1.0)
-            for one, each in zip(options, sums, strict=True)
-        ]
-        whole = all(each for one, each in zip(options, sums, strict=True) if one is not None)
-        likeliest = sorted(scores.items(), key=lambda each: -each[1])[:FIRST_TOKENS]
-        firsts = [(token, math.exp(score)) for token, score in likeliest]
-        return OptionScores(
-            found,
-            sum(sums),
-            "ok" if whole else "bounded",
-            beginnings=AnswerBeginnings(forms, firsts),
-        )
+        forms = []
+        sums = []
+        probabilities: list[float | None] = []
+        status = "ok"
+        for option, all_forms in zip(options, surface_forms(options), strict=True):
+            own = [(form, math.exp(scores[form])) for form in all_forms if form in scores]
+            total = sum(probability for _, probability in own)
+            forms.append(own)
+            sums.append(total)
+            if option is None:
+                probabilities.append(None)
+                continue
+            if not total:
+                status = "bounded"
+            probabilities.append(min(total or bound, 1.0))
+        likeliest = sorted(scores.items(), key=lambda pair: -pair[1])[:FIRST_TOKENS]
+        first_tokens = [(token, math.exp(score)) for token, score in likeliest]
+        beginnings = AnswerBeginnings(forms, first_tokens)
+        return OptionScores(probabilities, sum(sums), status, beginnings=beginnings)
 
 
 class ParsedText(ScoringMethod):
@@ -216,17 +203,15 @@ class ParsedText(ScoringMethod):
     ) -> OptionScores:
         """Gives the option that was chosen all of the probability; none any where none was."""
         response, status = text_without_thoughts(answers[0], self.thoughts)
-        place = (
-            chosen_option(response, status != "length", options)
-            if status in ("ok", "length")
-            else None
-        )
-        if place is None:
-            return OptionScores([None] * len(options), None, status_of(place, status), response)
-        shares = [
-            None if option is None else float(at == place) for at, option in enumerate(options)
-        ]
-        return OptionScores(shares, None, "ok", response)
+        chosen = None
+        if status in ("ok", "length"):
+            chosen = chosen_option(response, status != "length", options)
+        if chosen is None:
+            return OptionScores([None] * len(options), None, status_of(chosen, status), response)
+        probabilities: list[float | None] = []
+        for place, option in enumerate(options):
+            probabilities.append(None if option is None else float(place == chosen))
+        return OptionScores(probabilities, None, "ok", response)
 
 
 class Choice(ParsedText):
@@ -237,10 +222,9 @@ class Choice(ParsedText):
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text that is one of the options."""
-        allowed = {
-            "structured_outputs": {"choice": [option for option in options if option is not None]}
-        }
-        return [SentRequests(asked, {**self.writing, "extra_body": allowed})]
+        choices = [option for option in options if option is not None]
+        body = {"structured_outputs": {"choice": choices}}
+        return [SentRequests(asked, {**self.writing, "extra_body": body})]
 
 
 WAYS: tuple[type[ScoringMethod], ...] = (Echo, Top, Choice, ParsedText)
@@ -253,23 +237,51 @@ def method_named(name: str) -> type[ScoringMethod]:
 
 
 def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
-    """Returns the scores of a text's own tokens, none where it was not read back, without what is
-    behind it.
+    """Returns the tokens of a text with their scores; none if the text was not read back.
+
+    Tokens before and behind the text are left out.
     """
     scores = answer.scores or []
-    begin, at = "".join(token for token, _ in scores).find(text), 0
-    end, own = begin + len(text), []
+    begin = "".join(token for token, _ in scores).find(text)
+    if begin < 0:
+        return []
+    end = begin + len(text)
+    own = []
+    token_end = 0
     for token, score in scores:
-        before, at = at, at + len(token)
+        token_begin = token_end
+        token_end += len(token)
         # A token that ends the answer may be shown as nothing, where the text is over already.
-        if begin < at <= end and before < end:
+        if begin < token_end <= end and token_begin < end:
             own.append((token, score))
-    return own if begin >= 0 else []
+    return own
 
 
 def tokens_of(scores: Sequence[tuple[str, float]]) -> tuple[str, ...]:
-    """Returns the tokens of what `scores_of` returns."""
+    """Returns the tokens of pairs of a token and its score."""
     return tuple(token for token, _ in scores)
+
+
+def probabilities_behind(
+    beginning: tuple[str, ...], scores: dict[str, list[tuple[str, float]]]
+) -> list[tuple[str, float]]:
+    """Returns the forms of an option with their probabilities behind the beginning of all options.
+
+    A form that does not begin with these tokens is left out, as with local models: the tokenizer
+    merges its mark with the prompt's end.
+
+    Args:
+        beginning: the tokens with which all options begin, those of the prompt included.
+        scores: of each form the tokens of prompt and form with their scores.
+    """
+    count = len(beginning)
+    form_of: dict[tuple[str, ...], tuple[str, float]] = {}
+    # Of forms with the same tokens, the first one counts: it overwrites the others.
+    for form, tokens in reversed(scores.items()):
+        own = tokens[count:]
+        if own and tokens_of(tokens)[:count] == beginning:
+            form_of[tokens_of(own)] = form, math.exp(sum(score for _, score in own))
+    return [form_of[tokens] for tokens in without_continuations(reversed(form_of))]
 
 
 def hidden_probability(answer: Answer) -> str | None:
