@@ -230,21 +230,15 @@ def align_tokens(first: Iterable[Hashable], second: Iterable[Hashable]) -> Align
         first: token ids of the first sentence, special tokens included.
         second: those of the second one.
     """
-    one, two = [list(map(str, ids)) for ids in (first, second)]
-    blocks = SequenceMatcher(None, one, two).get_matching_blocks()
-    same = [
-        [start + step for start, size in spans for step in range(size)]
-        for spans in spans_of(blocks)
-    ]
-    others = [
-        sorted({*range(len(tokens))} - {*places})
-        for tokens, places in zip((one, two), same, strict=True)
-    ]
-    return Alignment((same[0][1:-1], same[1][1:-1]), (others[0], others[1]))
-
-
-def spans_of(
-    blocks: Sequence[tuple[int, int, int]],
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Returns where matching blocks begin in each of two sequences, and how long they are."""
-    return [(one, size) for one, _, size in blocks], [(two, size) for _, two, size in blocks]
+    first_tokens = list(map(str, first))
+    second_tokens = list(map(str, second))
+    shared_first: list[int] = []
+    shared_second: list[int] = []
+    matcher = SequenceMatcher(None, first_tokens, second_tokens)
+    for first_start, second_start, size in matcher.get_matching_blocks():
+        shared_first += range(first_start, first_start + size)
+        shared_second += range(second_start, second_start + size)
+    differing_first = sorted({*range(len(first_tokens))} - {*shared_first})
+    differing_second = sorted({*range(len(second_tokens))} - {*shared_second})
+    shared = (shared_first[1:-1], shared_second[1:-1])
+    return Alignment(shared, (differing_first, differing_second))

@@ -114,64 +114,72 @@ class CausalLikelihood(SentenceBackEnd):
         limit = longest_input(self.model, self.tokenizer)
         sentences = asked["text"].cast(pl.String).to_list()
         contexts = needed_pairs(asked, self.name) if self.scoring.needs else [None] * len(asked)
-        reads, rows, kept = Reads(), list[Sequence[int]](), list[int]()
-        tokens = [self._tokens(*texts) for texts in zip(contexts, sentences, strict=True)]
-        for number, (before, ids) in enumerate(tokens):
-            found = (
-                self._read_alone(ids, limit)
-                if self.name == "mean"
-                else [self._read_behind(before, ids, limit)]
-            )
-            for row, places, read in found:
+        reads = Reads()
+        rows: list[Sequence[int]] = []
+        own_tokens: list[Sequence[int]] = []
+        is_truncated: list[bool] = []
+        for number, (context, sentence) in enumerate(zip(contexts, sentences, strict=True)):
+            before, ids = self._tokens(context, sentence)
+            if self.name == "mean":
+                reads_of_score = self._read_alone(ids, limit)
+            else:
+                reads_of_score = [self._read_behind(before, ids, limit)]
+            scored = 0
+            for row, places, read in reads_of_score:
                 reads.add(number, len(rows), places, read)
                 rows.append(row)
+                scored += len(read)
             if self.scoring.without_start:
                 row, places, read = self._read_without_start(ids, limit)
                 reads.add(number, len(rows), places, read, without_start=True)
                 rows.append(row)
-            kept.append(sum(len(read) for _, _, read in found))
-        is_cut = np.array([count < len(ids) for count, (_, ids) in zip(kept, tokens, strict=True)])
-        counts = Counts.of([ids for _, ids in tokens], self.tokenizer, is_cut)
-        every, none = np.arange(len(rows), dtype=np.int32), np.zeros(len(rows), dtype=np.int32)
-        base = TokenRows(segments_of(rows), segments_of([[]]), every, none)
+            own_tokens.append(ids)
+            is_truncated.append(scored < len(ids))
+        counts = Counts.of(own_tokens, self.tokenizer, np.array(is_truncated))
+        # All tokens are in the first segments; all rows share one second segment, which is empty.
+        first_of = np.arange(len(rows), dtype=np.int32)
+        second_of = np.zeros(len(rows), dtype=np.int32)
+        base = TokenRows(segments_of(rows), segments_of([[]]), first_of, second_of)
         return EncodedSentences.of(base, reads, counts, self.model)
 
     def _tokens(self, context: str | None, sentence: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Returns the tokens of a context, and those of a sentence behind it."""
+        """Returns the tokens of a context, none without one, and of a sentence behind it."""
         whole = sentence if context is None else f"{context} {sentence}"
         encoding = self.tokenizer.backend_tokenizer.encode(whole, add_special_tokens=False)
+        if context is None:
+            return [], encoding.ids
         # The space between the two is the sentence's, as most tokenizers have it.
-        first = (
-            sum(end <= len(context) for _, end in encoding.offsets) if context is not None else 0
-        )
-        return encoding.ids[:first], encoding.ids[first:]
+        size = sum(end <= len(context) for _, end in encoding.offsets)
+        return encoding.ids[:size], encoding.ids[size:]
 
     def _read_without_start(self, ids: Sequence[int], limit: int) -> Read:
-        """Reads all tokens behind what the tokenizer itself adds; if that is nothing, the first
-        token is only read.
+        """Scores all tokens behind the tokens that the tokenizer itself adds.
+
+        If it adds none, the first token is an input without a score.
         """
-        read = [*self.begin, *ids][: limit + 1]
+        tokens = [*self.begin, *ids][: limit + 1]
         first = max(len(self.begin), 1)
-        # An empty sentence has a row, too, of which nothing is read.
-        return (
-            read[: max(1, len(read) - 1)] or [self.start],
-            range(first - 1, len(read) - 1),
-            read[first:],
-        )
+        # The last token is only predicted. An empty sentence has a row, too, which scores nothing.
+        row = tokens[: max(1, len(tokens) - 1)] or [self.start]
+        return row, range(first - 1, len(tokens) - 1), tokens[first:]
 
     def _read_behind(self, before: Sequence[int], ids: Sequence[int], limit: int) -> Read:
-        """Reads all tokens behind the start and a context."""
-        begun = [self.start, *before]
-        # The last token is only read: the model need not see it.
-        read = ids[: max(0, limit + 1 - len(begun))]
-        last = len(begun) - 1
-        return [*begun, *read[:-1]][:limit], range(last, last + len(read)), read
+        """Scores all tokens behind the start token and a context."""
+        beginning = [self.start, *before]
+        # The last token is only predicted, so it does not count for the limit.
+        scored = ids[: max(0, limit + 1 - len(beginning))]
+        last = len(beginning) - 1
+        row = [*beginning, *scored[:-1]][:limit]
+        return row, range(last, last + len(scored)), scored
 
     def _read_alone(self, ids: Sequence[int], limit: int) -> list[Read]:
-        """Reads the first token behind the start, and the others only behind those before them."""
-        read = ids[: limit + 1]
-        first: Read = ([self.start], range(len(read[:1])), read[:1])
-        return [first, (read[:-1], range(len(read) - 1), read[1:])] if len(read) > 1 else [first]
+        """Scores the first token behind the start token, and the others without the start token."""
+        scored = ids[: limit + 1]
+        first: Read = ([self.start], range(len(scored[:1])), scored[:1])
+        if len(scored) <= 1:
+            return [first]
+        others: Read = (scored[:-1], range(len(scored) - 1), scored[1:])
+        return [first, others]
 
     def unknown(self, encoded: EncodedSentences) -> BoolArray:
         """Says of each instance whether its sentence has the unknown token; most models that write

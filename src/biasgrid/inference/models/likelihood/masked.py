@@ -118,47 +118,48 @@ class MaskedLikelihood(SentenceBackEnd):
         if self.scoring.needs == "context":
             return self._behind_contexts(asked)
         texts = self._as_read(asked["text"])
-        partners = (
-            self._as_read(pl.Series(needed_pairs(asked, self.name)))
-            if self.scoring.needs
-            else texts
-        )
+        partners = texts
+        if self.scoring.needs:
+            partners = self._as_read(pl.Series(needed_pairs(asked, self.name)))
         distinct = list(dict.fromkeys([*texts, *partners]))
         base, sentences = self._tokenized(distinct)
         number_of = {text: number for number, text in enumerate(distinct)}
-        own, other = ([number_of[text] for text in each] for each in (texts, partners))
         reads = Reads()
-        for row, (one, two) in enumerate(zip(own, other, strict=True)):
-            self._check_no_mask(sentences[one], int(asked["instance"][row]))
-            places = self._places(asked, row, sentences[one], sentences[two])
-            self._add(reads, row, one, sentences[one], places)
-        cut = np.array(
-            [sentences[one].cut or sentences[two].cut for one, two in zip(own, other, strict=True)]
-        )
-        counts = Counts.of([sentences[one].own for one in own], self.tokenizer, cut)
+        own_tokens = []
+        is_truncated = []
+        for row, (text, partner_text) in enumerate(zip(texts, partners, strict=True)):
+            number = number_of[text]
+            sentence = sentences[number]
+            partner = sentences[number_of[partner_text]]
+            self._check_no_mask(sentence, int(asked["instance"][row]))
+            places = self._places(asked, row, sentence, partner)
+            self._add(reads, row, number, sentence, places)
+            own_tokens.append(sentence.own)
+            is_truncated.append(sentence.cut or partner.cut)
+        counts = Counts.of(own_tokens, self.tokenizer, np.array(is_truncated))
         return EncodedSentences.of(base, reads, counts, self.model)
 
     def _as_read(self, texts: pl.Series) -> list[str]:
+        """Returns texts in the case that the formula's original code uses for the model."""
         written: list[str] = texts.cast(pl.String).to_list()
         lowers = self.model.config.model_type in LOWER_CASED.get(self.name, ())
         return [text.lower() for text in written] if lowers else written
 
     def _tokenized(self, texts: list[str]) -> tuple[TokenRows, list[Sentence]]:
-        """Tokenizes texts, each once; special tokens stay where one is too long."""
-        rows, cut = truncate_rows(
-            self.tokenizer, [(text,) for text in texts], longest_input(self.model, self.tokenizer)
-        )
+        """Tokenizes distinct texts; of texts that are too long, the special tokens are kept."""
+        limit = longest_input(self.model, self.tokenizer)
+        rows, is_truncated = truncate_rows(self.tokenizer, [(text,) for text in texts], limit)
         encodings = self.tokenizer.backend_tokenizer.encode_batch(texts)
+        begins = rows.second_start(np.arange(len(texts))).tolist()
         sentences = []
         for row, encoding in enumerate(encodings):
-            ids, begin = rows.assemble(row)[0].tolist(), int(rows.second_start(np.array([row]))[0])
-            end = begin + int(rows.second.text_lengths[rows.second_of[row]])
-            own = [
-                token
-                for token, text in zip(encoding.ids, encoding.sequence_ids, strict=True)
-                if text is not None
-            ]
-            sentences.append(Sentence(ids, own, begin, end, encoding.word_ids, bool(cut[row])))
+            ids, _ = rows.assemble(row)
+            end = begins[row] + int(rows.second.text_lengths[rows.second_of[row]])
+            # Special tokens are of no text.
+            tokens = zip(encoding.ids, encoding.sequence_ids, strict=True)
+            own = [token for token, text in tokens if text is not None]
+            cut = bool(is_truncated[row])
+            sentences.append(Sentence(ids.tolist(), own, begins[row], end, encoding.word_ids, cut))
         return rows, sentences
 
     def _check_no_mask(self, sentence: Sentence, instance: int) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -106,11 +106,10 @@ class Counts:
         """Counts the tokens of sentences; special tokens are not among them."""
         unknown = token_for_unknown(tokenizer)
         lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
-        return cls(
-            lengths,
-            np.array([sum(token == unknown for token in ids) for ids in sentences]),
-            truncated,
-        )
+        unknown_counts = np.zeros_like(lengths)
+        if unknown is not None:
+            unknown_counts = np.array([list(ids).count(unknown) for ids in sentences])
+        return cls(lengths, unknown_counts, truncated)
 
 
 @dataclass(frozen=True)
@@ -228,22 +227,23 @@ class SentenceBackEnd(LocalBackEnd):
     def table(
         self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each
-        row, a sum.
-        """
-        scored, counts = encoded.scored[part.instances], encoded.counts
-        is_second = encoded.without_start[part.rows]
+        """Makes the columns of `likelihood` answers from `score`, the sum of each row."""
+        instances = part.instances
+        scored = encoded.scored[instances]
+        scored_without_start = encoded.scored_without_start[instances]
+        is_without_start = encoded.without_start[part.rows]
+        sums = columns["score"] * ~is_without_start
+        sums_without_start = columns["score"] * is_without_start
+        counts = encoded.counts
         return pl.DataFrame(
             {
-                "score": self.scores(columns["score"] * ~is_second, part, scored),
-                "score_without_start": self.scores(
-                    columns["score"] * is_second, part, encoded.scored_without_start[part.instances]
-                ),
+                "score": self.scores(sums, part, scored),
+                "score_without_start": self.scores(sums_without_start, part, scored_without_start),
                 "tokens_scored": scored,
-                "tokens": counts.tokens[part.instances],
-                "unknown_tokens": counts.unknown[part.instances],
-                "truncated": counts.truncated[part.instances],
-                "scoring": list(repeat(self.name, len(scored))),
+                "tokens": counts.tokens[instances],
+                "unknown_tokens": counts.unknown[instances],
+                "truncated": counts.truncated[instances],
+                "scoring": [self.name] * len(scored),
             },
             schema=COLUMNS,
         )
@@ -251,8 +251,7 @@ class SentenceBackEnd(LocalBackEnd):
     def scores(
         self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray
     ) -> list[float | None]:
-        """Returns the score of each instance of the values of its rows; None where no token is
-        scored.
+        """Returns the score of each instance; None if no token is scored.
 
         Args:
             values: shape (rows,), the sum of each row; 0 for rows that do not count.
@@ -261,10 +260,10 @@ class SentenceBackEnd(LocalBackEnd):
         """
         totals = np.bincount(part.owner, values.astype(np.float64), len(part.instances))
         scores = totals if self.scoring.total else totals / np.maximum(scored, 1)
-        return [
-            self.rounded(score) if count else None
-            for score, count in zip(scores.tolist(), scored.tolist(), strict=True)
-        ]
+        rounded: list[float | None] = []
+        for score, count in zip(scores.tolist(), scored.tolist(), strict=True):
+            rounded.append(self.rounded(score) if count else None)
+        return rounded
 
     def rounded(self, score: float) -> float:
         """Returns a score as the formula's original code compares it."""

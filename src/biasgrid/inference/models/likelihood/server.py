@@ -67,14 +67,16 @@ class ServerLikelihood(Server):
         self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
     ) -> pl.DataFrame:
         """Scores sentences: answers of the kind `likelihood`."""
-        asked = zip(prompts["text"].cast(pl.String), answers, strict=True)
-        echoes = [echoed_score(text, answer) for text, (answer,) in asked]
+        sentences = zip(prompts["text"].cast(pl.String), answers, strict=True)
+        echoes = [echoed_score(sentence, answer) for sentence, (answer,) in sentences]
         name = str(self.settings.choices["scoring"])
         is_total = SCORINGS[name].total
-        scores = [
-            echo.total / (1 if is_total else echo.scored) if echo.scored else None
-            for echo in echoes
-        ]
+        scores: list[float | None] = []
+        for echo in echoes:
+            if not echo.scored:
+                scores.append(None)
+            else:
+                scores.append(echo.total if is_total else echo.total / echo.scored)
         columns = {
             "score": scores,
             "score_without_start": [None] * len(echoes),
@@ -88,12 +90,13 @@ class ServerLikelihood(Server):
 
 
 def echoed_score(sentence: str, answer: Answer) -> EchoedScore:
-    """Returns what a server says of a sentence that it has read back.
+    """Returns the score of a sentence that a server has read back.
 
-    The first token of all that is read has no probability: it is left out where it is the
-    sentence's own.
+    The very first token of a text has no probability: it is left out if it is the sentence's own,
+    and not a start token of the server.
     """
-    own, whole = scores_of(sentence, answer), answer.scores or []
+    own = scores_of(sentence, answer)
+    whole = answer.scores or []
     begin = "".join(token for token, _ in whole).find(sentence)
     scored = own[1:] if own and begin < len(whole[0][0]) else own
     return EchoedScore(sum(score for _, score in scored), len(scored), len(own))
