@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -196,12 +197,11 @@ class SpanKind(AnswerKind):
         if not positions:
             return super().options(instances, classes)
         candidates = numbered_values(instances, "candidate")[: len(positions)]
-        both = zip(candidates, positions, strict=True)
-        texts = [
-            pl.when(pl.col(place).is_not_null()).then(pl.col(name).cast(pl.String))
-            for name, place in both
-        ]
-        return instances.select(text.alias(str(place)) for place, text in enumerate(texts)).rows()
+        texts = []
+        for candidate, position in zip(candidates, positions, strict=True):
+            text = pl.col(candidate).cast(pl.String)
+            texts.append(pl.when(pl.col(position).is_not_null()).then(text).alias(position))
+        return instances.select(texts).rows()
 
     def faults_of_answer(
         self, one: PrecomputedResponse, options: Sequence[str]
@@ -220,24 +220,21 @@ class SpanKind(AnswerKind):
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns starts and ends of the candidates, and the span."""
+        answers = answered.answers
         known = are_known(answered.options)
-        sides = [
-            lists_of(
-                name,
-                numbers_by_option(
-                    answered.options, [getattr(one, name) for one in answered.answers]
-                ),
-                known,
-                pl.Float32,
-            )
-            for name in self.columns
-        ]
-        spans = pl.Series(
-            "answer", [one.response for one in answered.answers], dtype=pl.Categorical
-        )
-        probability = [one.probability for one in answered.answers]
+        columns = []
+        for name in self.columns:
+            values = [getattr(answer, name) for answer in answers]
+            numbers = numbers_by_option(answered.options, values)
+            columns.append(lists_of(name, numbers, known, pl.Float32))
+        spans = [answer.response for answer in answers]
+        probabilities = [answer.probability for answer in answers]
         return pl.DataFrame(
-            [*sides, spans, pl.Series("probability", probability, dtype=pl.Float32)]
+            [
+                *columns,
+                pl.Series("answer", spans, dtype=pl.Categorical),
+                pl.Series("probability", probabilities, dtype=pl.Float32),
+            ]
         )
 
 
@@ -311,17 +308,18 @@ class VectorKind(AnswerKind):
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer without a vector, or with one of another length than the
-        first.
-        """
-        found = [*super().faults(path, answers, options)]
-        yield from found
-        lengths = [len(one.vector or ()) for one in answers]
-        other = next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
-        if not found and other is not None:
-            where = f"{answers[other].where}, vector"
-            expected = f"{lengths[0]} numbers, as in {answers[0].where}"
-            yield Fault(str(path), where, f"{lengths[other]} numbers", expected)
+        """Yields the first answer without a vector, or with another length than the first one."""
+        missing = [*super().faults(path, answers, options)]
+        if missing:
+            yield from missing
+            return
+        lengths = [len(answer.vector or ()) for answer in answers]
+        for answer, length in zip(answers, lengths, strict=True):
+            if length != lengths[0]:
+                place = f"{answer.where}, vector"
+                expected = f"{lengths[0]} numbers, as in {answers[0].where}"
+                yield Fault(str(path), place, f"{length} numbers", expected)
+                return
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns the vectors, scaled to length 1."""
@@ -362,8 +360,8 @@ def missing_options(
 
 def are_known(options: Options) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Returns which options there are, shape (instances, options)."""
-    rows = [[text is not None for text in texts] for texts in options]
-    return np.array(rows, dtype=np.bool_).reshape(shape_of(options))
+    is_known = [text is not None for text in chain.from_iterable(options)]
+    return np.array(is_known, dtype=np.bool_).reshape(shape_of(options))
 
 
 def shape_of(options: Options) -> tuple[int, int]:
@@ -374,14 +372,17 @@ def shape_of(options: Options) -> tuple[int, int]:
 def numbers_by_option(
     options: Options, values: Sequence[NumbersByOption], otherwise: float = 0.0
 ) -> FloatArray:
-    """Returns the numbers of options, shape (instances, options); `otherwise` where one has
-    none.
+    """Returns the numbers of options, shape (instances, options).
+
+    Args:
+        options: the options of each instance.
+        values: the numbers of each instance by option.
+        otherwise: the number of an option that has none, or is not there.
     """
-    # No option is called "": what an instance has not is looked up under that name.
-    rows = [
-        [one.get(text or "", otherwise) for text in texts]
-        for texts, one in zip(options, values, strict=True)
-    ]
+    rows = []
+    for texts, number_of in zip(options, values, strict=True):
+        # No option is called "": one that is not there is looked up under that name.
+        rows.append([number_of.get(text or "", otherwise) for text in texts])
     numbers: FloatArray = np.array(rows, dtype=np.float64).reshape(shape_of(options))
     return numbers
 

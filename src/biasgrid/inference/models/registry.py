@@ -48,22 +48,18 @@ class RegistryEntry(NamedTuple):
         return dict(self.other_paths).get(answer, self.path)
 
     def relative_to(self, reference: str) -> RegistryEntry:
-        """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section, look, check, source, *others = (
-            f"{reference}{path}" if path[:1] == ":" else path
-            for path in (
-                *(self.path, self.section, self.look, self.check, self.source),
-                *(path for _, path in self.other_paths),
-            )
-        )
-        kinds = (kind for kind, _ in self.other_paths)
+        """Returns the entry with the reference of a plugin in all paths that leave it out."""
+
+        def resolve(path: str) -> str:
+            return f"{reference}{path}" if path.startswith(":") else path
+
         return self._replace(
-            path=path,
-            section=section,
-            look=look,
-            check=check,
-            source=source,
-            other_paths=tuple(zip(kinds, others, strict=True)),
+            path=resolve(self.path),
+            section=resolve(self.section),
+            look=resolve(self.look),
+            check=resolve(self.check),
+            source=resolve(self.source),
+            other_paths=tuple((kind, resolve(path)) for kind, path in self.other_paths),
         )
 
 

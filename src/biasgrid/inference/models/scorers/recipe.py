@@ -1,11 +1,9 @@
-"""How an encoder of sentences makes a vector of a text, as the files say that sentence-transformers
-reads.
-"""
+"""Reads from the files of sentence-transformers how a sentence encoder makes a vector of a text."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,26 +57,28 @@ class Recipe:
 
     @classmethod
     def of(cls, name: str, folder: Path) -> Recipe:
-        """Reads the recipe of a checkpoint; without files of sentence-transformers it is that which
-        it takes then.
+        """Reads the recipe of a checkpoint.
+
+        Without files of sentence-transformers, it is the default recipe of that library.
 
         Raises:
-            ModelError: the recipe has parts that are not known here.
+            ModelError: the recipe has unsupported parts.
             UserError: a file is not JSON.
         """
-        reading = encoder_settings(name, folder)
-        pooling, has_prompt = pooling_of(name, folder)
+        settings = encoder_settings(name, folder)
+        pooling, includes_prompt = pooling_of(name, folder)
         prompts = read_checkpoint_json(name, folder / "config_sentence_transformers.json")
-        named = prompts.get("default_prompt_name")
-        prompt = (prompts.get("prompts") or {}).get(named, "") if named else ""
-        if prompt and not has_prompt:
+        prompt = ""
+        prompt_name = prompts.get("default_prompt_name")
+        if prompt_name:
+            prompt = (prompts.get("prompts") or {}).get(prompt_name, "")
+        if prompt and not includes_prompt:
             problem = f"{name} reads the prompt {prompt!r} but leaves it out of its vectors"
             raise ModelError(
                 f"{problem}; expected an encoder without a default prompt, or with `include_prompt`"
             )
-        return cls(
-            pooling, reading.get("max_seq_length"), prompt, bool(reading.get("do_lower_case"))
-        )
+        lower = bool(settings.get("do_lower_case"))
+        return cls(pooling, settings.get("max_seq_length"), prompt, lower)
 
     def prepare(self, text: str) -> str:
         """Returns a text as it is read."""
@@ -91,14 +91,19 @@ class Recipe:
 
 
 def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
-    """Returns the content of `sentence_bert_config.json`, which older checkpoints call by their own
-    architecture.
+    """Returns the content of `sentence_bert_config.json`; empty if there is no such file.
+
+    Older checkpoints name the file by their architecture, such as `sentence_roberta_config.json`.
+
+    Raises:
+        ModelError: it has unsupported settings.
+        UserError: it is not JSON.
     """
     files = sorted(folder.glob("sentence_*_config.json"))
     content = read_checkpoint_json(name, files[0]) if files else {}
-    if given := [
-        key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)
-    ]:
+    unsupported = ("model_args", "tokenizer_args", "config_args")
+    given = [key for key in unsupported if content.get(key)]
+    if given:
         raise ModelError(
             f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; "
             f"expected {ENCODER_EXPECTED}"
@@ -113,51 +118,70 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
 
 
 def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
-    """Returns how the states of a text become one vector, and whether those of a prompt are among
-    them.
+    """Returns the pooling of a checkpoint, and whether it includes the tokens of a prompt.
+
+    Returns:
+        A key of `POOLINGS`, and whether the states of the prompt's tokens are pooled, too.
 
     Raises:
-        ModelError: it is made by other modules, or in another way.
+        ModelError: the encoder has unsupported modules, or pools in an unsupported way.
+        UserError: the config of the pooling is not JSON.
     """
     if not (folder / MODULES).exists():
         return Recipe.pooling, True
     modules = encoder_modules(name, folder)
-    kinds = [str(module.get("type")).rsplit(".", 1)[-1] for module in modules]
-    if (
-        kinds[:2] != ["Transformer", "Pooling"]
-        or set(kinds[2:]) - {"Normalize"}
-        or modules[0].get("path")
-    ):
-        strange = [
-            kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")
-        ] or kinds
+    check_modules(name, modules)
+    file = f"{modules[1].get('path')}/config.json"
+    content = read_checkpoint_json(name, folder / file)
+    modes = pooling_modes(content)
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        listed = ", ".join(map(str, modes)) or "no mode"
         raise ModelError(
-            f"{name}: {MODULES} has modules that biasgrid does not support ({', '.join(strange)}); "
-            f"expected {ENCODER_EXPECTED}"
-        )
-    where = f"{modules[1].get('path')}/config.json"
-    content = read_checkpoint_json(name, folder / where)
-    modes = [mode for key, mode in SPELLED.items() if content.get(key) is True]
-    strange = [
-        key
-        for key, value in content.items()
-        if key.startswith("pooling_mode_") and value and key not in SPELLED
-    ]
-    single = content.get("pooling_mode")
-    modes += [single] if isinstance(single, str) else single or []
-    if strange or len(modes) != 1 or modes[0] not in POOLINGS:
-        found = ", ".join([*map(str, modes), *strange]) or "no mode"
-        raise ModelError(
-            f"{name}: {where} pools by {found}; expected exactly one of {', '.join(POOLINGS)}"
+            f"{name}: {file} pools by {listed}; expected exactly one of {', '.join(POOLINGS)}"
         )
     return modes[0], content.get("include_prompt", True) is not False
 
 
-def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
-    """Returns the modules of an encoder of sentences, in their order.
+def pooling_modes(content: Mapping[str, Any]) -> list[Any]:
+    """Returns the modes in the config of a pooling: keys of `POOLINGS`, then unsupported ones."""
+    # Old files have a key for each mode, which is true or false; new ones have `pooling_mode`.
+    modes = [mode for key, mode in SPELLED.items() if content.get(key) is True]
+    setting = content.get("pooling_mode")
+    modes += [setting] if isinstance(setting, str) else setting or []
+    for key, value in content.items():
+        if key.startswith("pooling_mode_") and value and key not in SPELLED:
+            modes.append(key)
+    return modes
+
+
+def check_modules(name: str, modules: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses an encoder with unsupported modules, or with modules in another order.
+
+    Args:
+        name: the checkpoint's name.
+        modules: see `encoder_modules`.
 
     Raises:
-        ModelError: the file is not a list of them.
+        ModelError: names the unsupported modules, or all if only their order is unsupported.
+    """
+    kinds = [str(module.get("type")).rsplit(".", 1)[-1] for module in modules]
+    is_known_order = kinds[:2] == ["Transformer", "Pooling"] and set(kinds[2:]) <= {"Normalize"}
+    # The files of the transformer must lie in the checkpoint's folder itself.
+    if is_known_order and not modules[0].get("path"):
+        return
+    unsupported = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
+    listed = ", ".join(unsupported or kinds)
+    raise ModelError(
+        f"{name}: {MODULES} has modules that biasgrid does not support ({listed}); "
+        f"expected {ENCODER_EXPECTED}"
+    )
+
+
+def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
+    """Returns the modules of a sentence encoder, in their order.
+
+    Raises:
+        ModelError: the file is not JSON, or no list of objects.
     """
     try:
         modules = json.loads((folder / MODULES).read_bytes())
@@ -165,7 +189,7 @@ def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
         raise ModelError(
             f"{name}: {MODULES} is not JSON ({error}); expected {TRANSFORMERS_FILES}"
         ) from None
-    if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
         raise ModelError(
             f"{name}: {MODULES} contains no list of modules; expected {TRANSFORMERS_FILES}"
         )

@@ -151,11 +151,10 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
         return [tokens_about(filter(None, texts)) for texts in request_texts(instances)]
     prompter = Prompter(load_recorded_tokenizer(record), thinking=True)
     if api == "completions":
-        return [
-            len(ids)
-            for ids in prompter.tokens([as_text(*texts) for texts in request_texts(instances)])
-        ]
-    return [len(ids) for ids in prompter.tokens(prompter.prompts(instances))]
+        prompts = [as_text(*texts) for texts in request_texts(instances)]
+    else:
+        prompts = prompter.prompts(instances)
+    return list(map(len, prompter.tokens(prompts)))
 
 
 def longest_of(record: Mapping[str, Any]) -> int | None:
@@ -366,17 +365,21 @@ class Server(BackEnd):
 
     def choices(self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
         """Reads which options were chosen: answers of the kind `choice`."""
-        way = self.way
-        asked = zip(self.asked(prompts), self.options_of(prompts), answers, strict=True)
-        scores = [way.scores(*prompt) for prompt in asked]
-        known = np.array([[value is not None for value in row.probabilities] for row in scores])
-        values = np.array([[value or 0.0 for value in row.probabilities] for row in scores])
+        method = self.way
+        rows = zip(self.asked(prompts), self.options_of(prompts), answers, strict=True)
+        scores = [method.scores(content, options, own) for content, options, own in rows]
+        is_known = []
+        probabilities = []
+        for row in scores:
+            is_known.append([value is not None for value in row.probabilities])
+            probabilities.append([value or 0.0 for value in row.probabilities])
+        values = np.array(probabilities)
         masses = [None if row.mass is None else min(row.mass, 1.0) for row in scores]
         return pl.DataFrame(
             [
-                lists_of("probabilities", values, known, pl.Float32),
+                lists_of("probabilities", values, np.array(is_known), pl.Float32),
                 pl.Series("mass", masses, pl.Float32),
-                pl.Series("scored_by", [way.name] * len(scores), pl.Categorical),
+                pl.Series("scored_by", [method.name] * len(scores), pl.Categorical),
                 pl.Series("status", [row.status for row in scores], pl.Categorical),
                 pl.Series("response", [row.response for row in scores], pl.String),
                 *beginning_columns([row.beginnings for row in scores]),
@@ -398,24 +401,18 @@ class Server(BackEnd):
     def requests(
         self, instances: pl.DataFrame, sent: Sequence[Sequence[SentRequests]]
     ) -> list[list[Request]]:
-        """Makes the requests of each instance: what is drawn has a seed of its own."""
+        """Makes the requests of each instance; each instance has a seed of its own."""
         keys = instances["key"].to_numpy()
-        seeds = mix_bits(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(
-            2**31
-        )
-        return [
-            [
-                Request(
-                    self.answered_by,
-                    self.asked_with,
-                    int(key),
-                    each.messages,
-                    self.with_seed(each.parameters, int(seed)),
-                )
-                for each in row
-            ]
-            for key, seed, row in zip(keys, seeds, sent, strict=True)
-        ]
+        shift = np.uint64(self.generation["seed"] * int(STEP) % 2**64)
+        seeds = mix_bits(keys + shift) % np.uint64(2**31)
+        requests = []
+        for key, seed, contents in zip(keys.tolist(), seeds.tolist(), sent, strict=True):
+            own = []
+            for messages, parameters in contents:
+                seeded = self.with_seed(parameters, seed)
+                own.append(Request(self.answered_by, self.asked_with, key, messages, seeded))
+            requests.append(own)
+        return requests
 
     def with_seed(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """Adds a seed where something is drawn that counts."""

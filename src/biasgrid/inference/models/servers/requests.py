@@ -115,21 +115,26 @@ def text_of_content(content: Any) -> str:
     """
     if content is None or isinstance(content, str):
         return content or ""
-    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise ValueError(f"content that is not text ({type(content).__name__})")
-    unknown = [
-        part.get("type")
-        for part in content
-        if part.get("type") not in (*TEXT_PARTS_READ, *THOUGHTS)
-    ]
-    if unknown:
-        raise ValueError(f"content with a part of the type {unknown[0]!r}")
-    texts = [
-        part[part["type"].rpartition("_")[2]] for part in content if part["type"] in TEXT_PARTS_READ
-    ]
+    check_parts(content)
+    texts = []
+    for part in content:
+        part_type = part["type"]
+        if part_type in TEXT_PARTS_READ:
+            key = part_type.rpartition("_")[2]
+            texts.append(part[key])
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("content with a part that is not text")
     return "".join(texts)
+
+
+def check_parts(content: Any) -> None:
+    """Refuses a content that is no list of texts and thoughts; raises ValueError."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        raise ValueError(f"content that is not text ({type(content).__name__})")
+    for part in content:
+        part_type = part.get("type")
+        if part_type not in (*TEXT_PARTS_READ, *THOUGHTS):
+            raise ValueError(f"content with a part of the type {part_type!r}")
 
 
 class Usage(NamedTuple):
