@@ -18,36 +18,45 @@ def best_span(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Finds the first and the last token of the most probable span of at most `longest` tokens.
 
-    With a context mask (shape (rows, length)) the product of both probabilities within it counts;
-    without one, as in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the
-    first start, then the first end.
+    Ties go to the first start, then the first end.
+
+    Args:
+        start: shape (rows, length), the probability that the answer begins at a token.
+        end: shape (rows, length), the probability that it ends there.
+        longest: the largest number of tokens.
+        context: shape (rows, length), whether a token is of the context: the span with the largest
+            product of both probabilities counts. None as in UnQover (spec b.1, step 8): the largest
+            sum over all positions counts.
+
+    Returns:
+        Both of shape (rows,).
     """
+    is_product = context is not None
     if context is not None:
         start, end = torch.where(context, start, 0), torch.where(context, end, 0)
-    # Products and sums are rounded in the order of the ends: those with the largest end are the
-    # largest.
-    largest = largest_ahead(end, longest)
-    first = (start * largest if context is not None else start + largest).argmax(
-        dim=1, keepdim=True
-    )
+    # Rounding keeps the order: the largest end makes the largest product or sum.
+    largest_end = largest_ahead(end, longest)
+    best_values = start * largest_end if is_product else start + largest_end
+    first = best_values.argmax(dim=1, keepdim=True)
+    last_place = end.shape[1] - 1
     ahead = first + torch.arange(longest, device=end.device)
-    ends = torch.where(ahead < end.shape[1], end.gather(1, ahead.clamp(max=end.shape[1] - 1)), -1)
-    values = start.gather(1, first) * ends if context is not None else start.gather(1, first) + ends
+    ends = end.gather(1, ahead.clamp(max=last_place))
+    ends = torch.where(ahead <= last_place, ends, -1)
+    first_start = start.gather(1, first)
+    values = first_start * ends if is_product else first_start + ends
     return first.squeeze(1), first.squeeze(1) + values.argmax(dim=1)
 
 
 def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
-    """Returns of each place the largest of its value and those behind it, `count` in all; shape
-    (rows, length).
-    """
-    width, length = 1, values.shape[1]
+    """Returns the largest of `count` values from each place on; shape (rows, length)."""
+    length = values.shape[1]
+    width = 1
+    # Each step combines two windows of `width` values, so few steps reach a wide window.
     while width < count:
         step = min(width, count - width)
         if step < length:
-            values = torch.cat(
-                [torch.maximum(values[:, :-step], values[:, step:]), values[:, length - step :]],
-                dim=1,
-            )
+            combined = torch.maximum(values[:, :-step], values[:, step:])
+            values = torch.cat([combined, values[:, length - step :]], dim=1)
         width += step
     return values
 
@@ -55,7 +64,7 @@ def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
 def span_texts(
     encoded: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray
 ) -> pl.Series:
-    """Returns the texts of spans as they stand in the context.
+    """Returns the texts of spans as the context has them.
 
     Args:
         encoded: all rows; the second segment is the context.
@@ -69,10 +78,8 @@ def span_texts(
     begins = encoded.second.begins[context_of[example]]
     begin = encoded.second.offsets[begins + first[example], 0]
     end = encoded.second.offsets[begins + last[example], 1]
-    texts = [
-        contexts[of][start:stop].strip()
-        for of, start, stop in zip(
-            context_of[example].tolist(), begin.tolist(), end.tolist(), strict=True
-        )
-    ]
+    numbers = context_of[example].tolist()
+    texts = []
+    for context, start, stop in zip(numbers, begin.tolist(), end.tolist(), strict=True):
+        texts.append(contexts[context][start:stop].strip())
     return pl.Series("answer", texts, dtype=pl.Categorical)[number]

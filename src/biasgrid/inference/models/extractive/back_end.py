@@ -122,20 +122,16 @@ class QuestionAnswering(LocalBackEnd):
             rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
         self._check_contexts(rows, asked)
         has_candidate = np.array([contexts[name].is_not_null() for name in positions])
-        begins = (
-            contexts.select(pl.col(positions).cast(pl.Int64))
-            .fill_null(0)
-            .to_numpy()
-            .reshape(len(contexts), -1)
-        )
-        sizes = (
-            contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64))
-            .fill_null(0)
-            .to_numpy()
-        )
-        windows = candidate_windows(rows.second, begins, sizes.reshape(begins.shape))
+        begin_columns = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0)
+        size_columns = contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64))
+        # Without candidates, a table without columns has no rows either.
+        begins = begin_columns.to_numpy().reshape(len(contexts), -1)
+        sizes = size_columns.fill_null(0).to_numpy().reshape(begins.shape)
+        windows = candidate_windows(rows.second, begins, sizes)
         if self.words is not None:
             windows = widen(windows, rows.second, self.words)
+        starts = places_within(windows.start_from, windows.first)
+        ends = places_within(windows.last, windows.end_to)
         device = self.model.device
         return SpanRows(
             rows,
@@ -143,8 +139,8 @@ class QuestionAnswering(LocalBackEnd):
             has_candidate.reshape(len(positions), len(contexts)).T,
             DeviceRows.of(rows, self.model),
             to_device(rows.second.text_lengths, device),
-            to_device(places_within(windows.start_from, windows.first), device),
-            to_device(places_within(windows.last, windows.end_to), device),
+            to_device(starts, device),
+            to_device(ends, device),
         )
 
     def _assembled(
@@ -171,16 +167,11 @@ class QuestionAnswering(LocalBackEnd):
     def _layout(self) -> TokenLayout:
         if self.scoring == "exact":
             return pair_layout(self.tokenizer)
-        begin = (
-            self.tokenizer.bos_token_id
-            if self.tokenizer.bos_token_id is not None
-            else self.tokenizer.cls_token_id
-        )
-        end = (
-            self.tokenizer.eos_token_id
-            if self.tokenizer.bos_token_id is not None
-            else self.tokenizer.sep_token_id
-        )
+        tokenizer = self.tokenizer
+        if tokenizer.bos_token_id is not None:
+            begin, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+        else:
+            begin, end = tokenizer.cls_token_id, tokenizer.sep_token_id
         return TokenLayout([begin], [end], [end], None)
 
     @torch.inference_mode()
@@ -201,62 +192,72 @@ class QuestionAnswering(LocalBackEnd):
         output = self.model(**rows.inputs(batch))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
-        shift, context_of = rows.second_start(batch)[:, None], rows.second_of[batch.rows]
-        context = None
+        context_of = rows.second_of[batch.rows]
+        shift = rows.second_start(batch)[:, None]
+        is_context = None
         if self.scoring == "exact":
             place = torch.arange(batch.length, device=start.device)
-            context = (place >= shift) & (
-                place < shift + encoded.context_lengths[context_of][:, None]
-            )
-        first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
-        probability = (start.gather(1, first[:, None]) * end.gather(1, last[:, None])).squeeze(1)
-        of_none = start[:, 0] * end[:, 0] if self.no_answer else torch.zeros_like(probability)
+            context_end = shift + encoded.context_lengths[context_of][:, None]
+            is_context = (place >= shift) & (place < context_end)
+        first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], is_context)
+        both = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
+        probability = both.squeeze(1)
+        probability_of_none = torch.zeros_like(probability)
+        if self.no_answer:
+            # Models that may find no answer point to the first special token.
+            probability_of_none = start[:, 0] * end[:, 0]
+        starts = encoded.starts[context_of] + shift[:, None]
+        ends = encoded.ends[context_of] + shift[:, None]
         return {
-            "starts": largest_at(start, encoded.starts[context_of] + shift[:, None]),
-            "ends": largest_at(end, encoded.ends[context_of] + shift[:, None]),
+            "starts": largest_at(start, starts),
+            "ends": largest_at(end, ends),
             "first": first.int(),
             "last": last.int(),
-            "is_none": (of_none > probability).int(),
-            "probability": torch.maximum(probability, of_none),
+            "is_none": (probability_of_none > probability).int(),
+            "probability": torch.maximum(probability, probability_of_none),
         }
 
     def table(
         self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`span`) from what `run` returned."""
-        rows, spans = (
-            encoded.rows,
-            np.column_stack([columns["first"], columns["last"]]).astype(np.int64),
-        )
-        answers = (
-            span_texts(rows, part.rows, encoded.contexts, spans)
-            if self.scoring == "exact"
-            else self._joined_answers(rows, part.rows, spans)
-        )
+        rows = encoded.rows
+        spans = np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
+        if self.scoring == "exact":
+            answers = span_texts(rows, part.rows, encoded.contexts, spans)
+        else:
+            answers = self._joined_answers(rows, part.rows, spans)
         if self.no_answer:
             is_none = pl.Series(columns["is_none"]) == 1
-            answers = pl.select(
-                answer=pl.when(is_none).then(pl.lit("", pl.Categorical)).otherwise(answers)
-            ).to_series()
-        known = encoded.has_candidate[rows.second_of[part.rows]]
-        ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
+            no_answer = pl.lit("", pl.Categorical)
+            answer = pl.when(is_none).then(no_answer).otherwise(answers)
+            answers = pl.select(answer=answer).to_series()
+        has_candidate = encoded.has_candidate[rows.second_of[part.rows]]
         return pl.DataFrame(
-            [*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)]
+            [
+                lists_of("starts", columns["starts"], has_candidate, pl.Float32),
+                lists_of("ends", columns["ends"], has_candidate, pl.Float32),
+                answers,
+                pl.Series("probability", columns["probability"], dtype=pl.Float32),
+            ]
         )
 
     def _joined_answers(self, rows: TokenRows, some: IntArray, spans: IntArray) -> pl.Series:
-        """The answers as UnQover writes them: tokens joined by spaces, then the marks of word
-        pieces deleted.
+        """Returns answers as UnQover writes them: tokens joined by spaces, without marks of words.
+
+        Args:
+            rows: all rows.
+            some: shape (rows,), the numbers of the answered rows.
+            spans: shape (rows, 2), the first and the last token of each answer, counted in the row.
         """
-        first, number = numbered_rows(
-            [rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]]
-        )
+        segments = [rows.first_of[some], rows.second_of[some]]
+        # Each distinct answer is made once.
+        example, number = numbered_rows([*segments, spans[:, 0], spans[:, 1]])
         texts = []
-        for row, (begin, last) in zip(some[first].tolist(), spans[first].tolist(), strict=True):
-            ids = rows.assemble(row)[0][begin : last + 1].tolist()
-            texts.append(
-                re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(ids)))
-            )
+        for row, (begin, last) in zip(some[example].tolist(), spans[example].tolist(), strict=True):
+            ids, _ = rows.assemble(row)
+            tokens = self.tokenizer.convert_ids_to_tokens(ids[begin : last + 1].tolist())
+            texts.append(re.sub(" ##|##|Ġ", "", " ".join(tokens)))
         return pl.Series("answer", texts, dtype=pl.Categorical)[number]
 
 

@@ -88,44 +88,45 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
     vocabulary = tokenizer.get_vocab()
 
     def ids(words: tuple[str, ...] | list[str], capitalised: bool) -> IntArray:
-        spellings = [*words, *(word.capitalize() for word in words if capitalised)]
-        return np.array(
-            [vocabulary[mark + word] for word in spellings if mark + word in vocabulary],
-            dtype=np.int64,
-        )
+        spellings = list(words)
+        if capitalised:
+            spellings += [word.capitalize() for word in words]
+        tokens = [mark + word for word in spellings]
+        known = [vocabulary[token] for token in tokens if token in vocabulary]
+        return np.array(known, dtype=np.int64)
 
-    both = kind == "roberta"
-    full_stop = np.array(
-        [vocabulary[word] for word in (".",) if word in vocabulary], dtype=np.int64
-    )
+    # The vocabularies of the other models have no capitals.
+    has_capitals = kind == "roberta"
+    # A full stop has no space before it, and so no mark.
+    full_stop = [vocabulary["."]] if "." in vocabulary else []
+    suffixes = np.concatenate([ids(SUFFIXES, False), np.array(full_stop, dtype=np.int64)])
     return WideningWords(
-        ids(DETERMINERS, both),
-        np.concatenate([ids(SUFFIXES, False), full_stop]),
-        ids(["a"], both),
+        ids(DETERMINERS, has_capitals),
+        suffixes,
+        ids(["a"], has_capitals),
         ids(COLLECTIVES[kind], False),
         ids(["of"], False),
     )
 
 
 def widen(windows: Windows, contexts: TokenizedTexts, words: WideningWords) -> Windows:
-    """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind (spec
-    b.1, step 6).
+    """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind.
+
+    See spec b.1, step 6.
     """
 
     def near(place: IntArray, among: IntArray) -> npt.NDArray[np.bool_]:
-        inside = (place >= 0) & (place < contexts.text_lengths[:, None])
-        ids = contexts.ids[
-            contexts.begins[:, None] + np.clip(place, 0, contexts.text_lengths[:, None] - 1)
-        ]
+        """Returns whether the token at a place of each context is among some tokens."""
+        lengths = contexts.text_lengths[:, None]
+        inside = (place >= 0) & (place < lengths)
+        ids = contexts.ids[contexts.begins[:, None] + np.clip(place, 0, lengths - 1)]
         return inside & np.isin(ids, among)
 
     first, last = windows.first, windows.last
     determiner = near(first - 1, words.determiners)
-    phrase = (
-        near(first - 3, words.articles)
-        & near(first - 2, words.collectives)
-        & near(first - 1, words.of)
-    )
+    phrase = near(first - 3, words.articles)
+    phrase &= near(first - 2, words.collectives)
+    phrase &= near(first - 1, words.of)
     start_from = np.where(phrase, first - 3, np.where(determiner, first - 1, first))
     end_to = np.where(near(last + 1, words.suffixes), last + 1, last)
     return Windows(start_from, first, last, end_to)
