@@ -62,11 +62,10 @@ class MultipleChoice(LocalBackEnd):
         option.
         """
         options = numbered_values(asked, "candidate")
-        texts = [
-            (str(context), f"{question} {option}")
-            for context, question, *named in asked.select("text_pair", "text", *options).iter_rows()
-            for option in named
-        ]
+        instances = asked.select("text_pair", "text", *options)
+        texts = []
+        for context, question, *own_options in instances.iter_rows():
+            texts += [(str(context), f"{question} {option}") for option in own_options]
         owner = np.repeat(np.arange(len(asked), dtype=np.int32), len(options))
         rows = replace(whole_rows(self.tokenizer, texts), owner=owner)
         return OptionRows(rows, DeviceRows.of(rows, self.model), len(options))
@@ -98,6 +97,5 @@ class MultipleChoice(LocalBackEnd):
         logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoded.options)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)
-        return pl.DataFrame(
-            [lists_of("probabilities", shares, np.ones_like(shares, dtype=np.bool_), pl.Float32)]
-        )
+        all_known = np.ones_like(shares, dtype=np.bool_)
+        return pl.DataFrame([lists_of("probabilities", shares, all_known, pl.Float32)])

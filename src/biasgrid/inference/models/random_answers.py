@@ -88,13 +88,14 @@ class RandomAnswers(BackEnd):
         known = instances.select(pl.col(names).is_not_null()).to_numpy()
         drawn = np.where(known, self.draws(instances, len(names)), 0)
         shares = drawn / drawn.sum(axis=1, keepdims=True)
+        count = len(instances)
+        mass = pl.repeat(1.0, count, dtype=pl.Float32, eager=True)
+        scored_by = pl.repeat(SCORED_AT_RANDOM, count, eager=True).cast(pl.Categorical)
         return pl.DataFrame(
             [
                 lists_of("probabilities", shares, known, pl.Float32),
-                pl.repeat(1.0, len(instances), dtype=pl.Float32, eager=True).alias("mass"),
-                pl.repeat(SCORED_AT_RANDOM, len(instances), eager=True)
-                .cast(pl.Categorical)
-                .alias("scored_by"),
+                mass.alias("mass"),
+                scored_by.alias("scored_by"),
             ]
         )
 
@@ -102,9 +103,8 @@ class RandomAnswers(BackEnd):
         """Draws a text for each instance."""
         places = (self.draws(instances, 1)[:, 0] * len(RANDOM_TEXTS)).astype(np.int64)
         texts = pl.Series("response", RANDOM_TEXTS).gather(places)
-        return pl.DataFrame(
-            [texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")]
-        )
+        status = pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical)
+        return pl.DataFrame([texts, status.alias("status")])
 
     def score(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a probability for each sentence; its score is that or, by most formulas, its
@@ -124,7 +124,7 @@ class RandomAnswers(BackEnd):
         """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
         seeds = mix_bits(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
         numbers = mix_bits(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
-        draws: npt.NDArray[np.float64] = (
-            (numbers >> np.uint64(11)).astype(np.float64) + 0.5
-        ) / 2**53
+        # A float has 53 bits; half a step more keeps 0 out, whose logarithm is infinite.
+        steps = (numbers >> np.uint64(11)).astype(np.float64)
+        draws: npt.NDArray[np.float64] = (steps + 0.5) / 2**53
         return draws

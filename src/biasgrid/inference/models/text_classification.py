@@ -79,16 +79,12 @@ class TextClassification(LocalBackEnd):
         Raises:
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        rows = (
-            whole_rows(self.tokenizer, texts_to_classify(asked))
-            if whole
-            else self._assembled(asked)
-        )
-        return TextRows(
-            rows,
-            DeviceRows.of(rows, self.model),
-            to_device(np.array(self.order), self.model.device),
-        )
+        if whole:
+            rows = whole_rows(self.tokenizer, texts_to_classify(asked))
+        else:
+            rows = self._assembled(asked)
+        order = to_device(np.array(self.order), self.model.device)
+        return TextRows(rows, DeviceRows.of(rows, self.model), order)
 
     def _assembled(self, asked: pl.DataFrame) -> TokenRows:
         # Behind a single text there is an empty one, and other tokens stand around both.
@@ -125,24 +121,23 @@ class TextClassification(LocalBackEnd):
         self, _encoded: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
-        return pl.DataFrame(
-            [pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))]
-        )
+        probabilities = pl.Series("probabilities", columns["probabilities"])
+        return pl.DataFrame([probabilities.cast(pl.List(pl.Float32))])
 
 
 def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) -> TokenRows:
-    """Returns rows of which some are the one and some the other ones, each in their order.
+    """Merges two sets of rows; the rows of each set keep their order.
 
     Args:
-        one: some rows.
-        other: the others.
-        is_one: shape (rows,), which are the one.
+        one: the first set.
+        other: the second set.
+        is_one: shape (rows,), whether each merged row is of the first set.
     """
-    first_of, second_of = (
-        np.empty(len(is_one), dtype=np.int32),
-        np.empty(len(is_one), dtype=np.int32),
-    )
-    first_of[is_one], second_of[is_one] = one.first_of, one.second_of
+    first_of = np.empty(len(is_one), dtype=np.int32)
+    second_of = np.empty(len(is_one), dtype=np.int32)
+    first_of[is_one] = one.first_of
+    second_of[is_one] = one.second_of
+    # The segments of the second set follow those of the first one.
     first_of[~is_one] = other.first_of + len(one.first.lengths)
     second_of[~is_one] = other.second_of + len(one.second.lengths)
     return TokenRows(
@@ -154,11 +149,9 @@ def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) 
 
 
 def texts_to_classify(asked: pl.DataFrame) -> list[tuple[str, ...]]:
-    """Returns the texts of instances, of each one or two."""
-    return [
-        (text, pair) if pair else (text,)
-        for text, pair in asked.select("text", "text_pair").iter_rows()
-    ]
+    """Returns the texts of instances: one, or two if an instance has a second text."""
+    texts = asked.select("text", "text_pair").iter_rows()
+    return [(text, pair) if pair else (text,) for text, pair in texts]
 
 
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:

@@ -186,23 +186,21 @@ class FillMask(LocalBackEnd):
             texts: a text of each kind.
         """
         columns = []
-        placed = candidates.with_columns(around=pl.Series(around, dtype=pl.Categorical)).cast(
-            pl.Categorical
+        placed = candidates.with_columns(around=pl.Series(around, dtype=pl.Categorical))
+        codes = placed.cast(pl.Categorical).select(
+            pl.all().to_physical().cast(pl.Int64).fill_null(-1)
         )
         for number, column in enumerate(candidates.columns, start=1):
-            first, word_of = numbered_rows(
-                [
-                    placed[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-                    for name in (column, "around")
-                ]
-            )
-            asked = [
-                []
-                if word is None
-                else self._asked(self._spellings(number, word), around[row], texts[row])
-                for row, word in zip(first.tolist(), candidates[column].gather(first), strict=True)
-            ]
-            columns.append(CandidateWords(asked, word_of))
+            # Each distinct word with what stands beside the mask is read once.
+            first, word_of = numbered_rows([codes[column].to_numpy(), codes["around"].to_numpy()])
+            inputs: list[list[tuple[Insert, list[TokenReading]]]] = []
+            for row, word in zip(first.tolist(), candidates[column].gather(first), strict=True):
+                if word is None:
+                    inputs.append([])
+                else:
+                    spellings = self._spellings(number, word)
+                    inputs.append(self._asked(spellings, around[row], texts[row]))
+            columns.append(CandidateWords(inputs, word_of))
         return columns
 
     def _spellings(self, number: int, word: str) -> list[str]:
@@ -221,31 +219,35 @@ class FillMask(LocalBackEnd):
         key = (around, *spellings)
         if key not in self.known:
             mask: int = self.tokenizer.mask_token_id
+            tokens = self._ways(spellings, text)
+            inserts = inserts_of(tokens, self.choices.target_scoring, mask)
             # A word that has no token still has its row.
-            self.known[key] = inserts_of(
-                self._ways(spellings, text), self.choices.target_scoring, mask
-            ) or [(Insert((mask,), 0), [])]
+            self.known[key] = inserts or [(Insert((mask,), 0), [])]
         return self.known[key]
 
     def _ways(self, spellings: list[str], text: str) -> list[VocabularyTokens]:
-        """Returns the tokens of a word's spellings; where some spelling is one token, those of such
-        spellings alone.
+        """Returns the tokens of a word's spellings.
+
+        If some spellings are a single token, the others are left out.
+
+        Raises:
+            ModelError: the tokenizer can write none of the spellings.
         """
         if self.choices.scoring == "unqover":
-            return [
-                VocabularyTokens(spellings[0], [token], [0])
-                for token in self.vocabulary.get(spellings[0].lower(), [])
-            ]
-        ways, refusals = {}, []
+            word = spellings[0]
+            token_ids = self.vocabulary.get(word.lower(), [])
+            return [VocabularyTokens(word, [token], [0]) for token in token_ids]
+        distinct, refusals = {}, []
         for spelling in spellings:
             try:
-                pieces = tokens_in_place(self.tokenizer, text, spelling)
-                ways[tuple(pieces.ids)] = pieces
+                tokens = tokens_in_place(self.tokenizer, text, spelling)
+                distinct[tuple(tokens.ids)] = tokens
             except ModelError as refusal:
                 refusals.append(refusal)
-        if not ways:
+        if not distinct:
             raise refusals[0]
-        return [pieces for ids, pieces in ways.items() if len(ids) == 1] or list(ways.values())
+        single = [tokens for ids, tokens in distinct.items() if len(ids) == 1]
+        return single or list(distinct.values())
 
     @cached_property
     def vocabulary(self) -> dict[str, list[int]]:
