@@ -143,10 +143,8 @@ def match_responses(
     if not faults:
         kind = KINDS[asks.answer]
         ordered = asked.join(found, on="instance", maintain_order="left")
-        answers, options = (
-            [given[place] for place in ordered["place"]],
-            kind.options(asked, asks.classes),
-        )
+        answers = [given[place] for place in ordered["place"]]
+        options = kind.options(asked, asks.classes)
         faults = [*kind.faults(path, answers, options)]
         if isinstance(kind, ChoiceKind) and asks.task != PSEUDO_LIKELIHOODS:
             faults += kind.sum_faults(path, answers, options)
@@ -154,41 +152,46 @@ def match_responses(
 
 
 def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
-    """Returns `prompt`, `group`, `repetition` and `place` of responses; those with the same answer
-    have one place.
+    """Returns a table of responses: `prompt`, `group`, `repetition` and `place`.
+
+    The place is that of the first response with the same content.
     """
-    # Where rows say the same, it does not matter which of them is meant.
-    first = {response.content: place for place, response in reversed([*enumerate(given)])}
-    rows = [(prompt_key(each), each.group, each.repetition, first[each.content]) for each in given]
-    return pl.DataFrame(
-        rows, schema={"prompt": str, "group": str, REPETITION: int, "place": int}, orient="row"
-    )
+    first_place: dict[Any, int] = {}
+    rows = []
+    for place, response in enumerate(given):
+        # If rows have the same content, it does not matter which of them is meant.
+        first = first_place.setdefault(response.content, place)
+        rows.append((prompt_key(response), response.group, response.repetition, first))
+    schema = {"prompt": str, "group": str, REPETITION: int, "place": int}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def prompt_key(response: PrecomputedResponse) -> str:
-    """Returns what a response is found by: its prompt, or both texts."""
-    return (
-        response.prompt
-        if response.text_pair is None
-        else f"{response.text_pair}{SEPARATOR}{response.prompt}"
-    )
+    """Returns the key by which a response is found: its prompt, or both texts."""
+    if response.text_pair is None:
+        return response.prompt
+    return f"{response.text_pair}{SEPARATOR}{response.prompt}"
 
 
 def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
-    """Yields that instances have no answer, or several that differ."""
+    """Yields a fault if instances have no answer, and one if they have several that differ.
+
+    Args:
+        path: the file of the responses.
+        asked: the instances, from `with_whole_prompts`.
+        found: `instance` of each response that was found.
+    """
     missing = asked.join(found, on="instance", how="anti")
     if len(missing):
-        shown = "original" if "original" in missing.columns else "whole"
-        example = shorten_prompt(str(missing[shown][0]))
+        column = "original" if "original" in missing.columns else "whole"
+        example = shorten_prompt(str(missing[column][0]))
         problem = (
             f"{len(missing):,} of {len(asked):,} prompts have no answer; the first one is {example}"
         )
-        yield Fault(
-            str(path), "", problem, "a row for each prompt, group and repetition of the dataset"
-        )
-    several = found.filter(pl.len().over("instance") > 1).join(
-        asked, on="instance", maintain_order="left"
-    )
+        expected = "a row for each prompt, group and repetition of the dataset"
+        yield Fault(str(path), "", problem, expected)
+    ambiguous = found.filter(pl.len().over("instance") > 1)
+    several = ambiguous.join(asked, on="instance", maintain_order="left")
     if len(several):
         prompt = shorten_prompt(str(several["whole"][0]))
         problem = f"{prompt} has several answers from groups that the dataset does not distinguish"
@@ -196,16 +199,15 @@ def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) 
 
 
 def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
-    """Adds all that is asked of each instance: with the system text, without it, and both texts
-    apart.
-    """
-    texts = [*request_texts(instances)]
+    """Adds the whole prompts of instances: both texts, `with_system` and `whole` without it."""
+    prompts = [*request_texts(instances)]
+    with_system = [as_text(system, text) for system, text in prompts]
+    whole = [text for _, text in prompts]
+    both_texts = pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR)
     return instances.with_columns(
-        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(
-            TEXT_AND_PAIR
-        ),
-        with_system=pl.Series([as_text(*each) for each in texts], dtype=pl.String),
-        whole=pl.Series([text for _, text in texts], dtype=pl.String),
+        both_texts.alias(TEXT_AND_PAIR),
+        with_system=pl.Series(with_system, dtype=pl.String),
+        whole=pl.Series(whole, dtype=pl.String),
     )
 
 
@@ -221,46 +223,45 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
         `instance` and what is known of the responses of those that have one; several of instances
         without a group, where the file has different answers for several groups.
     """
-    named = [
-        name
-        for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR, *MATCHING_KEYS)
-        if name in instances.columns
-    ]
-    asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
-    told = given.with_columns(pl.col(REPETITION).cast(pl.String))
-    known_of_each = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
-    found = [
-        rows.join(
-            responses, left_on=[text, *keys], right_on=["prompt", *keys], maintain_order="left"
-        ).select("instance", *known_of_each, by=pl.lit(f"{text} {place}"))
-        for text in (*PROMPT_COLUMNS, TEXT_AND_PAIR)
-        if text in named
-        for place, (rows, responses, keys) in enumerate(ways_to_match(asked, told))
-    ]
+    prompt_columns = [name for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR) if name in instances]
+    keys_of_instances = [name for name in MATCHING_KEYS if name in instances]
+    texts = pl.col(*prompt_columns, *keys_of_instances).cast(pl.String)
+    asked = instances.select("instance", texts)
+    responses = given.with_columns(pl.col(REPETITION).cast(pl.String))
+    values = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
+    matches = []
+    for column in prompt_columns:
+        for place, (rows, candidates, keys) in enumerate(ways_to_match(asked, responses)):
+            joined = rows.join(
+                candidates,
+                left_on=[column, *keys],
+                right_on=["prompt", *keys],
+                maintain_order="left",
+            )
+            matches.append(joined.select("instance", *values, by=pl.lit(f"{column} {place}")))
     # An answer to the prompt as it was before it was rewritten comes first.
-    every = pl.concat(found)
-    first = every.unique("instance", keep="first", maintain_order=True)
-    return (
-        every.join(first, on=["instance", "by"], how="semi").drop("by").unique(maintain_order=True)
-    )
+    all_matches = pl.concat(matches)
+    first = all_matches.unique("instance", keep="first", maintain_order=True)
+    best = all_matches.join(first, on=["instance", "by"], how="semi")
+    return best.drop("by").unique(maintain_order=True)
 
 
 def ways_to_match(
     asked: pl.DataFrame, given: pl.DataFrame
 ) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
-    """Returns which instances are matched with which responses, and by which keys; the first match
-    counts.
+    """Returns the instances, responses and keys of each join; the first match counts.
 
-    A response without a group answers instances of any group; an instance without one takes any
-    response.
+    A response without a group answers instances of any group; an instance without a group takes
+    any response.
     """
     repetition = [REPETITION] if REPETITION in asked.columns else []
     if "group" not in asked.columns:
         return [(asked, given, repetition)]
-    own, other = asked.drop_nulls("group"), asked.filter(pl.col("group").is_null())
-    without = given.filter(pl.col("group").is_null())
+    with_group = asked.drop_nulls("group")
+    without_group = asked.filter(pl.col("group").is_null())
+    responses_without_group = given.filter(pl.col("group").is_null())
     return [
-        (own, given, ["group", *repetition]),
-        (own, without, repetition),
-        (other, given, repetition),
+        (with_group, given, ["group", *repetition]),
+        (with_group, responses_without_group, repetition),
+        (without_group, given, repetition),
     ]
