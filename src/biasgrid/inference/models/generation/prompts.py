@@ -177,17 +177,16 @@ class Prompter:
 
     def render(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Puts messages into the chat template."""
-        return str(
-            self.tokenizer.apply_chat_template(
-                [dict(each) for each in messages],
-                chat_template=self.template,
-                tokenize=False,
-                add_generation_prompt=True,
-                enable_thinking=self.thinking,
-                # Llama 3.1 writes it where it is given.
-                date_string=self.day.strftime("%d %b %Y"),
-            )
+        prompt = self.tokenizer.apply_chat_template(
+            [dict(message) for message in messages],
+            chat_template=self.template,
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=self.thinking,
+            # The template of Llama 3.1 writes a date if it is given one.
+            date_string=self.day.strftime("%d %b %Y"),
         )
+        return str(prompt)
 
     @cached_property
     def template(self) -> str:

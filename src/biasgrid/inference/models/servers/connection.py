@@ -72,16 +72,14 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     target = response.headers.get("location") if response.is_redirect else None
     if target is None:
         return
-    there = request.url.join(target)
-    secured = (request.url.scheme, there.scheme) == ("http", "https") and (
-        request.url.port,
-        there.port,
-    ) == (None, None)
-    if there.host != request.url.host or not (
-        secured or origin_of(there) == origin_of(request.url)
-    ):
+    url = request.url
+    there = url.join(target)
+    has_default_ports = url.port is None and there.port is None
+    is_secured = (url.scheme, there.scheme) == ("http", "https") and has_default_ports
+    is_same_server = is_secured or origin_of(there) == origin_of(url)
+    if there.host != url.host or not is_same_server:
         raise RefusedRequest(
-            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, and "
+            f"it redirects from {host_and_port(url)} to {host_and_port(there)}, and "
             "biasgrid does not follow that; write that address into the config if it is "
             "the right one",
             is_final=True,

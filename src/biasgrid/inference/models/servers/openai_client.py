@@ -92,12 +92,8 @@ def scores_in(logprobs: Mapping[str, Any]) -> list[tuple[str, float]] | None:
     if len(tokens) > 1:
         return [(token, finite(value or 0.0)) for token, value in zip(tokens, values, strict=True)]
     first = (logprobs.get("top_logprobs") or [None])[0] or {}
-    return (
-        sorted(
-            ((token, finite(value)) for token, value in first.items()), key=lambda item: -item[1]
-        )
-        or None
-    )
+    scores = [(token, finite(value)) for token, value in first.items()]
+    return sorted(scores, key=lambda item: -item[1]) or None
 
 
 def finite(value: Any) -> Any:

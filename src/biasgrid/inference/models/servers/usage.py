@@ -49,13 +49,11 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
     """
     if not (folder / STORE_NAME).exists():
         return None
-    lines = list(read_lines(folder / STORE_NAME))
-    asked = {each for path in predictions for each in requests_in_store(path, folder)}
-    used = sum(
-        (line.answered_by, line.asked_with, line.key) in asked
-        for line in lines
-        if isinstance(line, Line) and line.answer is not None
-    )
+    requests = {request for path in predictions for request in requests_in_store(path, folder)}
+    used = 0
+    for line in read_lines(folder / STORE_NAME):
+        if isinstance(line, Line) and line.answer is not None:
+            used += (line.answered_by, line.asked_with, line.key) in requests
     bill = bill_of(folder)
     return Holdings(bill.requests, used, bill.tokens_in, bill.tokens_out)
 
