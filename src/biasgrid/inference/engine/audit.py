@@ -26,15 +26,15 @@ may differ.
 
 def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the instances that are audited."""
-    return sample_of(instances, min(AUDIT_ROWS, max(FEWEST, round(AUDIT_SHARE * len(instances)))))
+    share = round(AUDIT_SHARE * len(instances))
+    return sample_of(instances, min(AUDIT_ROWS, max(FEWEST, share)))
 
 
 def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Returns so many of some instances, or all where there are fewer, at even distances."""
-    sample = np.unique(
-        np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64)
-    )
-    return instances[sample]
+    """Returns `count` instances at even distances; all if there are fewer."""
+    size = min(len(instances), count)
+    places = np.linspace(0, len(instances) - 1, num=size, dtype=np.int64)
+    return instances[np.unique(places)]
 
 
 class SampleAudit(NamedTuple):
@@ -95,16 +95,13 @@ def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, flo
 
 
 def audited_numbers(table: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Returns all probabilities and scores of a predictions table, column by column."""
-    columns = [
-        table[name].explode() if kind.base_type() == pl.List else table[name]
-        for name, kind in table.schema.items()
-    ]
-    kinds = (pl.Float32, pl.Float64)
-    return np.concatenate(
-        [
-            column.drop_nulls().cast(pl.Float64).to_numpy()
-            for column in columns
-            if column.dtype in kinds
-        ]
-    )
+    """Returns all probabilities and scores of a table of predictions, column by column.
+
+    Nulls are left out; lists are flattened.
+    """
+    numbers = []
+    for column in table.get_columns():
+        values = column.explode() if column.dtype.base_type() == pl.List else column
+        if values.dtype in (pl.Float32, pl.Float64):
+            numbers.append(values.drop_nulls().cast(pl.Float64).to_numpy())
+    return np.concatenate(numbers)

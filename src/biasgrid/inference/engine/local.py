@@ -398,7 +398,8 @@ class LocalBackEnd(BackEnd):
             return instances.select("instance", "key")
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
-        return answers_to(instances, self.table(ready.encoded, part, columns).with_columns(unknown))
+        answers = self.table(ready.encoded, part, columns)
+        return answers_to(instances, answers.with_columns(unknown))
 
     @property
     def gpu_peak_mb(self) -> int | None:
@@ -408,7 +409,7 @@ class LocalBackEnd(BackEnd):
 
 def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the instances with the longest texts, in their order."""
-    lengths = instances.select(
-        pl.sum_horizontal(pl.col("text", "text_pair").cast(pl.String).str.len_chars().fill_null(0))
-    ).to_series()
-    return instances[lengths.arg_sort(descending=True)[:TEXTS_MEASURED].sort()]
+    characters = pl.col("text", "text_pair").cast(pl.String).str.len_chars().fill_null(0)
+    lengths = instances.select(pl.sum_horizontal(characters)).to_series()
+    places = lengths.arg_sort(descending=True)[:TEXTS_MEASURED]
+    return instances[places.sort()]

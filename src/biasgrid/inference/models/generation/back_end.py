@@ -289,11 +289,12 @@ class TextGeneration(BackEnd):
         prompts = self.prompter.prompts(part.prompts)
         tokens = self.prompter.tokens(prompts)
         seeds = seeds_of(self.generation["seed"], part.prompts["key"].to_numpy())
-        most = self.generation["max_tokens"]
-        waiting = [
-            OpenText(number, [*tokens[number]], len(tokens[number]), most, int(seeds[number]))
-            for number in np.flatnonzero(~part.is_answered.to_numpy()).tolist()
-        ]
+        max_tokens = self.generation["max_tokens"]
+        waiting = []
+        for number in np.flatnonzero(~part.is_answered.to_numpy()).tolist():
+            prompt_tokens = [*tokens[number]]
+            seed = int(seeds[number])
+            waiting.append(OpenText(number, prompt_tokens, len(prompt_tokens), max_tokens, seed))
         ended: dict[int, WrittenText] = {}
         responses: list[str] = []
 

@@ -108,19 +108,22 @@ class NextTokens:
         return tokens
 
     def choose_alone(self, text: OpenText, in_batch: torch.Tensor) -> int:
-        """Returns the next token of a text by one pass over the text alone, and notes how far the
-        batch is from it.
+        """Returns the next token of a text by one pass over the text alone.
+
+        The largest difference of log-probabilities to the batch is added to the audit.
+
+        Args:
+            text: the text.
+            in_batch: shape (vocabulary,), its logits in the batch.
         """
         ids = torch.tensor([text.tokens], device=self.model.device)
-        logits = (
-            self.model(input_ids=ids, use_cache=False, **only_last(self.model, 1))
-            .logits[:, -1]
-            .float()
-        )
-        difference = largest_difference(
-            logits[0].log_softmax(dim=0), in_batch.float().log_softmax(dim=0)
-        )
-        self.alone, self.total = self.alone + 1, self.total + difference
+        output = self.model(input_ids=ids, use_cache=False, **only_last(self.model, 1))
+        logits = output.logits[:, -1].float()
+        scores = logits[0].log_softmax(dim=0)
+        scores_in_batch = in_batch.float().log_softmax(dim=0)
+        difference = largest_difference(scores, scores_in_batch)
+        self.alone += 1
+        self.total += difference
         self.largest = max(self.largest, difference)
         return int(self.draw(logits, [text], 0.0).tokens)
 
