@@ -61,11 +61,13 @@ def make_record(
         allow_pickle: whether weights may be pickled files, which can run code when they are loaded.
         allow_remote_code: whether code that comes with the checkpoint may be run.
         training: how the workflow trained the checkpoint; None if it did not.
-        commit: the commit of the revision, if it is known already.
+        commit: the commit that an earlier record names. It is fetched in place of `revision`, so
+            that a branch stays where it was at its first fetch. None takes the commit that
+            `revision` has now.
 
     Returns:
-        `checkpoint` and `folder` as given, `requested` the given revision, `revision` its commit
-        at the time of fetching (None for a folder), `files` the SHA-256 of each file by name,
+        `checkpoint` and `folder` as given, `requested` the given revision, `revision` the
+        fetched commit (None for a folder), `files` the SHA-256 of each file by name,
         `weights` and `tokenizer` one SHA-256 for the files of each (None without weights), and
         `allow_remote_code` and `training` as given.
         Three keys are missing if they would be empty: `chat_template`, the SHA-256 of the template;

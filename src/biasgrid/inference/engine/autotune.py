@@ -103,7 +103,7 @@ def kept_tuning(
     Args:
         model: the model.
         settings: how it is run.
-        find: finds it, given the precision that `auto` stands for here; `find_fit` alone by
+        find: finds it, given the precision that `auto` stands for here; `find_tuning` alone by
             default.
     """
     auto = choose_precision("auto", model.device)

@@ -70,7 +70,8 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
 
     Args:
         model: the model, all of whose weights are float32.
-        precision: `float32`, `tf32`, `float16` or `bfloat16`. How products of float32 are computed
+        precision: `float32`, `tf32`, `float16` or `bfloat16`; from the last two there is no way
+            back. How products of float32 are computed
             on a GPU, exactly or in TF32, is set for the whole process.
     """
     backends: Any = torch.backends  # which makes some of its attributes as it runs

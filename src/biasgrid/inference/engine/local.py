@@ -238,7 +238,11 @@ class LocalBackEnd(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, tokenizes the prompts, and audits the model in float32."""
+        """Loads the model, tokenizes the prompts, and answers a sample in float32, with which the
+        other answers are compared.
+
+        Last, as half precision cannot be undone, it turns the model to its precision.
+        """
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
         back_end.device = name_of_device(back_end.model.device)
@@ -247,7 +251,7 @@ class LocalBackEnd(BackEnd):
         sample = audited_of(prompts)
         exact = back_end.answer_alone(sample)
         back_end.precision = cls.identity(record, settings)["precision"]
-        back_end.fit(sample, exact)
+        back_end.choose_products(sample, exact)
         facts = {"products": back_end.products, "token_budget": back_end.token_budget}
         back_end.audit = SampleAudit(exact, back_end.precision, facts)
         set_precision(back_end.model, back_end.precision)
@@ -255,9 +259,11 @@ class LocalBackEnd(BackEnd):
             use_one_dnn(back_end.model)
         return back_end
 
-    def fit(self, sample: pl.DataFrame, exact: pl.DataFrame) -> None:
-        """Finds, or takes from an earlier shard, whose products are the fastest and what
-        `precision: auto` would do.
+    def choose_products(self, sample: pl.DataFrame, exact: pl.DataFrame) -> None:
+        """Finds the fastest products of float32, or takes them from an earlier shard; in another
+        precision they are torch's.
+
+        It also logs how fast and how exact `precision: auto` would be.
 
         Args:
             sample: the audited instances.

@@ -144,7 +144,9 @@ class AnswerStore:
         return answers
 
     def _kept_files(self) -> Iterator[Path]:
-        """Yields the tables of finished shards, this one's first, and then the parts of others."""
+        """Yields the tables of finished shards, this one's first, and then the parts of
+        unfinished shards, this one among them.
+        """
         yield from sorted(
             self.folder.glob("*.parquet"), key=lambda path: (path != self.table, path)
         )

@@ -129,8 +129,8 @@ def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) 
     """Merges two sets of rows; the rows of each set keep their order.
 
     Args:
-        one: the first set.
-        other: the second set.
+        one: the first set; each of its rows is an instance of its own (`owner` is None).
+        other: the second set, likewise. Both have token types, or neither.
         is_one: shape (rows,), whether each merged row is of the first set.
     """
     first_of = np.empty(len(is_one), dtype=np.int32)

@@ -220,7 +220,12 @@ class QuestionAnswering(LocalBackEnd):
     def table(
         self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`span`) from what `run` returned."""
+        """Makes columns of the answers (`span`) from the columns of `run`.
+
+        Where the model says that there is no answer, `answer` is "" and `probability` is the
+        probability of no answer. `starts` and `ends` are null for candidates that have no place in
+        the context.
+        """
         rows = encoded.rows
         spans = np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
         if self.scoring == "exact":

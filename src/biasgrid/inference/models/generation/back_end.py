@@ -156,15 +156,15 @@ class TextGeneration(BackEnd):
         back_end = cls(model, load_tokenizer_once(record, settings), settings)
         exact = back_end.look(prompts)
         back_end.precision = cls.identity(record, settings)["precision"]
-        back_end.fit()
+        back_end.choose_products()
         back_end.measure_noise(prompts)
         back_end.audit = back_end.audit_of(exact)
         set_precision(model, back_end.precision)
         return back_end
 
-    def fit(self) -> None:
-        """Takes the products that are the fastest on this processor, as an earlier shard may have
-        found them.
+    def choose_products(self) -> None:
+        """Finds the fastest products of float32, or takes them from an earlier shard; in another
+        precision they are torch's.
         """
         if self.precision == "float32":
             self.products = kept_tuning(self.model, self.settings)["products"]

@@ -94,6 +94,7 @@ class Generation(Section):
     @field_validator("thinking", mode="before")
     @classmethod
     def _switch_or_marks(cls, value: Any) -> Any:
+        """Reads a switch, or the marks of thoughts, which switch thinking on too."""
         if isinstance(value, bool | Thinking):
             return value
         if not isinstance(value, dict):

@@ -22,12 +22,13 @@ class EchoedScore(NamedTuple):
 
     Attributes:
         total: the sum of the log-probabilities.
-        scored: over how many tokens.
-        tokens: how many tokens the sentence has.
+        tokens_scored: the number of tokens that it is over: without the first one, which no server
+            scores without a token before it.
+        tokens: the number of tokens in the sentence; 0 if the server did not read it back.
     """
 
     total: float
-    scored: int
+    tokens_scored: int
     tokens: int
 
 
@@ -66,21 +67,25 @@ class ServerLikelihood(Server):
     def columns_of(
         self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
     ) -> pl.DataFrame:
-        """Scores sentences: answers of the kind `likelihood`."""
+        """Scores sentences: answers of the kind `likelihood`.
+
+        `score` is null if nothing is scored: the server did not read the sentence back (`tokens`
+        is 0), or the sentence has only a first token.
+        """
         sentences = zip(prompts["text"].cast(pl.String), answers, strict=True)
         echoes = [echoed_score(sentence, answer) for sentence, (answer,) in sentences]
         name = str(self.settings.choices["scoring"])
         is_total = SCORINGS[name].total
         scores: list[float | None] = []
         for echo in echoes:
-            if not echo.scored:
+            if not echo.tokens_scored:
                 scores.append(None)
             else:
-                scores.append(echo.total if is_total else echo.total / echo.scored)
+                scores.append(echo.total if is_total else echo.total / echo.tokens_scored)
         columns = {
             "score": scores,
             "score_without_start": [None] * len(echoes),
-            "tokens_scored": [echo.scored for echo in echoes],
+            "tokens_scored": [echo.tokens_scored for echo in echoes],
             "tokens": [echo.tokens for echo in echoes],
             "unknown_tokens": [None] * len(echoes),
             "truncated": [False] * len(echoes),

@@ -153,7 +153,7 @@ async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any
     """Asks for a text, to see whether there is a server that takes key and model.
 
     Raises:
-        Refused: there is none.
+        RefusedRequest: there is none.
     """
     return (
         await answers_to(
@@ -186,7 +186,7 @@ async def answers_to(
     """Asks what a way sends.
 
     Raises:
-        Refused: there is no answer.
+        RefusedRequest: there is no answer.
     """
     # What answers, but not as the protocol wants, will not do so the next time.
     requests = (Request("", "", 0, *sent) for sent in way.requests(asked, options))

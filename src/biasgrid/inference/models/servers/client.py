@@ -1,8 +1,8 @@
 """Clients of servers: one request, and the answer to it or why there is none.
 
 The libraries of the servers' makers know addresses, keys and how a request is written. They send it
-once; what may be sent again is told by `Refused`, and sent again by `asking`. What comes back is
-read here, from the JSON that arrived.
+once; what may be sent again is told by `RefusedRequest`, and sent again by `asking`. What comes
+back is read here, from the JSON that arrived.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Client(ABC):
         """Sends a request once; twice where the server does not know the name of a parameter.
 
         Raises:
-            Refused: there is no answer.
+            RefusedRequest: there is no answer.
         """
         sent_as = self.token_limit
         try:
@@ -82,7 +82,8 @@ class Client(ABC):
         """Reads a response.
 
         Raises:
-            Refused: it is no answer of the protocol, or not a whole one.
+            RefusedRequest: it is no answer of the protocol, or not a whole one; it may be sent
+                again, and the tokens that the server says it used are charged.
         """
         try:
             body = json.loads(content)

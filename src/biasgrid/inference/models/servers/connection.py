@@ -33,7 +33,7 @@ class WholeResponses(httpx2.AsyncBaseTransport):
         """Sends a request.
 
         Raises:
-            Refused: the response is too long, or sends the request to another server.
+            RefusedRequest: the response is too long, or sends the request to another server.
         """
         response = await self.inner.handle_async_request(request)
         try:
@@ -67,7 +67,7 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     """Refuses to follow a server to another one, whose answers would be kept as this one's.
 
     Raises:
-        Refused: with both hosts.
+        RefusedRequest: with both hosts.
     """
     target = response.headers.get("location") if response.is_redirect else None
     if target is None:

@@ -225,7 +225,7 @@ async def ask_patiently(
         gives_up: told of every attempt without an answer; says whether there shall be no other.
 
     Raises:
-        Refused: there is no answer.
+        RefusedRequest: there is no answer.
     """
     asking = client.access.asking
     for attempt in range(asking.attempts):
