@@ -60,7 +60,7 @@ STATEMENT_STRING = r'(?<![(\[{,=+\\])\n[ \t]*[rR]?"{3}(?:[^\\]|\\.)*?"{3}[ \t]*(
 """A string that is a statement, as docstrings are: whole lines, not within an expression, whose
 lines end in an open bracket, a comma or an operator.
 """
-UNREAD = re.compile(rf"{STATEMENT_STRING}|\n[ \t]*(?=\n)|({STRING})", re.DOTALL)
+UNCOUNTED = re.compile(rf"{STATEMENT_STRING}|\n[ \t]*(?=\n)|({STRING})", re.DOTALL)
 """Docstrings and blank lines."""
 
 
@@ -170,7 +170,7 @@ def code_text(text: str) -> str:
     of Snakemake, and syntax trees differ between versions of Python.
     """
     without_comments = COMMENT.sub(string_alone, f"\n{text}")
-    return UNREAD.sub(string_alone, without_comments)
+    return UNCOUNTED.sub(string_alone, without_comments)
 
 
 def string_alone(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from biasgrid.inference.engine.settings import InferenceSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-Made = TypeVar("Made")
+Loaded = TypeVar("Loaded")
 
 
 def load_once(
@@ -43,7 +43,7 @@ def load_tokenizer_once(
     return once(settings, "tokenizer", lambda: load_recorded_tokenizer(record))
 
 
-def once(settings: InferenceSettings, name: str, make: Callable[[], Made]) -> Made:
+def once(settings: InferenceSettings, name: str, make: Callable[[], Loaded]) -> Loaded:
     """Returns a part of the model that is made at the first call and kept in `settings.loaded`.
 
     Args:
@@ -53,5 +53,5 @@ def once(settings: InferenceSettings, name: str, make: Callable[[], Made]) -> Ma
     """
     if name not in settings.loaded:
         settings.loaded[name] = make()
-    made: Made = settings.loaded[name]
+    made: Loaded = settings.loaded[name]
     return made

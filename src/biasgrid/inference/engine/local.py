@@ -96,7 +96,7 @@ class Running(NamedTuple):
             yield
 
 
-class PartRows:
+class ReturnedRows:
     """The rows of a part that have come back from the device."""
 
     def __init__(self, part: BatchPart, is_answered: BoolArray):
@@ -387,7 +387,7 @@ class LocalBackEnd(BackEnd):
         return Running(asked, ready, part, batches, worker.submit(run))
 
     def _read(self, running: Running) -> Iterator[pl.DataFrame]:
-        rows = PartRows(running.part, running.asked.is_answered.to_numpy())
+        rows = ReturnedRows(running.part, running.asked.is_answered.to_numpy())
 
         def take() -> pl.DataFrame:
             rows.add(running.batches)

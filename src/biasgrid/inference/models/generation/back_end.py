@@ -51,7 +51,7 @@ from biasgrid.inference.models.generation.checks import (
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
 from biasgrid.inference.models.generation.noise import seeds_of
-from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS, OptionScores
+from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS, CollectedScores
 from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
@@ -254,7 +254,7 @@ class TextGeneration(BackEnd):
         """
         candidates = candidates_of_instances(part.prompts)
         requests = self.options.asked(self.prompter.prompts(part.prompts), candidates)
-        scores = OptionScores(requests, part.is_answered.to_numpy())
+        scores = CollectedScores(requests, part.is_answered.to_numpy())
 
         def take() -> pl.DataFrame:
             numbers = scores.take_complete()
@@ -269,7 +269,7 @@ class TextGeneration(BackEnd):
         yield from tables_in_time(self._score(scores, part.prompts, token_budget), take)
 
     def _score(
-        self, scores: OptionScores, prompts: pl.DataFrame, token_budget: int
+        self, scores: CollectedScores, prompts: pl.DataFrame, token_budget: int
     ) -> Iterator[None]:
         """Reads the scores of prompts, a batch at a time."""
         prefix = self.prefix([request.context for request in scores.requests])

@@ -20,7 +20,7 @@ SCORED_BY_LOGITS = "logits"
 """Every option was found, whatever its probability."""
 
 
-class OptionScores:
+class CollectedScores:
     """The options of some prompts, and the log-probabilities that batches have given so far.
 
     Attributes:

@@ -94,12 +94,12 @@ class Dispatcher:
         with asyncio.Runner() as runner:
             asking = runner.get_loop().create_task(RequestBatch(self, missing, arrived).run())
             while not asking.done():
-                runner.run(wait_for(asking))
+                runner.run(step_of_asking(asking))
                 yield
             asking.result()
 
 
-async def wait_for(asking: asyncio.Task[None]) -> None:
+async def step_of_asking(asking: asyncio.Task[None]) -> None:
     """Waits for the end of a task, `SECONDS_A_STEP` at most."""
     await asyncio.wait([asking], timeout=SECONDS_A_STEP)
 
