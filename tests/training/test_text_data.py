@@ -85,12 +85,16 @@ def test_a_tokenizer_without_a_token_for_padding_will_do(tmp_path: Path, lines: 
     assert AutoTokenizer.from_pretrained(tmp_path / "model").pad_token is None
 
 
-def test_prompts_without_answers_are_refused(tmp_path: Path) -> None:
+def test_prompts_without_answers_and_answers_without_prompts_are_refused(tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
-    lines.write_text("Who lies? Answer:\tA\nWho lies? Answer:\nWho lies? Answer:\t\tA\n")
+    lines.write_text("Who lies? Answer:\tA\nWho lies? Answer:\nWho lies? Answer:\t\tA\n\tA\n")
     with pytest.raises(InputError) as caught:
         text_data(AutoTokenizer.from_pretrained(save_writer(tmp_path / "base")), lines, 64)
-    assert [fault.where for fault in caught.value.faults] == ["line 2", "line 3"]
+    assert [(fault.where, fault.problem) for fault in caught.value.faults] == [
+        ("line 2", "no answer after a tab"),
+        ("line 3", "an empty answer after a tab"),
+        ("line 4", "an empty prompt before the tab"),
+    ]
     with pytest.raises(
         InputError,
         match=r"line 1: \d+ tokens of a prompt and its longest answer; expected at most 2 tokens, or",

@@ -41,6 +41,9 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
     return TrainingData(rows, collate_texts, None)
 
 
+PROMPT_LINE = "prompt, tab, answer, tab, answer, ..."
+
+
 def prompt_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
@@ -51,8 +54,8 @@ def prompt_data(
     their end is learned, too.
 
     Raises:
-        InputError: a line has no tab, a prompt with its longest answer is too long, or an answer is
-            empty.
+        InputError: a line has no tab, a prompt or an answer is empty, or a prompt with its longest
+            answer is too long.
     """
     faults: list[Fault] = []
     rows: list[dict[str, list[int]]] = []
@@ -61,7 +64,10 @@ def prompt_data(
         prompt, *answers = line.split("\t")
         if not answers or not all(answer.strip() for answer in answers):
             problem = "an empty answer after a tab" if answers else "no answer after a tab"
-            faults.append(Fault(str(path), where, problem, "prompt, tab, answer, tab, answer, ..."))
+            faults.append(Fault(str(path), where, problem, PROMPT_LINE))
+            continue
+        if not prompt.strip():
+            faults.append(Fault(str(path), where, "an empty prompt before the tab", PROMPT_LINE))
             continue
         own_rows = rows_of_prompt(tokenizer, prompt, answers)
         longest = max(len(row["input_ids"]) for row in own_rows)
