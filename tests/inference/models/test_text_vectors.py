@@ -192,6 +192,12 @@ def test_prompts_and_lower_case_are_those_of_the_checkpoint(
             {"config_sentence_transformers": {"prompts": {"a": "b"}, "default_prompt_name": "a"}},
             "reads the prompt 'b' but leaves it out of its vectors; expected an encoder without",
         ),
+        (
+            MODULES,
+            {"pooling_mode": "mean"},
+            {"config_sentence_transformers": {"prompts": ["b"], "default_prompt_name": "a"}},
+            r"config_sentence_transformers.json, prompts: \['b'\]; expected an object",
+        ),
     ],
 )
 def test_what_is_not_read_of_a_recipe_is_refused(

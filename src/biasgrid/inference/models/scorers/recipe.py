@@ -67,11 +67,14 @@ class Recipe:
         """
         settings = encoder_settings(name, folder)
         pooling, includes_prompt = pooling_of(name, folder)
-        prompts = read_checkpoint_json(name, folder / "config_sentence_transformers.json")
-        prompt = ""
-        prompt_name = prompts.get("default_prompt_name")
-        if prompt_name:
-            prompt = (prompts.get("prompts") or {}).get(prompt_name, "")
+        config = read_checkpoint_json(name, folder / "config_sentence_transformers.json")
+        prompts = config.get("prompts") or {}
+        if not isinstance(prompts, dict):
+            raise ModelError(
+                f"{name}, config_sentence_transformers.json, prompts: {prompts!r}; expected an "
+                "object with the text of each prompt"
+            )
+        prompt = str(prompts.get(str(config.get("default_prompt_name")), ""))
         if prompt and not includes_prompt:
             problem = f"{name} reads the prompt {prompt!r} but leaves it out of its vectors"
             raise ModelError(
