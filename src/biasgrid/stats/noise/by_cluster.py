@@ -252,9 +252,10 @@ def reason_without_interval(sides: Sequence[FloatArray]) -> str | None:
             prompt format, shape (1, formats).
     """
     of_clusters, of_formats = sides[0], sides[-1]
+    if of_clusters.shape[1] < FEWEST_OF_SIZE:
+        return f"fewer than {FEWEST_OF_SIZE} clusters"
     if np.isnan(of_clusters).any():
-        few = f"fewer than {FEWEST_OF_SIZE} clusters"
-        return few if of_clusters.shape[1] < FEWEST_OF_SIZE else "not defined"
+        return "not defined"
     if of_formats.shape[1] < FEWEST_OF_SIZE or np.isnan(of_formats).any():
         return f"fewer than {FEWEST_OF_SIZE} prompt formats"
     return None
