@@ -141,7 +141,9 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
         `word`; `near`, the sum over pairs of the word and a place of fading ^ (words apart); and
         `pairs`, how many these are.
     """
-    pairs = words.join(places.select("text", place="position"), on="text")
+    places = places.select("text", place="position")
+    # The last digit of a sum depends on the order of rows, which a join need not keep.
+    pairs = words.join(places, on="text", maintain_order="left_right")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
     weight = pl.lit(fading).pow(apart)
     counts = pairs.group_by("word").agg(near=weight.sum(), pairs=pl.len())
