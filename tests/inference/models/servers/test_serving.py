@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
-from biasgrid.inference.models.servers.serving import run_server
+from biasgrid.inference.models.servers.serving import is_well, run_server
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +106,7 @@ import sys, time
 from pathlib import Path
 from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
-from biasgrid.inference.models.servers.serving import run_server
+from biasgrid.inference.models.servers.serving import is_well, run_server
 with run_server(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
     print(url, flush=True)
     time.sleep(600)
@@ -231,3 +232,23 @@ def test_answers_of_a_served_model_are_those_of_its_weights(tmp_path: Path) -> N
     assert asked_of({**any_port, "model": "another"}) == 2 * count
     (checkpoint / "generation_config.json").write_text('{"eos_token_id": 1}')
     assert asked_of(any_port) == 3 * count
+
+
+def answer_once(listening: socket.socket, content: bytes) -> None:
+    connection, _ = listening.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_up"),
+    [(b"HTTP/1.0 200 OK\r\n\r\n", True), (b"SSH-2.0-OpenSSH_9.2\r\n", False), (b"", False)],
+)
+def test_a_port_that_speaks_no_http_is_no_server_that_is_up(content: bytes, is_up: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer_once, args=(listening, content))
+        thread.start()
+        port = listening.getsockname()[1]
+        assert is_well(f"http://127.0.0.1:{port}/health") is is_up
+        thread.join()

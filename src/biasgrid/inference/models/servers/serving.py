@@ -14,8 +14,8 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from biasgrid.base.files import explain_refusal
@@ -145,7 +145,8 @@ def is_well(address: str) -> bool:
     try:
         with build_opener(ProxyHandler({})).open(address, timeout=5) as response:
             return bool(response.status == 200)
-    except (URLError, OSError, ValueError):
+    # Something else than a web server may answer at the port.
+    except (OSError, HTTPException, ValueError):
         return False
 
 
