@@ -217,16 +217,19 @@ class TextGeneration(BackEnd):
         return None
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
-        """Says whether the model answers some instances alike where keys and values of their
+        """Whether the model, in float32, answers instances alike if keys and values of their
         beginnings are reused.
+
+        Log-probabilities of next tokens are compared. True for a model that has no keys and values;
+        False, with a warning, if they differ by more than `LARGEST_DIFFERENCE` or anything fails.
         """
         prompts = self.prompter.tokens(self.prompter.prompts(sample))
         try:
-            difference = max(difference_behind(self.model, prompt) for prompt in prompts)
+            # Unlike `max`, this is NaN if any difference is.
+            difference = np.max([difference_behind(self.model, prompt) for prompt in prompts])
             problem = f"differ by {difference:.2g} from those of whole prompts"
-        except (
-            Exception
-        ) as error:  # architectures fail in their own ways where they do not know such a thing
+        # Architectures fail in their own ways if they do not know such a thing.
+        except Exception as error:
             difference, problem = np.inf, f"fail ({first_line(error)})"
         same = bool(difference <= LARGEST_DIFFERENCE)
         if not same:

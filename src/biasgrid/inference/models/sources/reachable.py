@@ -96,7 +96,7 @@ def listed_models(access: Access) -> Sequence[str]:
     """
     try:
         status, content = request_models(access)
-    except httpx2.TransportError as error:
+    except httpx2.RequestError as error:
         problem = (
             f"There is no answer from {access.shown} ({connection_problem(error)}). Is "
             "the server running?"
@@ -117,11 +117,14 @@ def listed_models(access: Access) -> Sequence[str]:
 
 
 def request_models(access: Access) -> tuple[int, bytes]:
-    """Asks for the list of a server's models, and returns the status and the beginning of the
-    response.
+    """Asks for the list of a server's models.
+
+    Returns:
+        The status, whatever it is, and the content, cut off soon after `MOST_BYTES`.
 
     Raises:
-        TransportError: nobody answers.
+        RequestError: nobody answers, or the content cannot be decompressed.
+        ModelError: see `usable_proxy`.
     """
     is_anthropic = access.asking.api == "anthropic"
     headers = {"authorization": f"Bearer {access.key or NO_KEY}"}
