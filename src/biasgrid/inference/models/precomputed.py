@@ -134,8 +134,10 @@ def match_responses(
         asks: what kind of answers the dataset needs.
 
     Returns:
-        `instance` and the `place` of its answer among the responses, and what has no answer,
-        several, or one of another kind.
+        `instance` and the `place` of its answer in `given`, the first of those with the same
+        content; and the faults: instances without an answer or with several that differ or, if
+        there are none of these, answers of another kind. The table has each instance once only if
+        there are no faults.
     """
     asked = with_whole_prompts(instances)
     found = answers_to_instances(table_of_responses(given), asked)

@@ -83,7 +83,10 @@ class RandomAnswers(BackEnd):
             yield answers_to(part.unanswered, ask(part.unanswered))
 
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
-        """Draws a number for each candidate, and divides these by their sum."""
+        """Draws a number above 0 for each candidate, and divides these by their sum.
+
+        Each instance has a candidate. A candidate that it lacks keeps its place, as null.
+        """
         names = numbered_values(instances, "candidate")
         known = instances.select(pl.col(names).is_not_null()).to_numpy()
         drawn = np.where(known, self.draws(instances, len(names)), 0)

@@ -184,9 +184,10 @@ class QuestionAnswering(LocalBackEnd):
             plain: not used: every position is read anyway.
 
         Returns:
-            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and
-            `last` (int32), the answer's tokens in the row, `is_none` (int32), 1 where there is no
-            answer, and the answer's `probability` (float32), shape (rows,).
+            `starts` and `ends` of the candidates (float32, shape (rows, candidates)), of no meaning
+            if `has_candidate` is False; `first` and `last` (int32), the tokens of the most probable
+            span, counted in the row; `is_none` (int32), 1 if no answer is more probable than it;
+            and the `probability` (float32) of the more probable one; shape (rows,).
         """
         rows = encoded.on_device
         output = self.model(**rows.inputs(batch))

@@ -69,6 +69,13 @@ def chosen_option(response: str, whole: bool, options: Sequence[str | None]) -> 
 def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     """Reads the option that a response chooses: Yes or No, a letter, or a text, as the options
     are.
+
+    Args:
+        response: the text as it was written: `start` and `end` of the reading count in it.
+        options: the options, in any order; None for one that is not there.
+
+    Returns:
+        The reading; its `value` is the place in `options`, which counts options that are not there.
     """
     places = [place for place, option in enumerate(options) if option is not None]
     texts = [option.strip() for option in options if option is not None]

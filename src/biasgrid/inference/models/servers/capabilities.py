@@ -232,7 +232,12 @@ async def problem_of_scores(client: Client, way: ScoringMethod, api: str) -> str
 
 
 def problem_of_values(values: Sequence[float], mass: float) -> str | None:
-    """Says why probabilities of two options cannot be right."""
+    """Says why probabilities of two options cannot be right; None if they can be.
+
+    Args:
+        values: the probability of each option.
+        mass: the probability of all options; above `MOST`, it is no rounding.
+    """
     if values[0] == values[1]:
         return f"it gives two options the same score ({values[0]:.3g})"
     return f"its probabilities add up to {mass:.3g}" if mass > MOST else None
