@@ -21,6 +21,7 @@ from biasgrid.inference.engine.worker import StoppedError, Worker
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanRows
 
 TASK = "question-answering"
+STRINGS = {pl.Categorical: pl.String}
 
 
 def test_work_ends_with_the_program_at_its_next_step() -> None:
@@ -86,7 +87,8 @@ def test_a_batch_of_answered_prompts_is_not_run_and_the_others_are_as_before(
         ran.clear()
         is_answered = pl.Series([row < answered for row in range(len(asked))])
         rest = pl.concat(back_end.answer([PromptPart(asked, is_answered)])).sort("instance")
-        check_alike(rest, whole.slice(answered))
+        # To the last bit: batches are as before.
+        assert rest.cast(STRINGS).equals(whole.slice(answered).cast(STRINGS))
         assert len(asked) - answered <= sum(ran) <= len(asked)
     assert sum(ran) < len(asked)
 

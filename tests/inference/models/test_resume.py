@@ -1,5 +1,6 @@
 """Shards that are interrupted, and batches that do not fit into memory."""
 
+import time
 from collections.abc import Callable
 
 import polars as pl
@@ -12,6 +13,7 @@ from tiny_checkpoints import HEADS, instances_for
 
 from biasgrid.tables.files import read_provenance
 
+STRINGS = {pl.Categorical: pl.String}
 Cells = Callable[[str, str], Cell]
 
 
@@ -35,6 +37,23 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     assert not ours.parts
     assert len(ours.finished) == 1
     assert ours.finished[0].samefile(ours.out)
+
+
+@pytest.mark.parametrize("task", HEADS)
+def test_a_shard_that_was_interrupted_within_a_part_ends_the_same_to_the_last_bit(
+    cell: Cells, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 48)
+    monkeypatch.setattr("biasgrid.inference.engine.back_end.SECONDS_BETWEEN_TABLES", 0)
+    monkeypatch.setattr("biasgrid.inference.engine.local.SECONDS_BETWEEN_TABLES", 0.005)
+    hook_model(monkeypatch, lambda _: time.sleep(0.02))
+    ours = cell("bert", task)
+    uninterrupted = ours.predict(token_budget=128)
+    interrupt(ours, 2, monkeypatch, token_budget=128)
+    kept = sum(len(pl.read_parquet(part)) for part in ours.parts)
+    assert 0 < kept < 48
+    resumed = ours.predict(token_budget=128)
+    assert resumed.cast(STRINGS).equals(uninterrupted.cast(STRINGS))
 
 
 def test_a_truncated_part_is_made_again(
