@@ -195,6 +195,19 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     check_alike(ours.predict(), uninterrupted)
 
 
+def test_a_part_that_was_interrupted_within_ends_the_same_to_the_last_bit(
+    written_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("biasgrid.inference.engine.back_end.SECONDS_BETWEEN_TABLES", 0)
+    ours = written_cell(rows("A", "B") * 4, "llama", CHAT_TEMPLATE)
+    uninterrupted = ours.predict(token_budget=256)
+    interrupt(ours, 2, monkeypatch, token_budget=256)
+    kept = sum(len(pl.read_parquet(part)) for part in ours.parts)
+    assert 0 < kept < len(uninterrupted)
+    strings = {pl.Categorical: pl.String}
+    assert ours.predict(token_budget=256).cast(strings).equals(uninterrupted.cast(strings))
+
+
 def test_options_of_models_that_think_are_read_behind_the_thoughts(written_cell: Cells) -> None:
     closed = [
         written_cell(rows("A", "B"), "llama", template).predict_anew()
