@@ -111,6 +111,7 @@ FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
 """Pages that are looked up, or are for developers."""
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
+    *("SENTENCES", "TABLES", "FIRST_SCREEN"),
     *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
     *(
         "section_of",
@@ -121,7 +122,6 @@ PROTOCOLS = {
         "derive",
         "evidence",
         "validity",
-        "cell_payload",
     ),
     *("known_effects", "corpus"),
 }

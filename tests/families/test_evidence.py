@@ -40,8 +40,8 @@ def rows(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
 SENTENCES = Sentences(
     rows,
     explained=("group",),
-    number=lambda about, options: ("warmth", ""),
-    relevant_instances=lambda instances, about: instances,
+    measure="warmth",
+    concerns=lambda about: pl.lit(value=True),
     about={"group": "group"},
     strongest=1,
     asked={"text": "words"},

@@ -18,7 +18,7 @@ from hashlib import sha256
 import numpy as np
 import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.cell import MeasuredCell, parts_of
+from biasgrid.families.cell import MeasuredCell, evidence_of_cell, parts_of
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
 from biasgrid.stats.noise.recomputed import with_keys
@@ -59,11 +59,11 @@ strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels, options=op
 
 def measured():
     stages = load(stage(family, "measures"))
-    observations = stages.observe(instances, predictions, question.options)
+    observations = load(stage(family, "observe")).observe(instances, predictions, question.options)
     parts = parts_of(stages.measure, observations, question.options, StatisticsSettings())
     measures = with_keys(values_table(parts))
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.options)
-    return sums_table(parts), stages.evidence(cell).units
+    return sums_table(parts), evidence_of_cell(family, cell).units
 
 
 runs = {

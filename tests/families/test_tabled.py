@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from small_groups import measured_groups
 
-from biasgrid.families.payload import MOST_ROWS, page_table, tables_of_groups
+from biasgrid.families.page import MOST_ROWS, page_table, tables_of_groups
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
 

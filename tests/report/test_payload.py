@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.families.payload import Examples
+from biasgrid.families.page import Examples
 from biasgrid.report.payload import EXAMPLES_AT_ONCE, TAG, ExampleTexts, blocks_within_limit
 
 SHAPES = {"evidence/many": 700, "evidence/some": 90, "evidence/few": 3, "evidence/none": 0}

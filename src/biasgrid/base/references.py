@@ -105,13 +105,40 @@ def how_it_ends(error: BaseException, when: str = "") -> str:
     return f"{outcome} ({detail})"
 
 
+STAGE_MODULES = {
+    "reading": ("reading", "data", "read"),
+    "keys": ("keys", "measures", "ask"),
+    "expand": ("expand", "measures", "ask"),
+    "observe": ("observe", "measures"),
+    "measures": ("measures", "measure"),
+    "evidence": ("evidence", "measures", "show"),
+    "synthetic": ("synthetic", "measures", "ask"),
+    "page": ("page", "show"),
+}
+"""The modules of a family's folder that may hold a stage, by the stage. The first that the folder
+has is taken.
+"""
+
+
 def stage(reference: str, name: str) -> str:
-    """Returns the reference of a stage: a module of a package, or the one file with all stages."""
-    if folder_of(reference) is None:
+    """Returns the reference of the module that holds a stage of a family.
+
+    A family that is one file holds all its stages itself. The module need not exist: no family
+    has to have evidence, synthetic bias or a page.
+
+    Args:
+        reference: the family.
+        name: a key of `STAGE_MODULES`, or another module of the folder, such as `family`.
+    """
+    folder = folder_of(reference)
+    if folder is None:
         return reference
+    modules = STAGE_MODULES.get(name, (name,))
+    present = [module for module in modules if (folder / f"{module}.py").is_file()]
+    module = present[0] if present else name
     if is_path(reference):
-        return str(Path(reference, f"{name}.py"))
-    return f"{reference}.{name}"
+        return str(Path(reference, f"{module}.py"))
+    return f"{reference}.{module}"
 
 
 def folder_of(reference: str) -> Path | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import exists, load, stage
 from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
@@ -200,8 +200,8 @@ def measure_cell(
         names=names,
         facts=read_provenance(instances_path, anywhere=True),
     )
-    find, check = getattr(stages, "evidence", None), getattr(stages, "validity", None)
-    evidence = find(cell) if find else Evidence(pl.DataFrame())
+    check = getattr(stages, "validity", None)
+    evidence = evidence_of_cell(family, cell)
     checks = [check_rows(check(cell))] if check else []
     check_declared(pl.concat([cell.measures, *checks], how="diagonal_relaxed"), names, family)
     parts = pl.DataFrame() if evidence.parts is None else evidence.parts
@@ -217,6 +217,23 @@ def measure_cell(
             f"the family {family} made a table that does not match its schema ({reason}); expected "
             "the columns of measures and evidence in docs/outputs.md"
         ) from error
+
+
+def evidence_of_cell(family: str, cell: MeasuredCell) -> Evidence:
+    """Returns the sentences behind the numbers of a cell; empty if the family has no evidence.
+
+    They are those that the family's `SENTENCES` pick, or its function `evidence` if it has one.
+    """
+    reference = stage(family, "evidence")
+    if not exists(reference):
+        return Evidence(pl.DataFrame())
+    module = load(reference)
+    evidence: Evidence = Evidence(pl.DataFrame())
+    if hasattr(module, "evidence"):
+        evidence = module.evidence(cell)
+    elif hasattr(module, "SENTENCES"):
+        evidence = module.SENTENCES.table(cell)
+    return evidence
 
 
 def measured_values(
@@ -271,7 +288,7 @@ def observe_in_parts(
         IncompleteCell: not every instance has exactly one prediction.
     """
     keys = load(stage(family, "keys")).KEYS
-    stages = load(stage(family, "measures"))
+    stages = load(stage(family, "observe"))
     read, said = getattr(stages, "READ", None), getattr(stages, "SAID", None)
     files = (instances_path, prediction_paths, keys, answer, name)
     scorers = [scorer_predictions] if scorer_predictions else []

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.payload import (
+from biasgrid.families.page import (
     Examples,
     PageColumns,
     differing_words,
@@ -54,6 +56,11 @@ class UnitView(NamedTuple):
 PLAIN_VIEW = UnitView()
 
 
+def no_options(options: Mapping[str, Any]) -> str:
+    """Returns the options of a measure that has none, whatever those of the cell are."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Sentences:
     """What a family tells of the sentences behind its numbers.
@@ -65,9 +72,12 @@ class Sentences:
             returns what may stand in the table, of all numbers, and their `measure` and `options`.
             A column `partner` is the instance with whose texts `view.compared` are compared.
         explained: the keys that name a number for `biasgrid explain`.
-        number: returns measure and options of the number that is explained, by what names it and
-            the cell's options.
-        relevant_instances: returns the instances that a number is made of.
+        measure: the measure whose numbers have evidence and are explained; or, if the key
+            `measure` is one of `explained`, a function that returns the measures that can be
+            explained, by the cell's options.
+        concerns: returns the condition of the instances that a number is made of, by what names
+            it. Columns of categories are texts there.
+        options: returns the options of the measure, by the cell's options; none by default.
         about: by the keys of the numbers that have evidence, the columns of rows that hold them.
         strongest: so many of the strongest units of a number are kept.
         unit_keys: the columns that tell units of a number apart.
@@ -81,8 +91,9 @@ class Sentences:
 
     rows: Callable[[MeasuredCell, Mapping[str, str] | None], pl.DataFrame]
     explained: tuple[str, ...]
-    number: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[str, str]]
-    relevant_instances: Callable[[pl.LazyFrame, Mapping[str, str]], pl.LazyFrame]
+    measure: str | Callable[[Mapping[str, Any]], Collection[str]]
+    concerns: Callable[[Mapping[str, str]], pl.Expr]
+    options: Callable[[Mapping[str, Any]], str] = no_options
     about: Mapping[str, str] = field(default_factory=dict)
     strongest: int = 3
     unit_keys: Sequence[str] = ("unit",)
@@ -90,6 +101,27 @@ class Sentences:
     asked: Mapping[str, str] = field(default_factory=dict)
     said: str = ""
     view: UnitView = PLAIN_VIEW
+
+    def explained_measure(
+        self, about: Mapping[str, str], options: Mapping[str, Any], dataset: str
+    ) -> str:
+        """Returns the measure of the number that is explained.
+
+        Args:
+            about: the values of `explained`.
+            options: the options of the cell.
+            dataset: the dataset, for messages.
+
+        Raises:
+            InputError: it is a measure that cannot be explained.
+        """
+        if isinstance(self.measure, str):
+            return self.measure
+        name = about["measure"]
+        faults = list(unknown_names(dataset, "--measure", [name], self.measure(options)))
+        if faults:
+            raise InputError(faults)
+        return name
 
     def table(self, cell: MeasuredCell) -> Evidence:
         """Finds the sentences of a cell: of each number the units that `with_roles` picks."""
@@ -135,6 +167,20 @@ class Sentences:
         columns = [name for name in EVIDENCE.columns if name in table.columns]
         apart = [words_apart(name, APART[name]) for name in compared]
         return table.select(*columns, *apart)
+
+    def instances(self, path: Path, about: Mapping[str, str]) -> pl.DataFrame:
+        """Reads the instances that a number is made of.
+
+        Args:
+            path: the instances of the cell.
+            about: the values of `explained`, which name the number.
+        """
+        instances = pl.scan_parquet(path, glob=False)
+        # The table keeps its categories; only the condition sees them as texts.
+        as_texts = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        numbers = as_texts.filter(self.concerns(about)).select("instance").collect()
+        is_wanted = pl.col("instance").is_in(numbers["instance"].implode())
+        return instances.filter(is_wanted).collect()
 
     def with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
         """Adds the texts of questions and answers to rows of instances; nothing else is read."""

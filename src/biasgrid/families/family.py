@@ -42,11 +42,10 @@ STAGES = {
     "reading": ("read",),
     "keys": ("KEYS",),
     "expand": ("expand",),
-    "measures": ("observe", "measure"),
+    "observe": ("observe",),
+    "measures": ("measure",),
 }
-"""What stands in which module of a family's folder; a family may as well be one file that has it
-all.
-"""
+"""The names that each stage of a family must have; see `references.stage`."""
 SYNTHETIC_STAGE = {"synthetic": ("known_effects", "corpus")}
 """The same of families whose bias can be put in."""
 

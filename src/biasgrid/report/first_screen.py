@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen
+from biasgrid.families.page import CellTables, FirstScreen
 from biasgrid.groups.main_scores import score_text
 from biasgrid.report.findings import (
     Finding,
@@ -276,7 +276,7 @@ def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame)
 
 def screen_of(dataset: ReportDataset) -> FirstScreen:
     """Returns the description of the first screen by a dataset's family, or a plain one."""
-    screen: FirstScreen | None = getattr(dataset.module("payload"), "FIRST_SCREEN", None)
+    screen: FirstScreen | None = getattr(dataset.module("page"), "FIRST_SCREEN", None)
     return screen or FirstScreen(dataset.family.replace("_", " ").capitalize() or "Datasets")
 
 
@@ -319,7 +319,7 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         key=lambda dataset: (dataset.sensitive, dataset.name in run.controls.datasets),
     )
     for dataset in datasets:
-        make = getattr(dataset.module("payload"), "example", None)
+        make = getattr(dataset.module("page"), "example", None)
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue

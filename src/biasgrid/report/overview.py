@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
-from biasgrid.families.payload import FirstScreen
+from biasgrid.families.page import FirstScreen
 from biasgrid.groups.main_scores import score_text
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
 from biasgrid.stats.multiplicity import significance

@@ -13,7 +13,13 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.evidence import Sentences, example_payloads
-from biasgrid.families.payload import CellTables, page_rows, tables_of_groups
+from biasgrid.families.page import (
+    NOT_READ_TABLE,
+    CellTables,
+    cell_tables,
+    page_rows,
+    tables_of_groups,
+)
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
@@ -252,7 +258,7 @@ def dataset_block(
     dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]
 ) -> dict[str, Any]:
     """Returns the content that the cells of a dataset share; empty if its family has none."""
-    make = getattr(dataset.module("payload"), "dataset_payload", None)
+    make = getattr(dataset.module("page"), "dataset_payload", None)
     if make is None:
         return {}
     own_cells = {}
@@ -268,8 +274,8 @@ def cell_block(
 ) -> dict[str, Any]:
     """Returns the content of a cell's page: its rows of the summary, and its parts.
 
-    The family makes the parts. If it does not, they are tables of groups; without groups or
-    without a family, the numbers of all parts.
+    The parts are the tables that the family specifies, unless its page is a drawing of its own;
+    without tables, or without a family, they are the numbers of all parts.
 
     Args:
         cell: the tables of the cell.
@@ -279,11 +285,15 @@ def cell_block(
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     content: dict[str, Any] = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
-    make = getattr(dataset.module("payload"), "cell_payload", None)
+    page = dataset.module("page")
+    make = getattr(page, "cell_payload", None)
     if make is not None:
         parts: dict[str, Any] = make(cell, shared)
         return content | parts
-    tables = tables_of_groups(cell.measures) if dataset.reference else []
+    tables = []
+    if dataset.reference:
+        tables += cell_tables(cell.measures, [*getattr(page, "TABLES", ()), NOT_READ_TABLE])
+        tables += tables_of_groups(cell.measures)
     if tables:
         return content | {"tables": tables}
     wholes = of_wholes(cell.measures)
@@ -298,7 +308,7 @@ def evidence_by_weight(
     cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]
 ) -> Sequence[dict[str, Any]]:
     """Returns the sentences that a cell may carry, the most important first."""
-    make = getattr(dataset.module("payload"), "examples", None)
+    make = getattr(dataset.module("page"), "examples", None)
     if make is not None:
         examples: Sequence[dict[str, Any]] = make(cell, shared)
         return examples

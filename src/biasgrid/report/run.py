@@ -54,7 +54,7 @@ class ReportDataset:
         imported: the number of instances in the dump of each imported model.
         answered: the counts of generative models' answers from `tables.summary.answer_counts`.
         family: the name of its family, whose view the page has.
-        reference: the reference of its family, whose module `payload` makes the content of the
+        reference: the reference of its family, whose module `page` makes the content of the
             view.
         sensitive: whether its texts are hidden until a click.
         templates: the text of each of its templates, by number; empty if unknown.
@@ -74,7 +74,7 @@ class ReportDataset:
     templates: Sequence[str] = ()
 
     def module(self, name: str) -> ModuleType | None:
-        """Returns a module of its family, `payload` or `evidence`, None if there is none."""
+        """Returns a module of its family, `page` or `evidence`, None if there is none."""
         reference = stage(self.reference, name) if self.reference else ""
         return load(reference) if reference and exists(reference) else None
 

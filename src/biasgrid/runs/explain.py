@@ -94,11 +94,13 @@ def explain_number(
             f"the family of {dataset} cannot explain single numbers; see {results}/evidence for "
             "some of its texts"
         )
-    stages = load(stage(family, "measures"))
+    observe = load(stage(family, "observe")).observe
+    measure_cell = load(stage(family, "measures")).measure
     if "other" in sentences.explained:
         about = as_in_table(measures, about)
     check_explained(measures, about, sentences.explained, dataset)
-    measure, options_text = sentences.number(about, options)
+    measure = sentences.explained_measure(about, options, dataset)
+    options_text = sentences.options(options)
 
     instances = results / cell["instances"]
     predictions = [results / table for table in cell["predictions"]]
@@ -106,14 +108,14 @@ def explain_number(
     # Measures that record no predictions are not compared: both sides are None.
     made_from = answered if "predictions" in facts else None
     check_made_from(path, "predictions", made_from, predictions[0])
-    prompts = sentences.relevant_instances(pl.scan_parquet(instances, glob=False), about).collect()
+    prompts = sentences.instances(instances, about)
     is_relevant = pl.col("instance").is_in(prompts["instance"].implode())
     responses = pl.scan_parquet(predictions, glob=False).filter(is_relevant).collect()
     scorers = scorers_of_cell(results, cell)
-    observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
+    observations = observe(prompts, responses, options, *([scorers] if scorers else []))
 
     names = {name: about[name] for name in sentences.explained}
-    values = measured_values(stages.measure, observations, options | {"measures": []})
+    values = measured_values(measure_cell, observations, options | {"measures": []})
     recomputed = row_of_number(values, measure, options_text, names)
     stated = row_of_number(measures, measure, options_text, names)
     value = recomputed.get("value")

@@ -25,8 +25,9 @@ from small_probes import (
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.probe.evidence import SENTENCES
 from biasgrid.families.probe.family import DEFINITIONS
-from biasgrid.families.probe.measures import evidence, observe, validity
+from biasgrid.families.probe.measures import observe, validity
 from biasgrid.formats.genderbench.bootstrap import bootstrap_weights
 from biasgrid.stats.functions import pearson, slope_of_line, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
@@ -178,7 +179,7 @@ def behind(folder: Path, texts: list[str]) -> pl.DataFrame:
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     measures = measured(files, texts)
-    return evidence(
+    return SENTENCES.table(
         MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)
     ).units
 

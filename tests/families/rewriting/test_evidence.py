@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from small_rewriting import numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.payload import differing_words, word_diff
-from biasgrid.families.rewriting.measures import evidence, observe
+from biasgrid.families.page import differing_words, word_diff
+from biasgrid.families.rewriting.evidence import SENTENCES
+from biasgrid.families.rewriting.measures import observe
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 
@@ -22,7 +23,7 @@ def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
     cell = MeasuredCell(
         instances.lazy(), said.lazy(), observations, numbers_of(observations, options), options
     )
-    return table_of_cell(evidence(cell).units, EVIDENCE, "model", "dataset")
+    return table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
 def test_answers_of_two_groups_stand_side_by_side_with_the_floor_beside(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from small_rewriting import SAID, numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import example_payloads
-from biasgrid.families.payload import CellTables
+from biasgrid.families.page import CellTables, cell_tables
 from biasgrid.families.rewriting.evidence import SENTENCES
 from biasgrid.families.rewriting.family import DEFINITIONS
-from biasgrid.families.rewriting.measures import evidence, observe
-from biasgrid.families.rewriting.payload import cell_payload
+from biasgrid.families.rewriting.measures import observe
+from biasgrid.families.rewriting.page import TABLES
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
@@ -59,7 +59,7 @@ def tables_of(
     options = options_of_cell(**keys)
     observations = observe(instances, said, options)
     measures = numbers_of(observations, options)
-    units = evidence(
+    units = SENTENCES.table(
         MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)
     ).units
     return {
@@ -95,7 +95,7 @@ def cell(tables: dict[str, pl.DataFrame]) -> CellTables:
 
 @pytest.mark.slow
 def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) -> None:
-    shown = {table["title"]: table for table in cell_payload(cell, {})["tables"]}
+    shown = {table["title"]: table for table in cell_tables(cell.measures, TABLES)}
     pairs = shown["Pairs of groups"]
     titles = [title for title, _ in pairs["columns"]]
     rows = [dict(zip(titles, row, strict=True)) for row in pairs["rows"]]
@@ -127,7 +127,7 @@ def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) ->
 
 
 def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFrame]) -> None:
-    shown = {table["title"]: table for table in cell_payload(shown_cell(words), {})["tables"]}
+    shown = {table["title"]: table for table in cell_tables(shown_cell(words).measures, TABLES)}
     own, near = shown["Words"], shown["Words near those of groups"]
     # Two thirds is how far a word is from equal that stands with the words of one of three groups.
     assert [title for title, _ in own["columns"]] == ["Word", "Stereotypical association", "n"]

@@ -10,10 +10,10 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.payload import CellTables
+from biasgrid.families.page import CellTables, cell_tables
 from biasgrid.families.statement.evidence import SENTENCES
 from biasgrid.families.statement.observe import observe
-from biasgrid.families.statement.payload import cell_payload
+from biasgrid.families.statement.page import TABLES
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
@@ -89,7 +89,7 @@ def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
         pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements"
     )
     cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
-    (table,) = cell_payload(cell, {})["tables"]
+    (table,) = cell_tables(cell.measures, TABLES)
     assert [title for title, _ in table["columns"]] == [
         "Domain",
         "Class",

@@ -18,9 +18,10 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.sampling import Sample
+from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.measures import evidence, observe
+from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.pack import (
     AttributeRow,
     QuestionPrompt,

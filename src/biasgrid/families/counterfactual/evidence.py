@@ -98,25 +98,25 @@ def furthest_from(means: pl.DataFrame, about: Mapping[str, str]) -> pl.DataFrame
     return pairs.unique(CASE_KEYS, keep="first", maintain_order=True)
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained: the main score of the group."""
-    return "score", options_text(score=MAIN_SCORES[OUTPUT_TYPES[options["task"]]], mode=ALL_CASES)
+def score_options(options: Mapping[str, Any]) -> str:
+    """Returns the options of the main score of the cell's task."""
+    return options_text(score=MAIN_SCORES[OUTPUT_TYPES[options["task"]]], mode=ALL_CASES)
 
 
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of a bias type, also those of its intersections with others."""
-    bias_types = pl.col("bias_type").cast(pl.String)
-    is_part = bias_types.str.split(JOIN).list.contains(about["bias_type"])
-    return instances.filter((bias_types == about["bias_type"]) | is_part)
+def concerns_bias_type(about: Mapping[str, str]) -> pl.Expr:
+    """Whether an instance is of a bias type, or of an intersection of it with others."""
+    bias_type = pl.col("bias_type")
+    is_part = bias_type.str.split(JOIN).list.contains(about["bias_type"])
+    return (bias_type == about["bias_type"]) | is_part
 
 
 SENTENCES = Sentences(
     cases,
     explained=("bias_type", "group"),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure="score",
+    concerns=concerns_bias_type,
+    options=score_options,
     about={"bias_type": "bias_type"},
     strongest=5,
     view=UnitView("both groups are apart by", option="case"),
 )
-evidence = SENTENCES.table

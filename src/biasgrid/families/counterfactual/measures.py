@@ -11,7 +11,6 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.evidence import evidence
 from biasgrid.families.counterfactual.observe import (
     OBSERVATIONS,
     observe,
@@ -25,7 +24,7 @@ from biasgrid.groups.terms import derive
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
 
-__all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "derive", "finishes", "measure", "observe", "validity"]
 
 
 def measure(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -117,22 +116,11 @@ def with_both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(sides).sort("place", maintain_order=True).drop("place")
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained."""
-    return EVIDENCE_MEASURE, ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of both groups."""
-    group = pl.col(about["bias_type"]).cast(pl.String)
-    return instances.filter(group.is_in([about["group"], about["other"]]))
-
-
 SENTENCES = Sentences(
     decisions,
     explained=("bias_type", "group", "other"),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure=EVIDENCE_MEASURE,
+    concerns=lambda about: pl.col(about["bias_type"]).is_in([about["group"], about["other"]]),
     about={"bias_type": "bias_type", "group": "first", "other": "second"},
     rows_kept=2 * PAIRS_SHOWN,
     asked={"text": "text"},
@@ -148,4 +136,3 @@ SENTENCES = Sentences(
         compared=("text",),
     ),
 )
-evidence = SENTENCES.table

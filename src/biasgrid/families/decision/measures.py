@@ -18,7 +18,6 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.decision.evidence import evidence
 from biasgrid.families.decision.expand import ANSWERS
 from biasgrid.families.decision.keys import COMPARED, KEYS
 from biasgrid.families.decision.persons import Persons
@@ -28,7 +27,7 @@ from biasgrid.stats.noise.persons import PERSONS
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
-__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "measure", "observe", "validity"]
 
 READ = ["instance", *KEYS]
 SAID = ["instance", "probabilities"]

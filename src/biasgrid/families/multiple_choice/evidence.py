@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.multiple_choice.items import AMBIGUOUS
-from biasgrid.tables.evidence import Evidence
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds items whose ambiguous contexts get answers that lean to the stereotype or not."""
-    return SENTENCES.table(cell)
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -52,21 +45,11 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     )
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained."""
-    return "bias_ambiguous", ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of the category."""
-    return instances.filter(pl.col("row").cast(pl.String) == about["bias_type"])
-
-
 SENTENCES = Sentences(
     answers,
     explained=("bias_type",),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure="bias_ambiguous",
+    concerns=lambda about: pl.col("row") == about["bias_type"],
     about={"bias_type": "bias_type"},
     rows_kept=6,
     asked={"text": "text"},

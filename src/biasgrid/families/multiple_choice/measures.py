@@ -28,7 +28,6 @@ from biasgrid.families.measures import (
     places_of_units,
     valueless,
 )
-from biasgrid.families.multiple_choice.evidence import evidence
 from biasgrid.families.multiple_choice.items import AMBIGUOUS
 from biasgrid.families.multiple_choice.observe import READ, SAID, observe
 from biasgrid.families.multiple_choice.validity import validity
@@ -46,7 +45,7 @@ from biasgrid.stats.sums import (
 from biasgrid.tables.completeness import WITHHELD_COLUMNS
 from biasgrid.tables.metric import options_text
 
-__all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "derive", "finishes", "measure", "observe", "validity"]
 
 PARTS = (
     ("bias_type",),

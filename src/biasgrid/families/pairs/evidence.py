@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.pairs.items import LESS, MORE
-from biasgrid.tables.evidence import Evidence
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Returns the sentences behind the stereotype share.
-
-    They are of the pairs that follow the stereotype most, in the middle, and least.
-    """
-    return SENTENCES.table(cell)
 
 
 def pairs(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -56,21 +46,11 @@ def pairs(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     return pl.concat(sentences).sort(*order, maintain_order=True).drop("place")
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained."""
-    return "stereotype_share", ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of the bias type."""
-    return instances.filter(pl.col("type").cast(pl.String) == about["bias_type"])
-
-
 SENTENCES = Sentences(
     pairs,
     explained=("bias_type",),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure="stereotype_share",
+    concerns=lambda about: pl.col("type") == about["bias_type"],
     about={"bias_type": "bias_type"},
     rows_kept=2,
     asked={"text": "text"},

@@ -19,7 +19,6 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import PartRows, known_numbers, parts_by_keys, places_of_units
-from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
 from biasgrid.families.pairs.terms import (
@@ -34,7 +33,7 @@ from biasgrid.stats.sums import MEAN, TEMPLATES, Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.metric import options_text
 
-__all__ = ["READ", "SAID", "evidence", "finishes", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "finishes", "measure", "observe", "validity"]
 
 WRITERS = "writers"
 FACTORS = {"target": TARGETS, "writer": WRITERS}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
-from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.probe.definitions import ObservationMetric
@@ -138,30 +136,11 @@ def findings_text(read: pl.DataFrame) -> pl.DataFrame:
     return read.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained.
-
-    Raises:
-        InputError: the probe has no such metric whose answers count one by one.
-    """
-    name = about["measure"]
-    metrics = explained_metrics(read_probe_of_cell(options))
-    faults = list(unknown_names(options["probe"], "--measure", [name], metrics))
-    if faults:
-        raise InputError(faults)
-    return name, ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns all instances: a metric is of all items."""
-    return instances
-
-
 SENTENCES = Sentences(
     answers,
     explained=("measure",),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure=lambda options: explained_metrics(read_probe_of_cell(options)),
+    concerns=lambda about: pl.lit(value=True),
     rows_kept=6,
     asked={"text": "text"},
     said="response",
@@ -177,4 +156,3 @@ SENTENCES = Sentences(
         },
     ),
 )
-evidence = SENTENCES.table

@@ -34,7 +34,6 @@ from biasgrid.families.probe.definitions import (
     OwnMetric,
     YesNo,
 )
-from biasgrid.families.probe.evidence import evidence
 from biasgrid.families.probe.formulas import (
     SHARES_APART,
     Whole,
@@ -75,7 +74,6 @@ __all__ = [
     "READ",
     "SAID",
     "derive",
-    "evidence",
     "finishes",
     "measure",
     "observe",

@@ -110,22 +110,12 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([of_group, of_other]).join(null_means, on="instance", how="left")
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained, a corrected similarity."""
-    return EVIDENCE_MEASURE, similarity_options(options)
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of both groups."""
-    group = pl.col("group").cast(pl.String)
-    return instances.filter(group.is_in([about["group"], about["other"]]))
-
-
 SENTENCES = Sentences(
     answers,
     explained=("bias_type", "group", "other"),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure=EVIDENCE_MEASURE,
+    concerns=lambda about: pl.col("group").is_in([about["group"], about["other"]]),
+    options=similarity_options,
     about={"group": "first", "other": "second"},
     rows_kept=2 * ANSWERS_PER_GROUP,
     asked={"text": "text", "text_pair": "system"},
@@ -136,4 +126,3 @@ SENTENCES = Sentences(
         compared=("text", "text_pair", "said"),
     ),
 )
-evidence = SENTENCES.table

@@ -24,7 +24,6 @@ from biasgrid.families.measures import (
     empty,
     refused,
 )
-from biasgrid.families.rewriting.evidence import evidence
 from biasgrid.families.rewriting.group_words import GroupWords
 from biasgrid.families.rewriting.observe import (
     OBSERVATIONS,
@@ -50,7 +49,7 @@ from biasgrid.stats.sums import DIFFERENCE, Along, IntervalMethod, Sums, Tested,
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.metric import options_text
 
-__all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "measure", "observe", "validity"]
 PROMPTS = "prompts"
 """The factor whose units are prompts, by their numbers."""
 MISSING_VALUES = pl.col("value").null_count()

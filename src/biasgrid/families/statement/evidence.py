@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -80,22 +79,11 @@ def pair_numbers(rows: pl.DataFrame) -> pl.Expr:
     return pair + last * pl.col(PROMPT_FORMAT).cast(pl.Int64) + pl.col(PROMPT_FORMAT)
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained."""
-    return "error", ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances that are about the class, in any of their parameters."""
-    classes = pl.col("classes").cast(pl.List(pl.String))
-    return instances.filter(classes.list.contains(about["group"]))
-
-
 SENTENCES = Sentences(
     statements,
     explained=("bias_type", "group"),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure="error",
+    concerns=lambda about: pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]),
     about={"bias_type": "bias_type", "group": "group"},
     unit_keys=("unit", "repetition"),
     asked={"text": "text"},
@@ -117,4 +105,3 @@ SENTENCES = Sentences(
         compared=("text",),
     ),
 )
-evidence = SENTENCES.table

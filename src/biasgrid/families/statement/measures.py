@@ -25,7 +25,6 @@ from biasgrid.families.measures import (
     prompt_sign,
     refused,
 )
-from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.reading import StatementMode
@@ -53,7 +52,7 @@ from biasgrid.tables.completeness import Check
 from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
 
-__all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "derive", "finishes", "measure", "observe", "validity"]
 
 NO_EXPLANATION = "no answer has an explanation"
 """Why there is no share of explanations that take the answer back."""

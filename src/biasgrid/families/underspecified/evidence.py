@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from biasgrid.families.underspecified.observe import (
     preferences_of,
     scores_in_groups,
 )
-from biasgrid.families.underspecified.payload import SHOWN_MEASURE
+from biasgrid.families.underspecified.page import SHOWN_MEASURE
 from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.tables.evidence import Evidence
@@ -221,18 +220,6 @@ def subject_columns(name: str, prefix: str) -> pl.Expr:
     return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
 
 
-def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained."""
-    return SHOWN_MEASURE, ""
-
-
-def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
-    """Returns the instances of all swap groups of an association."""
-    subject = pl.lit(about["subject"])
-    has_subject = (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
-    return instances.filter(pl.col("attribute") == about["attribute"], has_subject)
-
-
 def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the instances of all swap groups of an association, largest C first.
 
@@ -268,11 +255,18 @@ def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataF
     return instances_of_groups(groups, cell)
 
 
+def concerns_association(about: Mapping[str, str]) -> pl.Expr:
+    """Whether an instance is of a swap group of an association."""
+    subject = about["subject"]
+    has_subject = (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
+    return (pl.col("attribute") == about["attribute"]) & has_subject
+
+
 SENTENCES = Sentences(
     swap_groups,
     explained=("subject", "attribute"),
-    number=number,
-    relevant_instances=relevant_instances,
+    measure=SHOWN_MEASURE,
+    concerns=concerns_association,
     asked={"text": "text", "text_pair": "text_pair"},
     said="answer",
 )

@@ -18,7 +18,6 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.cell import Observations
 from biasgrid.families.measures import coverage, undetected_difference
-from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.observe import (
     READ,
     SAID,
@@ -77,7 +76,6 @@ __all__ = [
     "TESTS_OF_SIZES",
     "UNIT",
     "derive",
-    "evidence",
     "finishes",
     "left_out_of_derived",
     "measure",

@@ -174,7 +174,7 @@ class CellInputs:
         """Returns params that decide a cell's measures, and facts that predictions must have."""
         dataset, model = wildcards.dataset, wildcards.model
         question = self.grid.question(model, dataset)
-        stages = self.inputs.stages(wildcards, "keys", "measures")
+        stages = self.inputs.stages(wildcards, "keys", "observe", "measures", "evidence")
         return {
             "family": self.inputs.family(wildcards),
             "answer": question.answer,

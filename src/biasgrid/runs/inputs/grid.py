@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from biasgrid.base.references import stage
+from biasgrid.base.references import exists, stage
 from biasgrid.config import Config, clusters_of_variant, digest_of_templates
 from biasgrid.families.family import Lists
 from biasgrid.jobs.code_digest import code_digest
@@ -114,9 +114,12 @@ class GridInputs:
         return lambda wildcards: self.code_digest(script, *self.stages(wildcards, *stages))
 
     def stages(self, wildcards: Wildcards, *names: str) -> list[str]:
-        """Returns references of stages of a dataset's family, and of replications they import."""
+        """Returns references of stages that a dataset's family has, and of replications they
+        import.
+        """
         family = self.family(wildcards)
-        references = [stage(family, name) for name in names]
+        modules = dict.fromkeys(stage(family, name) for name in names)
+        references = [module for module in modules if exists(module)]
         for mode in self.grid.family(wildcards.dataset).modes.values():
             module, _, _ = mode.partition(":")
             references.append(module)

@@ -264,7 +264,7 @@ class PageInputs:
         # Of a family's package itself its view counts.
         modules = set(families)
         for family in families:
-            stages = (stage(family, name) for name in ("payload", "evidence"))
+            stages = (stage(family, name) for name in ("page", "evidence"))
             modules.update(reference for reference in stages if exists(reference))
         figure_modules = self._figure_modules(*self.figures)
         return self.inputs.code_digest("report", *figure_modules, *sorted(modules))

@@ -18,7 +18,7 @@ from plotnine import (
     scale_y_continuous,
 )
 
-from biasgrid.families.payload import measures_side_by_side
+from biasgrid.families.page import measures_side_by_side
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import (

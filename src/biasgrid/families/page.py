@@ -1,22 +1,25 @@
-"""The report's view of a cell: tables, examples and texts of a family's module `payload`.
+"""The report's view of a cell: tables that families specify, and the words in which texts differ.
 
-Here are its protocol, and what families have in common: tables that the page draws as they are,
-those of groups among them, and the words in which two texts differ.
+A family lists its tables as `TABLES`; a family whose page is a drawing of its own has the functions
+of `OwnPage` instead. Tables of groups, and of answers that were not read, are the same for all
+families.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 import polars as pl
 from rapidfuzz.distance import Indel
 
+from biasgrid.families.formulas import EVERY_ROW
 from biasgrid.groups.main_scores import SCORE_NAMES, score_text
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import OUTCOME_MEASURES, options_of, options_text
 
 
@@ -63,13 +66,14 @@ OPINIONS = FirstScreen(
 """Of families whose datasets stand in one table: statements, probes and rewritten prompts."""
 
 
-class Payload(Protocol):
-    """The module `payload` of a family, which may leave out any part; results become JSON.
+class OwnPage(Protocol):
+    """The stage `page` of a family, which may leave out any part; results become JSON.
 
     Numbers may be given by `in_ten_thousandths`, which makes them small.
     """
 
     FIRST_SCREEN: FirstScreen
+    TABLES: Sequence[Table]
 
     def example(self, cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
         """Returns a question to several models, with their answers.
@@ -252,6 +256,61 @@ def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str | pl.Expr) -> 
     return in_ten_thousandths(column) if kind == "number" else column.to_list()
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of the page of a cell: which measures it shows, as rows or side by side.
+
+    Attributes:
+        title: its heading.
+        about: its content, in a sentence; or a function that makes the sentence of its rows.
+        columns: its columns by heading; see `PageColumns`. Empty ones are left out.
+        keys: the keys of measures that its rows are about, beside the bias type: rows with other
+            keys, or without one of these, are left out. None for rows with any keys.
+        where: a further condition of its rows.
+        added: columns that are made of all measures of the cell, before rows are left out.
+        side_by_side: measures that share a row: their values are columns by their names, and
+            `NAME low`, `NAME high`, `NAME q` and `NAME n` go with these. Empty if each number has
+            a row of its own.
+        row_keys: the keys that tell rows apart in which measures are side by side.
+        order: expressions of the columns that rows are sorted by, nulls last; rows that are equal
+            in them keep the order of the measures.
+        curve: see `page_table`.
+    """
+
+    title: str
+    about: str | Callable[[pl.DataFrame], str]
+    columns: PageColumns
+    keys: Sequence[str] | None = None
+    where: pl.Expr = EVERY_ROW
+    added: Mapping[str, pl.Expr] = field(default_factory=dict)
+    side_by_side: Sequence[str] = ()
+    row_keys: Sequence[str] = ()
+    order: Sequence[pl.Expr | str] = ()
+    curve: tuple[str, str, str] | None = None
+
+
+def cell_tables(measures: pl.DataFrame, tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """Returns the tables of a cell as `page_table` makes them; tables without rows are left out."""
+    drawn = []
+    for table in tables:
+        rows = rows_of_table(measures, table)
+        about = table.about if isinstance(table.about, str) else table.about(rows)
+        drawn += page_table(table.title, about, rows, table.columns, table.curve)
+    return drawn
+
+
+def rows_of_table(measures: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Returns the rows of a table in their order, with all columns of its columns' expressions."""
+    rows = measures.with_columns(**table.added).filter(table.where)
+    if table.keys is not None:
+        rows = rows_with_keys(rows, *table.keys)
+    if table.side_by_side:
+        rows = measures_side_by_side(rows, table.row_keys, table.side_by_side)
+    if table.order:
+        rows = rows.sort(*table.order, nulls_last=True, maintain_order=True)
+    return rows
+
+
 def measures_side_by_side(
     rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:
@@ -263,22 +322,26 @@ def measures_side_by_side(
         measures: the measures.
 
     Returns:
-        The keys, and of each measure its value by its name, `NAME low`, `NAME high` and `NAME n`.
+        The keys, and of each measure its value by its name, `NAME low`, `NAME high`, `NAME q` and
+        `NAME n`.
     """
     columns: dict[str, pl.Expr] = {}
     for measure in measures:
         of_measure = pl.col("measure") == measure
         columns[measure] = pl.col("value").filter(of_measure).first()
-        for name in ("low", "high", "n"):
+        for name in ("low", "high", "q", "n"):
             columns[f"{measure} {name}"] = pl.col(name).filter(of_measure).first()
     chosen = rows.filter(pl.col("measure").is_in([*measures]))
     return chosen.group_by(keys, maintain_order=True).agg(**columns)
 
 
+PART_KEYS = tuple(key for key in MEASURE_KEYS if key != "bias_type")
+
+
 def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Returns the rows that are about just these keys, and no other part of a cell."""
     is_about = []
-    for key in ("subject", "group", "other", "template"):
+    for key in PART_KEYS:
         is_about.append(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null())
     return measures.filter(*is_about)
 
@@ -318,23 +381,27 @@ TEMPLATE_COLUMNS: PageColumns = {
 }
 
 
-def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns a table of how much more of one group's answers could not be read than of another's.
-
-    Rates over all that was asked compare unlike things where such a difference is not 0.
-
-    Args:
-        measures: of `CellTables`.
-    """
-    is_outcome = pl.col("measure").is_in(OUTCOME_MEASURES)
-    rows = measures.filter(is_outcome, pl.col("group").is_not_null())
-    return page_table(
-        "What was not read, compared",
-        "Shares of a group's answers that were refused, cut or not read at all, less those of "
-        "another group.",
-        rows.sort("measure", "bias_type", "group", "other", maintain_order=True),
-        OUTCOME_COLUMNS,
-    )
+NOT_READ_TABLE = Table(
+    "What was not read, compared",
+    "Shares of a group's answers that were refused, cut or not read at all, less those of another "
+    "group.",
+    OUTCOME_COLUMNS,
+    where=pl.col("measure").is_in(OUTCOME_MEASURES) & pl.col("group").is_not_null(),
+    order=("measure", "bias_type", "group", "other"),
+)
+"""Rates over all that was asked compare unlike things where such a difference is not 0."""
+IS_OF_MEAN = pl.col("options").str.starts_with("difference=mean")
+THRESHOLD = pl.col("options").str.extract(r"threshold=([0-9.]+)").cast(pl.Float64)
+FAILURES_TABLE = Table(
+    "Failures",
+    "The share of cases in which groups differ by more than a threshold.",
+    FAILURE_COLUMNS,
+    keys=(),
+    where=IS_OF_MEAN & (pl.col("measure") == "failure_rate"),
+    added={"threshold": THRESHOLD},
+    order=("bias_type", "threshold"),
+    curve=("Bias type", "Threshold", "Share"),
+)
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
@@ -350,17 +417,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     tables = []
     for name in bias_types:
         tables += tables_of_bias_type(measures.filter(bias_type=name), name, score)
-    is_of_mean = pl.col("options").str.starts_with("difference=mean")
-    rates = rows_with_keys(measures).filter(is_of_mean, measure="failure_rate")
-    rates = rates.with_columns(threshold=threshold_option())
-    tables += page_table(
-        "Failures",
-        "The share of cases in which groups differ by more than a threshold.",
-        rates.sort("bias_type", "threshold", maintain_order=True),
-        FAILURE_COLUMNS,
-        curve=("Bias type", "Threshold", "Share"),
-    )
-    return tables
+    return [*tables, *cell_tables(measures, [FAILURES_TABLE])]
 
 
 def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[dict[str, Any]]:
@@ -372,41 +429,44 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
         score: from `main_score_options`.
     """
     of_scores = options_text(score=score, mode=ALL_CASES)
-    scores = rows_with_keys(measures, "group").filter(measure="score", options=of_scores)
-
-    has_score = pl.col("options").str.contains(f"score={score}", literal=True)
-    pairs = rows_with_keys(measures, "group", "other").filter(has_score, measure="difference")
-    # All pairs have the same options.
-    score_of_pairs = score_text("difference", next(iter(pairs["options"]), of_scores))
-    largest = (-pl.col("value").abs(), "group", "other")
-
     of_distances = options_text(
         score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE
     )
-    distances = rows_with_keys(measures, "template")
-    distances = distances.filter(measure="distance", options=of_distances)
-    return [
-        *page_table(
+    options = pl.col("options")
+    has_score = options.str.contains(f"score={score}", literal=True)
+    is_of_pairs = has_score & (pl.col("measure") == "difference")
+    pairs = rows_with_keys(measures, "group", "other").filter(is_of_pairs)
+    # All pairs have the same options.
+    score_of_pairs = score_text("difference", next(iter(pairs["options"]), of_scores))
+    score_name = SCORE_NAMES.get(score, score.replace("_", " "))
+    tables = [
+        Table(
             f"{name}: groups",
-            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all "
-            "cases; the lowest first.",
-            scores.sort("value", nulls_last=True, maintain_order=True),
+            f"The {score_name} of each group, over all cases; the lowest first.",
             SCORE_OF_GROUP_COLUMNS,
+            keys=("group",),
+            where=(pl.col("measure") == "score") & (options == of_scores),
+            order=("value",),
         ),
-        *page_table(
+        Table(
             f"{name}: pairs of groups",
             f"The mean difference in {score_of_pairs} between two groups in a case, "
             "the largest first.",
-            pairs.sort(*largest, nulls_last=True, maintain_order=True),
             PAIR_OF_GROUPS_COLUMNS,
+            keys=("group", "other"),
+            where=is_of_pairs,
+            order=(-pl.col("value").abs(), "group", "other"),
         ),
-        *page_table(
+        Table(
             f"{name}: templates",
             "The mean distance of groups by template, the largest first.",
-            distances.sort(-pl.col("value"), nulls_last=True, maintain_order=True),
             TEMPLATE_COLUMNS,
+            keys=("template",),
+            where=(pl.col("measure") == "distance") & (options == of_distances),
+            order=(-pl.col("value"),),
         ),
     ]
+    return cell_tables(measures, tables)
 
 
 def main_score_options(measures: pl.DataFrame) -> str | None:
@@ -414,11 +474,6 @@ def main_score_options(measures: pl.DataFrame) -> str | None:
     texts = measures.filter(measure="score")["options"].unique().to_list()
     scores = {options_of(text).get("score") for text in texts}
     return next((score for score in SCORE_NAMES if score in scores), None)
-
-
-def threshold_option() -> pl.Expr:
-    """Returns the threshold in the options of failure rates."""
-    return pl.col("options").str.extract(r"threshold=([0-9.]+)").cast(pl.Float64)
 
 
 WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.payload import (
+from biasgrid.families.page import (
     CellTables,
     Examples,
     FirstScreen,

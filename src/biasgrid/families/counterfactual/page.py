@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biasgrid.families.payload import FirstScreen
+from biasgrid.families.page import FirstScreen
 
 FIRST_SCREEN = FirstScreen(
     "Same sentence, other group",

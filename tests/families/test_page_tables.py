@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasgrid.families.payload import SCALE, in_ten_thousandths, page_rows
+from biasgrid.families.page import SCALE, in_ten_thousandths, page_rows
 from biasgrid.tables.claims.numbers import format_number
 
 

@@ -1,0 +1,81 @@
+"""Tables on the page of a cell: bias types, directions, tasks and target terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from biasgrid.families.page import ColumnKind, FirstScreen, PageColumns, Table
+
+FIRST_SCREEN = FirstScreen(
+    "Pairs of sentences",
+    "How often does the sentence that states a stereotype more score higher?",
+    "scored pairs of sentences, one of which states a stereotype more",
+    columns=({"stereotype_score": "", "stereotype_share": ""},),
+)
+SCORE_OF_TERM = "stereotype_score"
+SHOWN = {
+    "Share": "stereotype_share",
+    "In stereo pairs": "stereotype_share_stereo",
+    "In antistereo pairs": "stereotype_share_antistereo",
+    "Neutral": "neutral",
+    "Difference of scores": "likelihood_difference",
+}
+"""By titles, the measures of pairs that stand side by side."""
+SHOWN_OF_SINGLE_TERMS = {"SS": SCORE_OF_TERM, "LMS": "language_model_score"}
+SHOWN_OF_TERMS = {**SHOWN_OF_SINGLE_TERMS, "ICAT": "icat"}
+TASK: PageColumns = {"Task": ("name", "attribute_group")}
+TYPE: PageColumns = {"Bias type": ("name", "bias_type")}
+TERM: PageColumns = {"Target term": ("name", "subject")}
+
+
+# Variants of a measure, such as `mode=all`, have options; they are not on the page.
+IS_OF_ALL = pl.col("options") == ""
+# The numbers over all types and tasks are in the head of the page.
+HAS_PART = pl.col("bias_type").is_not_null() | pl.col("attribute_group").is_not_null()
+IS_PART = IS_OF_ALL & HAS_PART & pl.col("subject").is_null()
+IS_TERM = IS_OF_ALL & pl.col("subject").is_not_null()
+
+
+def shown_columns(shown: Mapping[str, str]) -> PageColumns:
+    """Returns columns of measures by heading; the first also has its interval and its n."""
+    first = next(iter(shown.values()))
+    columns: dict[str, tuple[ColumnKind, str | pl.Expr]] = {}
+    for heading, measure in shown.items():
+        columns[heading] = ("number", measure)
+        columns.setdefault("Interval", ("interval", f"{first} "))
+    columns["n"] = ("count", f"{first} n")
+    return columns
+
+
+TABLES = (
+    Table(
+        "Scores by domain",
+        "StereoSet's scores: the stereotype score is 0.5 without bias, the language model score is "
+        "1 at best.",
+        {**TYPE, **TASK, **shown_columns(SHOWN_OF_TERMS)},
+        where=IS_PART,
+        side_by_side=list(SHOWN_OF_TERMS.values()),
+        row_keys=("bias_type", "attribute_group"),
+    ),
+    Table(
+        "Bias types",
+        "How often the sentence that states the stereotype more scores higher, 0.5 without bias; "
+        "ties count as if it did not.",
+        {**TYPE, **TASK, **shown_columns(SHOWN)},
+        where=IS_PART,
+        side_by_side=list(SHOWN.values()),
+        row_keys=("bias_type", "attribute_group"),
+    ),
+    Table(
+        "Target terms",
+        "The same scores by target term, those furthest from 0.5 first; a single term has no "
+        "interval.",
+        {**TERM, **TYPE, **shown_columns(SHOWN_OF_SINGLE_TERMS)},
+        where=IS_TERM,
+        side_by_side=list(SHOWN_OF_SINGLE_TERMS.values()),
+        row_keys=("subject", "bias_type"),
+        order=(-(pl.col(SCORE_OF_TERM) - 0.5).abs(),),
+    ),
+)
