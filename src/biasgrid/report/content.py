@@ -12,19 +12,12 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, measure_range, with_minus
+from biasgrid.tables.key_columns import KEYS
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flag_rows
 
 ContentRow = dict[str, Any]
 MeasureDefinitions = Mapping[str, Measure]
-
-COUNTED = {
-    "subject": "subjects",
-    "attribute": "attributes",
-    "group": "groups",
-    "template": "templates",
-}
-"""The keys that are counted for the reader."""
 
 FEW_TEMPLATE_CLUSTERS = 4
 """Number of clusters below which intervals are unreliable."""
@@ -205,10 +198,10 @@ def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
     """
     rows = measures.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
     counts = []
-    for key, noun in COUNTED.items():
-        count = rows[key].drop_nulls().n_unique()
+    for key in KEYS:
+        count = rows[key.name].drop_nulls().n_unique() if key.counted_as else 0
         if count:
-            counts.append(f"{count} {noun}")
+            counts.append(f"{count} {key.counted_as}")
     return ", ".join(counts)
 
 

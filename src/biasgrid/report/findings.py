@@ -11,6 +11,7 @@ from biasgrid.groups.main_scores import score_text
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import format_number, format_p, number_in_words
+from biasgrid.tables.key_columns import GROUP_PAIR, find_tested_pair
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
 LARGEST_LABEL = "largest"
@@ -151,12 +152,13 @@ def largest_text(row: VerdictRow, facts: GridFacts) -> str:
     if row["bound"]:
         distance = f" from {fair:g}" if fair else ""
         number = f"{number} (at least {format_number(row['bound'])}{distance})"
-    subject = row["subject"] or row["subject_group"]
-    if subject and row["attribute"]:
-        return f"{subject} with {row['attribute']}, {number}"
-    if row["group"] and row["other"]:
-        score = score_text(row["measure"], row["options"])
-        return f"{row['group']} above {row['other']} in {score}, {number}"
+    pair = find_tested_pair(row)
+    if pair is not None:
+        first, second = (row[key] for key in pair)
+        if pair == GROUP_PAIR:
+            score = score_text(row["measure"], row["options"])
+            return f"{first} above {second} in {score}, {number}"
+        return f"{first} with {second}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 

@@ -22,6 +22,7 @@ from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS, GridFacts
 from biasgrid.tables.claims.numbers import format_number, format_p
+from biasgrid.tables.key_columns import GROUP_PAIR, SUBJECT_ASSOCIATION, find_tested_pair
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
@@ -405,15 +406,17 @@ def flags_of(row: VerdictRow, lines: pl.DataFrame) -> list[str]:
 def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
     """Returns the largest significant number of a cell as the table shows it."""
     address: tuple[str, ...] = ("cell", row["model"], row["dataset"])
-    if row["subject"] and row["attribute"]:
-        address = (*address, row["subject"], row["attribute"])
     is_hidden = False
-    subject = row["subject"] or row["subject_group"]
-    if subject and row["attribute"]:
-        who, what, is_hidden = subject, row["attribute"], dataset.sensitive
-    elif row["group"] and row["other"]:
-        score = score_text(row["measure"], row["options"])
-        who, what = row["group"], f"above {row['other']} in {score}"
+    pair = find_tested_pair(row)
+    if pair is not None:
+        who, what = (row[key] for key in pair)
+        if pair == SUBJECT_ASSOCIATION:
+            address = (*address, who, what)
+        if pair == GROUP_PAIR:
+            score = score_text(row["measure"], row["options"])
+            what = f"above {what} in {score}"
+        else:
+            is_hidden = dataset.sensitive
     else:
         who, what = dataset.measures[row["measure"]].title, row["bias_type"] or ""
     return Largest(who, what, is_hidden, row["value"], row["bound"], address)

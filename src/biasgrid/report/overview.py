@@ -14,7 +14,6 @@ from biasgrid.groups.main_scores import score_text
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
 from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.stats.verdicts.counts import GROUPS, all_known
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP
 from biasgrid.stats.verdicts.verdict import with_more_first
 from biasgrid.tables.claims.marks import LETTERS, Mark
@@ -27,7 +26,13 @@ from biasgrid.tables.claims.numbers import (
     shown_range,
     with_minus,
 )
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import (
+    GROUP_PAIR,
+    SUBJECT_ASSOCIATION,
+    SUBJECT_GROUP_ASSOCIATION,
+    all_known,
+    is_about_whole,
+)
 from biasgrid.tables.metric import NOT_MEASURABLE, Measure
 from biasgrid.tables.verdicts import BIAS_FOUND
 
@@ -362,7 +367,7 @@ class DatasetCells:
     ) -> Self:
         """Picks the rows of a dataset from the tables of a run."""
         measures = tables.measures.filter(dataset=dataset.name)
-        associations = measures.drop_nulls(["subject", "attribute"])
+        associations = measures.drop_nulls(SUBJECT_ASSOCIATION)
         return cls(
             dataset=dataset,
             run=run,
@@ -449,7 +454,7 @@ class DatasetCells:
         first = next(iter(measures))
         if measures[first]:
             return measures[first]
-        associations = self.measures.drop_nulls(["subject_group", "attribute"])
+        associations = self.measures.drop_nulls(SUBJECT_GROUP_ASSOCIATION)
         groups = values_in_order(associations, "subject_group")
         if groups:
             return " / ".join(groups)
@@ -495,8 +500,8 @@ class DatasetCells:
             pl.col(name).eq_missing(pl.lit(row[name], pl.String))
             for name in ("measure", "options", "bias_type")
         ]
-        others = [pl.col(name).is_null() for name in MEASURE_KEYS if name != "bias_type"]
-        return self.measures.filter(*keys, *others, model=model)["reason"].drop_nulls().to_list()
+        rows = self.measures.filter(*keys, is_about_whole(), model=model)
+        return rows["reason"].drop_nulls().to_list()
 
     def name_of(self, row: Mapping[str, Any]) -> str:
         """Returns the title of a number's measure; of the largest of several gaps its groups."""
@@ -505,11 +510,12 @@ class DatasetCells:
             return title
         is_largest = pl.col("value").abs() == row["value"]
         pairs = self.measures.filter(
-            is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"]
+            is_largest, all_known(*GROUP_PAIR), model=row["model"], bias_type=row["bias_type"]
         )
         pair = with_more_first(pairs.row(0, named=True))
         score = score_text(pair["measure"], pair["options"])
-        return f"{score}, {pair['group']} above {pair['other']}"
+        first, second = (pair[key] for key in GROUP_PAIR)
+        return f"{score}, {first} above {second}"
 
     def first_row(
         self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame

@@ -16,16 +16,14 @@ from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.responses import read_scorers
 from biasgrid.tables.files import read_provenance, read_table
-from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
+from biasgrid.tables.key_columns import GROUP_PAIR, KEYS
+from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from
 
-EXPLAINED_KEYS = {
-    "subject": "subject",
-    "attribute": "attribute",
-    "bias_type": "bias-type",
-    "group": "group",
-}
-"""The keys of measures that name a number, and how the command line calls them."""
+NAMING_KEYS = [key.name for key in KEYS if key.sentences]
+"""The keys whose values name a number."""
+KEYS_WITH_OTHER = [key.name for key in KEYS if key.sentences and key.tested_as]
+"""The keys whose values are compared with the value of the option `--other`."""
 AGREEMENT_TOLERANCE = 1e-9
 """Differences that another order of sums may make."""
 
@@ -180,16 +178,18 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
     """Returns the names of a pair of groups in the order of the table, if it has the pair."""
-    if not {"group", "other"} <= about.keys():
+    first, second = GROUP_PAIR
+    if not {first, second} <= about.keys():
         return about
-    swapped = {**about, "group": about["other"], "other": about["group"]}
+    swapped = {**about, first: about[second], second: about[first]}
     is_swapped_only = not has_pair(measures, about) and has_pair(measures, swapped)
     return swapped if is_swapped_only else about
 
 
 def has_pair(measures: pl.DataFrame, about: Mapping[str, str]) -> bool:
     """Whether a table has numbers of a pair of groups in the order of its names."""
-    return len(measures.filter(group=about["group"], other=about["other"])) > 0
+    names = {key: about[key] for key in GROUP_PAIR}
+    return len(measures.filter(**names)) > 0
 
 
 def check_explained(
@@ -226,12 +226,12 @@ def names_not_measured(
     # Each name is looked for among the rows that the ones before it leave.
     rows = measures
     for key in needed:
-        if key in EXPLAINED_KEYS and key in about:
+        if key in NAMING_KEYS and key in about:
             names = distinct_names(rows, key)
             yield from unknown_names(dataset, option_of_key(key), [about[key]], names)
             if about[key] in names:
                 rows = rows.filter(pl.col(key) == about[key])
-    compared = next((key for key in ("subject", "group") if key in needed), None)
+    compared = next((key for key in KEYS_WITH_OTHER if key in needed), None)
     if "other" in about and compared is not None:
         names = distinct_names(measures, compared)
         yield from unknown_names(dataset, "--other", [about["other"]], names)
@@ -239,7 +239,7 @@ def names_not_measured(
 
 def option_of_key(key: str) -> str:
     """Returns the option of the command line that gives a key of measures."""
-    return f"--{EXPLAINED_KEYS.get(key, key)}"
+    return f"--{key.replace('_', '-')}"
 
 
 def distinct_names(measures: pl.DataFrame, column: str) -> list[str]:
@@ -252,13 +252,14 @@ def row_of_number(
 ) -> dict[str, Any]:
     """Returns the row of a number, empty if there is none."""
     is_of_number = []
-    for key in MEASURE_KEYS:
-        if key not in measures.columns:
+    for key in KEYS:
+        if key.name not in measures.columns:
             continue
-        if key in about:
-            is_of_number.append(pl.col(key) == about[key])
-        elif key != "bias_type":
+        column = pl.col(key.name)
+        if key.name in about:
+            is_of_number.append(column == about[key.name])
+        elif key.is_part:
             # The bias type of a metric is the one of its probe, which nobody has to name.
-            is_of_number.append(pl.col(key).is_null())
+            is_of_number.append(column.is_null())
     rows = measures.filter(*is_of_number, measure=measure, options=options).to_dicts()
     return rows[0] if rows else {}

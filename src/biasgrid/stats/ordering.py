@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import is_about
 
 UNCERTAINTY_COLUMNS = (
     "low",
@@ -60,7 +60,7 @@ def select_rows(
     Args:
         measures: schema `MEASURES`.
         measure: the measure's name.
-        keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null
+        keys: which of the key columns tell the rows apart; the others are null
             there.
         options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
         intervals: whether to return what is known of the numbers beside their values.
@@ -69,10 +69,8 @@ def select_rows(
         The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals`
         `UNCERTAINTY_COLUMNS`, null where nothing is known; no rows where there is no such measure.
     """
-    rows = measures.filter(pl.col("measure") == measure, pl.col("options") == options)
-    is_known = [pl.col(key).is_not_null() for key in MEASURE_KEYS if key in keys]
-    is_null = [pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys]
-    rows = rows.filter(*is_known, *is_null)
+    is_measure = (pl.col("measure") == measure) & (pl.col("options") == options)
+    rows = measures.filter(is_measure, is_about(keys))
     columns = ["dataset", "model", *keys, "value", "n"]
     if not intervals:
         return rows.select(columns)

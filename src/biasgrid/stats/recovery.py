@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.claims.numbers import format_number
+from biasgrid.tables.key_columns import group_keys
 from biasgrid.tables.measures import MEASURE_KEYS
 
 StrengthsOfCells = Mapping[str, Mapping[str, str]]
@@ -53,7 +54,7 @@ def measured_and_synthetic(
         nulls_equal=True,
         maintain_order="left",
     )
-    is_of_group = pl.col("subject_group").is_not_null()
+    is_of_group = pl.any_horizontal(pl.col(group_keys("who")).is_not_null())
     has_groups = is_of_group.any().over("dataset")
     of = pl.when(is_of_group).then(pl.lit(GROUPS)).otherwise(pl.lit(NAMES))
     return pairs.drop_nulls("measured").select(

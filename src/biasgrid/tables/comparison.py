@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, INTERVAL, KEYS, MEASURE_NAME, number_column
+from biasgrid.tables.measures import CELL, INTERVAL, KEY_COLUMNS, MEASURE_NAME, number_column
 from biasgrid.tables.schema import column, table
 
 DATASET, MODEL = CELL["dataset"], CELL["model"]
@@ -42,7 +42,7 @@ COMPARISONS = table(
     {
         **MODEL_PAIR,
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         "value": number_column(description="the measure of `model`"),
         "other_value": number_column(description="the measure of `other_model`"),
         "difference": number_column(
@@ -100,7 +100,7 @@ RANKS = table(
     {
         "dataset": DATASET,
         **MEASURE_NAME,
-        "bias_type": KEYS["bias_type"],
+        "bias_type": KEY_COLUMNS["bias_type"],
         "set": column(
             pl.UInt16, description="set of models that are ranked together, numbered from 0"
         ),

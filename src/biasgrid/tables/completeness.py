@@ -14,7 +14,7 @@ import polars as pl
 from biasgrid.base.faults import UserError
 from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types, read_table
 from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import is_about_whole
 from biasgrid.tables.metric import (
     HOW_ANSWERED,
     IMPROBABLE,
@@ -408,10 +408,7 @@ def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
 
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:
     """Returns whether each row is a headline of a cell or of a bias type; see `are_claims`."""
-    about_all = pl.all_horizontal(
-        pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"
-    )
-    return about_all & pl.any_horizontal(pl.lit(value=False), *named_by(headlines))
+    return is_about_whole() & pl.any_horizontal(pl.lit(value=False), *named_by(headlines))
 
 
 def named_by(headlines: Mapping[str, str]) -> list[pl.Expr]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, MEASURE_NAME, NUMBER_COLUMNS, VALUE
+from biasgrid.tables.key_columns import SUBJECT_ASSOCIATION
+from biasgrid.tables.measures import CELL, KEY_COLUMNS, MEASURE_NAME, NUMBER_COLUMNS, VALUE
 from biasgrid.tables.schema import column, table
 
 EVIDENCE = table(
@@ -14,7 +15,7 @@ EVIDENCE = table(
     {
         **CELL,
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         **VALUE,
         "rank": column(
             pl.UInt16, description="place of the number among the numbers of its measure, from 0"
@@ -110,7 +111,7 @@ EVIDENCE_PARTS = table(
     {
         **CELL,
         **MEASURE_NAME,
-        **{name: KEYS[name] for name in ("subject", "attribute")},
+        **{name: KEY_COLUMNS[name] for name in SUBJECT_ASSOCIATION},
         "template": column(
             pl.UInt16, description="the template that the mean is over", nullable=True
         ),

@@ -8,19 +8,13 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.tables.files import empty_table
+from biasgrid.tables.key_columns import KEYS, is_about_whole
 from biasgrid.tables.schema import NeverNaN, column, table
 
-MEASURE_KEYS = (
-    "subject",
-    "subject_group",
-    "attribute",
-    "attribute_group",
-    "bias_type",
-    "group",
-    "other",
-    "template",
-)
+MEASURE_KEYS = tuple(key.name for key in KEYS)
 """What a measure is about; where a key is null, it is pooled over that key."""
+MEASURE_PART_KEYS = tuple(key.name for key in KEYS if key.is_part)
+"""The keys that numbers of whole cells and bias types do not have."""
 
 CELL = {
     "model": column(pl.String, description="the model's name in the config"),
@@ -33,23 +27,8 @@ MEASURE_NAME = {
         description="how it was computed, such as `score=f1, mode=group`; may be empty",
     ),
 }
-KEYS = {
-    "subject": column(pl.String, description="the subject", nullable=True),
-    "subject_group": column(pl.String, description="the group of subjects", nullable=True),
-    "attribute": column(pl.String, description="the attribute", nullable=True),
-    "attribute_group": column(pl.String, description="the group of attributes", nullable=True),
-    "bias_type": column(
-        pl.String,
-        description=(
-            "what the groups have in common, such as religion; ` & ` joins those of an intersection"
-        ),
-        nullable=True,
-    ),
-    "group": column(pl.String, description="the group, or those of an intersection", nullable=True),
-    "other": column(
-        pl.String, description="the group or subject that it is compared with", nullable=True
-    ),
-    "template": column(pl.UInt16, description="the template, numbered from 0", nullable=True),
+KEY_COLUMNS = {
+    key.name: column(key.dtype, description=key.description, nullable=True) for key in KEYS
 }
 VALUE = {
     "value": column(
@@ -87,9 +66,7 @@ def is_over_first_factor() -> pl.Expr:
 
 def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of measures that are about whole cells or bias types."""
-    return rows.filter(
-        pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type")
-    )
+    return rows.filter(is_about_whole())
 
 
 def number_column(*, description: str) -> pa.Column:
@@ -235,7 +212,7 @@ MEASURES = table(
     {
         **CELL,
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         **VALUE,
         **NUMBER_COLUMNS,
         **UNCERTAINTY,
@@ -255,7 +232,7 @@ INTERVALS = table(
     {
         **CELL,
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         **VALUE,
         **{name: NUMBER_COLUMNS[name] for name in ("low", "high", "p", "q", "n")},
         **UNCERTAINTY,
@@ -320,7 +297,7 @@ SUMMARY = table(
             nullable=True,
         ),
         **MEASURE_NAME,
-        "bias_type": KEYS["bias_type"],
+        "bias_type": KEY_COLUMNS["bias_type"],
         **VALUE,
         **NUMBER_COLUMNS,
         **MARK_COLUMNS,
@@ -380,7 +357,7 @@ SYNTHETIC = table(
         "strength": column(pl.String, description="the strength's name in the config"),
         "dataset": column(pl.String, description="the dataset's name in the config"),
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         "value": column(
             pl.Float64,
             description="the measure of the model that was trained on the corpus",

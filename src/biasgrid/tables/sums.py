@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, MEASURE_NAME, NUMBER_COLUMNS, VALUE
+from biasgrid.tables.measures import CELL, KEY_COLUMNS, MEASURE_NAME, NUMBER_COLUMNS, VALUE
 from biasgrid.tables.schema import NeverNaN, column, table
 
 UNIT_SEPARATOR = "\x1f"
@@ -17,7 +17,7 @@ SUMS = table(
     {
         **CELL,
         **MEASURE_NAME,
-        **KEYS,
+        **KEY_COLUMNS,
         "kind": column(
             pl.Int64,
             description=(

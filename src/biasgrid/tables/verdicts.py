@@ -7,7 +7,8 @@ from typing import Literal, get_args
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, number_column
+from biasgrid.tables.key_columns import claimed_keys
+from biasgrid.tables.measures import CELL, KEY_COLUMNS, number_column
 from biasgrid.tables.schema import column, table
 
 Verdict = Literal["bias found", "nothing found", "could not be measured"]
@@ -31,7 +32,7 @@ LARGEST_NUMBER = {
         nullable=True,
     ),
     "options": column(pl.String, description="how that number was computed", nullable=True),
-    **{name: each for name, each in KEYS.items() if name not in ("attribute_group", "template")},
+    **{name: KEY_COLUMNS[name] for name in claimed_keys()},
     "value": number_column(description="that number; of two groups the one with more is `group`"),
     "low": number_column(description="lower end of its interval"),
     "high": number_column(description="upper end of its interval"),

@@ -82,14 +82,12 @@ def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """Returns the rows of whole cells, and a table of rows for each kind of parts."""
     import polars as pl
 
-    from biasgrid.tables.measures import MEASURE_KEYS
+    from biasgrid.tables.key_columns import is_about_whole
+    from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
 
-    is_of_part = pl.any_horizontal(
-        pl.col(key).is_not_null() for key in MEASURE_KEYS if key != "bias_type"
-    )
     has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
-    kinds = rows.filter(is_of_part).group_by("measure", "options", *has, maintain_order=True)
-    return rows.filter(~is_of_part), [kind.select(rows.columns) for _, kind in kinds]
+    kinds = rows.filter(~is_about_whole()).group_by("measure", "options", *has, maintain_order=True)
+    return of_wholes(rows), [kind.select(rows.columns) for _, kind in kinds]
 
 
 def reason_not_compared(rows: pl.DataFrame) -> str | None:

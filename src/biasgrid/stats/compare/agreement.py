@@ -15,13 +15,12 @@ from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.key_columns import KEY_NAMED
 
 FEWEST_SUBJECTS = 5
 NO_AGREEMENT_INTERVAL = (
     "no interval: without one of the subjects, they agree perfectly or do not vary"
 )
-OF_SUBJECTS = ("subject",)
-"""The keys of numbers that order subjects."""
 
 
 def ranks_without_each(values: FloatArray) -> FloatArray:
@@ -90,7 +89,7 @@ def agreement_of(
         pairs: the pairs of models.
         settings: the level.
     """
-    if kind.keys != OF_SUBJECTS:
+    if len(kind.keys) != 1 or not KEY_NAMED[kind.keys[0]].has_agreement:
         return
     name = numbers.names[int(kind.rows[0])].select("measure", "options")
     for pair in pairs:

@@ -22,13 +22,18 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.claims.facts import WITHHELD
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
-from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW
+from biasgrid.tables.key_columns import KEYS, is_about_whole
+from biasgrid.tables.measures import (
+    DESIGN,
+    INTERVALS,
+    MEASURE_KEYS,
+    MEASURE_PART_KEYS,
+    MEASURES,
+    ROW,
+)
 from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE
 from biasgrid.tables.provenance import digest
 from biasgrid.tables.sums import SUMS
-
-PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key != "bias_type"]
-"""Keys of numbers that are not of whole cells."""
 
 
 class ComparedCell(NamedTuple):
@@ -303,8 +308,7 @@ def matrix_of(lists: pl.Series) -> FloatArray:
 
 def are_of_parts(names: pl.DataFrame) -> BoolArray:
     """Says which numbers are about parts of cells."""
-    has_part_key = pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null())
-    mask: BoolArray = names.select(has_part_key).to_series().to_numpy()
+    mask: BoolArray = names.select(~is_about_whole()).to_series().to_numpy()
     return mask
 
 
@@ -317,17 +321,20 @@ def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
         names: `row`, `moderated` and the columns `ROW`.
     """
     has_key = {f"has {key}": pl.col(key).is_not_null() for key in MEASURE_KEYS}
-    # Bias types of whole cells are kinds of their own, those of parts are not.
-    is_of_parts = pl.Series(are_of_parts(names))
-    table = names.with_columns(**has_key, whole=pl.when(~is_of_parts).then("bias_type"))
+    whole_keys = {}
+    for key in KEYS:
+        if not key.is_corrected_together:
+            whole_keys[f"whole {key.name}"] = pl.when(is_about_whole()).then(key.name)
+    table = names.with_columns(**has_key, **whole_keys)
     families = []
-    for _, rows in table.group_by("measure", "options", "whole", *has_key, maintain_order=True):
+    kind = ("measure", "options", *whole_keys, *has_key)
+    for _, rows in table.group_by(kind, maintain_order=True):
         keys = tuple(key for key in MEASURE_KEYS if rows[f"has {key}"][0])
         families.append(
             HypothesisFamily(
                 rows=rows["row"].to_numpy().astype(np.int64),
                 keys=keys,
-                is_of_parts=not set(PART_KEYS_COMPARED).isdisjoint(keys),
+                is_of_parts=not set(MEASURE_PART_KEYS).isdisjoint(keys),
                 is_moderated=bool(rows["moderated"].all()),
             )
         )

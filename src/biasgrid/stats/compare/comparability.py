@@ -11,9 +11,10 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray
 from biasgrid.base.faults import first_few
-from biasgrid.stats.compare.cells import PART_KEYS_COMPARED, CellNumbersMatrix, ComparedCell
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.compare.how_asked import unlike, unlike_scales
+from biasgrid.tables.measures import MEASURE_PART_KEYS
 from biasgrid.tables.provenance import digest
 
 Facts = Mapping[str, Any]
@@ -96,7 +97,7 @@ def unlike_lists(
         own = numbers.names.filter(numbers.has_number[one])
         others = numbers.names.filter(numbers.has_number[other])
         alone: list[str] = []
-        for key in PART_KEYS_COMPARED:
+        for key in MEASURE_PART_KEYS:
             own_names, other_names = ({*rows[key].cast(str).drop_nulls()} for rows in (own, others))
             alone += sorted(own_names - other_names)
         if alone:

@@ -22,15 +22,13 @@ from biasgrid.stats.intervals import VarianceSource, half_width, quantile
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import ASSOCIATIONS, GROUP_PAIR, is_about
 
 FEWEST_GROUPS = 3
 """Two groups have an order by chance in half of all cases."""
 NO_DIFFERENCES = "all differences are 0"
 """Why there is no correlation where a dataset puts the groups in no order."""
 NUMBER = ["dataset", "measure", "options"]
-GROUP_KEYS = ("subject_group", "subject")
-"""What groups are called where numbers are of one group alone; the first that a dataset has."""
 FREE = (
     1.0,
     1.5,
@@ -210,13 +208,13 @@ def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
     Differences of two groups are averaged for each group. If there are none, numbers of single
     groups stay as they are.
     """
-    pairs = rows.drop_nulls(["group", "other"])
+    pairs = rows.drop_nulls(GROUP_PAIR)
     if len(pairs):
         return effects_of_pairs(pairs)
     columns = [*NUMBER, "model", "bias_type", "value"]
-    for key in GROUP_KEYS:
-        is_of_key_alone = [pl.col(other).is_null() for other in MEASURE_KEYS if other != key]
-        single = rows.drop_nulls(key).filter(is_of_key_alone)
+    # Names stand for groups where a dataset has no numbers of groups of names.
+    for key, _ in ASSOCIATIONS:
+        single = rows.filter(is_about([key]))
         if len(single):
             break
     # Without a number of a single group there are no rows.
@@ -227,7 +225,7 @@ def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Averages for each group its differences from all others, and their variances."""
     names = ["model", "bias_type", *NUMBER]
     sides = []
-    for group, sign in (("group", 1), ("other", -1)):
+    for group, sign in zip(GROUP_PAIR, (1, -1), strict=True):
         # The difference of the second group from the first has the opposite sign.
         signed = sign * pl.col("value")
         sides.append(pairs.select(*names, "variance", group=group, value=signed))

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import is_about
 
 Asked = Mapping[str, Any]
 SCORING, PROMPT = "scoring", "prompt"
@@ -61,7 +61,7 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
         PROMPT: predictions.get(PROMPT) or prompt_of_server(predictions),
         **{name: generation.get(name) for name in OF_WRITING},
     }
-    wholes = measures.filter(pl.col(key).is_null() for key in MEASURE_KEYS)
+    wholes = measures.filter(is_about([]))
     is_share = pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])
     shares = wholes.filter(is_share).drop_nulls("value")
     first = shares.unique("measure", keep="first", maintain_order=True)

@@ -18,11 +18,10 @@ from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_provenance, read_tables
+from biasgrid.tables.key_columns import KEYS
 
 SIDE_COLUMNS = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
 INTERVAL_ENDS = {"low": "high", "selected_low": "selected_high"}
-SENTENCE_KEYS = ("subject", "attribute", "bias_type", "group")
-"""Keys by which sentences are found."""
 EVIDENCE_COLUMNS = ("strongest", "typical")
 """Roles of sentences that show a number, the strongest first."""
 
@@ -50,13 +49,14 @@ class Difference(NamedTuple):
     def sentence(self, row: Mapping[str, Any]) -> str | None:
         """Returns a sentence that shows a row of parts, None if none is kept."""
         sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_COLUMNS))
-        for key in SENTENCE_KEYS:
-            if row[key] is not None:
-                is_about = pl.col(key) == row[key]
-                if key == "group":
-                    # A sentence without a group is about all of them.
-                    is_about |= pl.col(key).is_null()
-                sentences = sentences.filter(is_about)
+        for key in KEYS:
+            value = row[key.name]
+            if value is None or key.sentences is None:
+                continue
+            is_of_value = pl.col(key.name) == value
+            if key.sentences == "own and pooled":
+                is_of_value |= pl.col(key.name).is_null()
+            sentences = sentences.filter(is_of_value)
         # Plain sentences come before negated ones and swapped ones.
         order = ["role", "negated", "swapped"]
         ordered = sentences.sort(order, nulls_last=False, maintain_order=True)

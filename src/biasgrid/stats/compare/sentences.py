@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import polars as pl
-
 from biasgrid.stats.compare.results import Difference
 from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.tables.claims.numbers import format_number
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.measures import of_wholes
 
 
 def measure_named(measure: str, options: str, bias_type: str | None) -> str:
@@ -18,9 +16,6 @@ def measure_named(measure: str, options: str, bias_type: str | None) -> str:
     in_options = f" ({options})" if options else ""
     of_bias_type = f" of {bias_type}" if bias_type else ""
     return f"{measure}{in_options}{of_bias_type}"
-
-
-OF_PARTS = tuple(key for key in MEASURE_KEYS if key != "bias_type")
 
 
 def difference_sentences(
@@ -32,10 +27,9 @@ def difference_sentences(
         difference: two models on a dataset.
         measures: names and options of the measures.
     """
-    is_of_whole = [pl.col(key).is_null() for key in OF_PARTS]
     wholes = [
         row
-        for row in difference.rows.filter(is_of_whole).to_dicts()
+        for row in of_wholes(difference.rows).to_dicts()
         if (row["measure"], row["options"]) in measures
     ]
     if all(row["difference"] is None for row in wholes):

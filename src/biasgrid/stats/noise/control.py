@@ -26,7 +26,8 @@ from biasgrid.stats.multiplicity import (
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import nullable
-from biasgrid.stats.verdicts.counts import GROUPS, TESTED_KEYS, is_association, tested_key
+from biasgrid.stats.verdicts.counts import is_association, tested_key
+from biasgrid.tables.key_columns import GROUP_PAIR, KEY_NAMED, all_known, claimed_keys
 
 SIZE_KEYS = ["measure", "options", "about"]
 """What says which numbers are of one kind in a dataset and in its control."""
@@ -116,9 +117,9 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
         estimates: those of the control's cell, see `estimate.estimate`.
 
     Returns:
-        For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they
-        are about); `variance`, the mean of the squared distance from the fair value less the mean
-        of the variances, at least 0; and `df`, how many of the numbers are free, less 1: of the
+        For each kind of its tests `measure`, `options`, `about` (the key of `tested_key`);
+        `variance`, the mean of the squared distance from the fair value less the mean of the
+        variances, at least 0; and `df`, how many of the numbers are free, less 1: of the
         associations of an attribute all but one, of all pairs of some groups one less than there
         are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
     """
@@ -141,9 +142,10 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
 
 def free_numbers(rows: pl.DataFrame) -> int:
     """Returns how many of the numbers of a kind are free: the others follow from these."""
-    if rows["about"][0] != GROUPS[0]:
-        return len(rows) - rows.select("bias_type", "attribute").n_unique()
-    groups = pl.concat([rows.select("bias_type", group=name) for name in GROUPS]).unique()
+    key = KEY_NAMED[rows["about"][0]]
+    if key.tested_as == "association":
+        return len(rows) - rows.select("bias_type", key.tested_with).n_unique()
+    groups = pl.concat([rows.select("bias_type", group=name) for name in GROUP_PAIR]).unique()
     return len(groups) - groups["bias_type"].n_unique()
 
 
@@ -151,16 +153,14 @@ def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
     """Returns the claims that are tested together with others, with `about` and their `row`."""
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
-    keys = (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")
-    missing = [name for name in keys if name not in estimates.columns]
+    missing = [name for name in claimed_keys() if name not in estimates.columns]
     no_keys = {name: pl.lit(None, pl.String) for name in missing}
     rows = estimates.with_row_index("row").with_columns(**no_keys)
-    is_pair = pl.all_horizontal(pl.col(key).is_not_null() for key in GROUPS)
     return rows.with_columns(about=tested_key()).filter(
         "is_claim",
         pl.col("q").is_not_null(),
         pl.col("variances").is_not_null(),
-        is_association() | is_pair,
+        is_association() | all_known(*GROUP_PAIR),
     )
 
 

@@ -7,7 +7,6 @@ which variances that borrow from each other do not see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
 from biasgrid.stats.noise.variance import FEWEST_VARIANCES, jackknife
 from biasgrid.stats.sums import Finish, leave_one_out
+from biasgrid.tables.key_columns import KEY_NAMED, KEYS, Aspect
 
 ONE_IN_TWENTY = 0.95
 """A gain counts where clusters multiply by more than noise alone does in 19 of 20 cells."""
@@ -27,9 +27,6 @@ MIRRORED = 1e-9
 """Mirrored numbers are made of the same sums: they differ by rounding alone, as a share of the
 largest number.
 """
-ATTRIBUTES = ("attribute", "attribute_group")
-SUBJECTS = ("subject",)
-GROUPS = ("subject_group", "bias_type", "group", "other")
 
 
 class Crossing(NamedTuple):
@@ -79,20 +76,26 @@ def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
         by_cluster: shape (numbers, clusters), the value in each cluster, NaN where a number has
             none.
     """
-    rows, columns = used_keys(keys, (*SUBJECTS, *GROUPS)), used_keys(keys, ATTRIBUTES)
+    rows, columns = used_keys(keys, "who"), used_keys(keys, "what")
     column = places_of(keys, columns)
     row = places_of(keys, rows)
     row_count = int(row.max(initial=-1)) + 1
     counted = np.ones(len(keys), dtype=np.bool_)
     if row_count == 2 and is_mirrored(row, column, by_cluster):
         counted = row == 0
-    is_crossed = bool(columns) and rows == list(SUBJECTS) and row_count >= FEWEST_ROWS
+    is_single = len(rows) == 1 and KEY_NAMED[rows[0]].is_crossed
+    is_crossed = bool(columns) and is_single and row_count >= FEWEST_ROWS
     return Crossing(row if is_crossed else None, column, counted)
 
 
-def used_keys(keys: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Returns the key columns among some names that are not null in all rows."""
-    return [name for name in names if name in keys.columns and keys[name].null_count() < len(keys)]
+def used_keys(keys: pl.DataFrame, aspect: Aspect) -> list[str]:
+    """Returns the key columns of an aspect that are not null in all rows."""
+    names = []
+    for key in KEYS:
+        is_of_aspect = key.aspect == aspect and key.name in keys.columns
+        if is_of_aspect and keys[key.name].null_count() < len(keys):
+            names.append(key.name)
+    return names
 
 
 def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:

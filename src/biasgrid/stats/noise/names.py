@@ -17,14 +17,12 @@ from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
 from biasgrid.stats.noise.variance import FEWEST_VARIANCES, ROUNDING_OF_VALUE, moderate_variances
 from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import KEYS, group_keys
 
 NAMES, PARTNERS = "subjects", "others"
 """The factors of numbers of groups of names: those of the group, and those of others that they are
 compared with.
 """
-ATTRIBUTE_KEYS = ("attribute", "attribute_group")
-"""In what numbers differ that are about the same names."""
 
 
 class Side(NamedTuple):
@@ -158,8 +156,10 @@ def groups_of_names(sums: Sums) -> dict[str, IntArray]:
     """
     names, present = sums.along[NAMES].units, sums.along[NAMES].present
     group_of: dict[str, int] = {}
-    if "subject_group" in sums.keys.columns:
-        codes = sums.keys["subject_group"].cast(pl.String).rank("dense").fill_null(0).to_list()
+    for key in group_keys("who"):
+        if key not in sums.keys.columns:
+            continue
+        codes = sums.keys[key].cast(pl.String).rank("dense").fill_null(0).to_list()
         for is_own, code in zip(present, codes, strict=True):
             for place in np.flatnonzero(is_own).tolist():
                 group_of[names[place]] = int(code)
@@ -172,7 +172,10 @@ def groups_of_names(sums: Sums) -> dict[str, IntArray]:
 
 def numbers_of_same_names(sums: Sums) -> list[IntArray]:
     """Returns the numbers that differ in their attributes alone, together."""
-    about = [key for key in MEASURE_KEYS if key in sums.keys.columns and key not in ATTRIBUTE_KEYS]
+    about = []
+    for key in KEYS:
+        if key.name in sums.keys.columns and key.aspect != "what":
+            about.append(key.name)
     if not about:
         return [np.arange(len(sums.keys))]
     names = sums.keys.select(about).with_row_index("number")

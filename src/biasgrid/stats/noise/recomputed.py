@@ -14,6 +14,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import RECOMPUTED, Along, Sums, cluster_name
+from biasgrid.tables.key_columns import KEYS, is_pooled_over
 from biasgrid.tables.measures import ROW
 
 MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
@@ -75,10 +76,10 @@ def with_keys(measures: pl.DataFrame) -> pl.DataFrame:
     no_values = {key: pl.lit(None, pl.String) for key in ROW}
     no_values |= {name: pl.lit(0, pl.Int64) for name in ("n", "left_out")}
     missing = {name: value for name, value in no_values.items() if name not in measures.columns}
-    texts = [pl.col(key).cast(pl.String) for key in ROW if key not in ("template", "options")]
+    keys = [pl.col(key.name).cast(key.dtype) for key in KEYS]
+    measure = pl.col("measure").cast(pl.String)
     options = pl.col("options").fill_null("").cast(pl.String)
-    template = pl.col("template").cast(pl.UInt16)
-    return measures.with_columns(**missing).with_columns(*texts, options, template)
+    return measures.with_columns(**missing).with_columns(measure, options, *keys)
 
 
 def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Expr:
@@ -86,7 +87,7 @@ def has_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.Exp
     single template.
     """
     names = [name for name, unit in settings.units.items() if unit not in (None, "distance")]
-    return pl.col("measure").is_in(names) & pl.col("template").is_null()
+    return pl.col("measure").is_in(names) & is_pooled_over("how")
 
 
 def align_rows(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:

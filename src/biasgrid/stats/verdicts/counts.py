@@ -8,30 +8,28 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.tables.claims.facts import CountedMeasures
+from biasgrid.tables.key_columns import (
+    ASSOCIATIONS,
+    GROUP_PAIR,
+    SUBJECT_ASSOCIATION,
+    SUBJECT_GROUP_ASSOCIATION,
+    TESTED_PAIRS,
+    all_known,
+    is_pooled_over,
+)
 from biasgrid.tables.metric import UNTESTABLE
 
-ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
-"""Keys of associations, those of groups of subjects first: they are relative to the other subjects
-of a list.
-"""
-GROUPS = ("group", "other")
-"""Keys of differences of two groups."""
 CELL = ["model", "dataset"]
 
 
-TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
-"""The keys that say what tests are about, the first of them that is known."""
-
-
 def tested_key() -> pl.Expr:
-    """Returns for each row the key of `TESTED_KEYS` that its test is about, null without one."""
-    known_keys = [pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS]
+    """Returns for each row the first key of `TESTED_PAIRS` that its test is about, null without
+    one.
+    """
+    known_keys = []
+    for key, _ in TESTED_PAIRS:
+        known_keys.append(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)))
     return pl.coalesce(known_keys)
-
-
-def all_known(*keys: str) -> pl.Expr:
-    """Says of each row whether all of some keys are known."""
-    return pl.all_horizontal(pl.col(key).is_not_null() for key in keys)
 
 
 def is_association() -> pl.Expr:
@@ -56,14 +54,14 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
         measures: schema `MEASURES`.
     """
     rows = measures.filter(
-        pl.col("template").is_null(),
+        is_pooled_over("how"),
         # What is pooled over all cases says nothing of others.
         pl.col("generalises_to").is_not_null(),
-        is_association() | all_known(*GROUPS),
+        is_association() | all_known(*GROUP_PAIR),
     )
-    group_keys, subject_keys = ASSOCIATIONS
-    has_groups = all_known(*group_keys).any().over(*CELL, "measure", "options")
-    return rows.filter(~(has_groups & all_known(*subject_keys)))
+    is_of_group = all_known(*SUBJECT_GROUP_ASSOCIATION)
+    has_groups = is_of_group.any().over(*CELL, "measure", "options")
+    return rows.filter(~(has_groups & all_known(*SUBJECT_ASSOCIATION)))
 
 
 def counted_tests(

@@ -10,8 +10,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.stats.multiplicity import is_significant, simes
-from biasgrid.stats.verdicts.counts import GROUPS, all_known
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import GROUP_PAIR, all_known, is_about
 
 LARGEST_GAP = "largest_gap"
 TestsOfSizes = Mapping[str, tuple[str, Sequence[str]]]
@@ -31,13 +30,7 @@ def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.Data
     """
     rows = estimates
     for size, (measure, keys) in sizes.items():
-        other_keys = [key for key in MEASURE_KEYS if key not in keys]
-        tests = estimates.filter(
-            "is_claim",
-            pl.col("measure") == measure,
-            all_known(*keys),
-            pl.all_horizontal(pl.col(key).is_null() for key in other_keys),
-        )
+        tests = estimates.filter("is_claim", pl.col("measure") == measure, is_about(keys))
         p = tests["p"].drop_nulls().to_list()
         p_of_all = pl.lit(simes(p) if p else None)
         is_size = (pl.col("measure") == size) & pl.col("value").is_not_null()
@@ -58,7 +51,7 @@ def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFr
     is_counted = pl.col("measure").is_in(list(counted))
     # What is pooled over all cases says nothing of others.
     generalises = pl.col("generalises_to").is_not_null()
-    is_difference = all_known(*GROUPS, "bias_type")
+    is_difference = all_known(*GROUP_PAIR, "bias_type")
     rows = estimates.filter("is_claim", is_counted & is_difference, generalises)
     bias_types = rows.drop_nulls("value").group_by("bias_type", maintain_order=True)
     gaps = [largest_gap(differences) for _, differences in bias_types]

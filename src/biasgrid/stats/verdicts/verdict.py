@@ -18,7 +18,6 @@ from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
 from biasgrid.stats.verdicts.counts import (
     CELL,
-    GROUPS,
     counted_tests,
     is_untestable,
     mirrors_none,
@@ -26,7 +25,8 @@ from biasgrid.stats.verdicts.counts import (
 )
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import KEYS, of_wholes
+from biasgrid.tables.key_columns import GROUP_PAIR, KEYS, is_pooled_over
+from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
 from biasgrid.tables.metric import (
     HOW_ANSWERED,
     NOT_MEASURABLE,
@@ -49,7 +49,7 @@ UNTESTED = "its headline numbers have no test: read their intervals and marks"
 """Why a cell could not be measured whose headline numbers have no test at all."""
 NO_EFFECT_FINDABLE = "too little was asked to find any effect, however large"
 ASK_MORE = "ask more templates, items or prompts that do not reword each other"
-KIND = ["measure", "options", "bias_type"]
+KIND = ["measure", "options", *(key.name for key in KEYS if not key.is_corrected_together)]
 """Tests of a kind are corrected together."""
 
 
@@ -151,7 +151,8 @@ class CellTests:
         other clusters.
         """
         bound = pl.col("bound").fill_null(0)
-        rows = self.significant.sort(-bound, "p", *KEYS, maintain_order=True).head(1).to_dicts()
+        ordered = self.significant.sort(-bound, "p", *MEASURE_KEYS, maintain_order=True)
+        rows = ordered.head(1).to_dicts()
         return largest_columns(with_more_first(rows[0])) if rows else {}
 
 
@@ -208,11 +209,12 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
     rate_of = pl.DataFrame(differences, schema=schema, orient="row")
     joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
     keys = [*CELL, "bias_type", "rate_of"]
-    is_rate = pl.col("template").is_null() & pl.col("other").is_null()
+    first_group, second_group = GROUP_PAIR
+    is_rate = is_pooled_over("how") & pl.col(second_group).is_null()
     rates = measures.filter(is_rate).rename({"measure": "rate_of"})
-    for name, group_key in zip(RATES, GROUPS, strict=True):
+    for name, group_key in zip(RATES, GROUP_PAIR, strict=True):
         # The rate of either group of the difference.
-        group, value = pl.col("group").alias(group_key), pl.col("value").alias(name)
+        group, value = pl.col(first_group).alias(group_key), pl.col("value").alias(name)
         joined = joined.join(
             rates.select(*keys, group, value),
             on=[*keys, group_key],
@@ -257,7 +259,8 @@ def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
 
 def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
     """Turns a difference of two groups so that the one with more is `group`; keeps other rows."""
-    if row["group"] is None or row["other"] is None or row["value"] >= 0:
+    first, second = GROUP_PAIR
+    if row[first] is None or row[second] is None or row["value"] >= 0:
         return dict(row)
     low, high = row["low"], row["high"]
     return {
@@ -265,8 +268,8 @@ def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
         "low": None if high is None else -high,
         "high": None if low is None else -low,
         "value": -row["value"],
-        "group": row["other"],
-        "other": row["group"],
+        first: row[second],
+        second: row[first],
     }
 
 

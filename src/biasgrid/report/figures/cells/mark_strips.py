@@ -25,7 +25,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, biasgrid_theme, empty_figure
 from biasgrid.tables.claims.marks import Mark
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.key_columns import is_about
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (
@@ -52,8 +52,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     marks: dict[str, Sequence[Mark]] = {}
     for dataset in context.titles:
         marks |= context.marks.get(dataset, {})
-    about_all = [pl.col(key).is_null() for key in MEASURE_KEYS]
-    whole = with_marks(measures.filter(*about_all), context.marks)
+    whole = with_marks(measures.filter(is_about([])), context.marks)
     rows = whole.filter(pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks and values")

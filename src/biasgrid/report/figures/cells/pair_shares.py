@@ -27,7 +27,7 @@ from biasgrid.report.figures.drawing.theme import (
     palette,
     shapes,
 )
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.measures import of_wholes
 
 CAPTION = (
     "How often the sentence of a pair scores higher that states a stereotype more, by bias type: "
@@ -53,8 +53,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     title = f"Stereotype shares: {context.title}"
     name = SCORE if SCORE in measures["measure"] else SHARE
-    others = [pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"]
-    points = measures.filter(*others, measure=name, options="").drop_nulls("value")
+    points = of_wholes(measures).filter(measure=name, options="").drop_nulls("value")
     if points.is_empty():
         return empty_figure(title, "no pair has scores of both sentences")
     names = context.names(points)
