@@ -23,6 +23,7 @@ from biasgrid.families.page import (
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
+from biasgrid.tables.key_columns import KEYS
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
 
 MOST_KEYED = 2000
@@ -40,7 +41,6 @@ RANKED_COLUMNS = (
     "rank_high",
     "models",
 )
-COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
 EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
 """Number of a cell's examples that are gathered at once, and first guess of how many will fit."""
 TAG = len('<script type="application/gzip" id=""></script>\n')
@@ -177,6 +177,9 @@ def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]
         "models": models,
         "datasets": datasets,
         "cells": asked_cells(tables.summary),
+        "keys": [
+            {"name": key.name, "is_part": key.is_part, "on_page": key.on_page} for key in KEYS
+        ],
     }
 
 
@@ -237,7 +240,7 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     names = (
         "measure",
         "options",
-        *COMPARED_PART_COLUMNS,
+        *MEASURE_KEYS,
         "clusters",
         "other_factors",
         "paired",

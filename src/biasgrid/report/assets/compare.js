@@ -6,21 +6,20 @@ import {DOUBT, associations} from "./associations.js";
 import {scatter} from "./chart.js";
 import {rankNote, rankTold} from "./ranks.js";
 import {figure, intervals, table} from "./table.js";
-import {plain, templateColumns, veiled} from "./veil.js";
-
-const PARTS = ["subject", "attribute", "bias_type", "group", "other", "template"];
+import {keyColumns} from "./tabled.js";
+import {plain} from "./veil.js";
 
 export async function comparePage(core, dataset, one, other) {
   if (!cellOf(core, one, dataset) || !cellOf(core, other, dataset)) return null;
   const of = datasetOf(core, dataset);
   const rows = await rowsOf(dataset, one, other);
-  const whole = rows.filter((row) => PARTS.every((part) => part === "bias_type" || row[part] === null));
+  const whole = rows.filter((row) => core.keys.every((key) => !key.is_part || row[key.name] === null));
   const parts = rows.filter((row) => !whole.includes(row));
   const names = [labelOf(core, one), labelOf(core, other)];
   const swap = link(address("compare", dataset, other, one), "the other way round");
   return [h("h2", {}, name(names[0]), " and ", name(names[1]), ": ", name(of.title)),
     h("p", { class: "soft" }, link(address("cell", one, dataset), name(names[0])), ", ", link(address("cell", other, dataset), name(names[1])), "; ", swap),
-    reasons(rows), over(rows), wholes(of, whole, names, await rankOf(dataset, one, other)), await drawn(of, parts, one, other, names), await differences(of, parts, one, other, names)];
+    reasons(rows), over(rows), wholes(of, whole, names, await rankOf(dataset, one, other)), await drawn(of, parts, one, other, names), await differences(core, of, parts, one, other, names)];
 }
 
 // Differences are those of the first less the second, whichever way round they are kept.
@@ -102,16 +101,14 @@ function correlation(rows) {
   return spread === 0 ? null : sum((a, b) => a * b) / spread;
 }
 
-async function differences(dataset, rows, one, other, names) {
+async function differences(core, dataset, rows, one, other, names) {
   if (!rows.length) return null;
   const templates = await templatesOf(dataset.name);
-  const present = PARTS.filter((part) => rows.some((row) => row[part] !== null));
-  const text = (part) => (part === "attribute" ? { value: (row) => plain(row[part]), cell: (row) => veiled(row[part]) } : { value: (row) => row[part] });
   const hidden = (row) => plain(row.attribute) !== row.attribute;
   const to = (model, row, text) => (row.subject !== null && row.attribute !== null ? leading(address("cell", model, dataset.name, row.subject, row.attribute), hidden(row), text) : text);
   const [first, second, ...rest] = measured(names);
   const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) },
-    ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
+    ...keyColumns(core.keys, rows, templates),
     { ...first, cell: (row, write) => to(one, row, write(real(row.value))) }, { ...second, cell: (row, write) => to(other, row, write(real(row.other_value))) }, ...rest, significant];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
   return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Sorted by size. The page has the largest differences and all significant ones."), table("Largest differences", columns, sorted, { mixed: new Set(rows.map((row) => row.measure)).size > 1, headed: true, most: 100, file: "differences" }));

@@ -5,12 +5,10 @@ import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real, templatesOf}
 import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
 import {table} from "./table.js";
-import {tabled} from "./tabled.js";
+import {keyColumns, tabled} from "./tabled.js";
 import {boundsTold, counted, littleTold, valueTold} from "./told.js";
-import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
-const KEYS = ["subject_group", "subject", "attribute_group", "attribute", "bias_type", "group", "other", "template"];
 
 export async function cellPage(core, model, dataset, rest, go) {
   const cell = cellOf(core, model, dataset);
@@ -107,13 +105,10 @@ export async function keyed(core, model, dataset) {
   if (tables) return tabled(tables, `${model}-${dataset}`, templates);
   if (!rows.length) return null;
   const declared = datasetOf(core, dataset).measures;
-  const present = KEYS.filter((key) => rows.some((row) => row[key] !== null));
-  const shown = (key) => (key.startsWith("attribute") ? (row) => veiled(row[key]) : (row) => (typeof row[key] === "string" ? name(row[key]) : row[key]));
-  const saved = (key) => (key.startsWith("attribute") ? (row) => plain(row[key]) : (row) => row[key]);
   const columns = [
     { title: "Measure", value: (row) => capital(declared[row.measure]?.title ?? row.measure), head: true },
     { title: "Options", value: (row) => row.options || null },
-    ...present.flatMap((key) => (key === "template" ? templateColumns(templates, saved(key)) : { title: capital(key.replaceAll("_", " ")), value: saved(key), cell: shown(key) })),
+    ...keyColumns(core.keys, rows, templates),
     ...numbers(declared),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const told = rows.length < all ? h("p", { class: "soft" }, `This page has ${count(rows.length)} of ${count(all)} such numbers; the measures table has all of them.`) : null;

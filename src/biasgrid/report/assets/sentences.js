@@ -9,9 +9,10 @@ import {plain, veiled} from "./veil.js";
 // So many examples are unfolded, which are the strongest ones.
 const OPEN = 6;
 
-// The command that explains a number; `named` are its options. Of an attribute it tells nothing while texts are hidden.
+// The command that explains a number; `named` are its options. It is not shown while one of them is a hidden text.
 export function explaining(core, model, dataset, named) {
-  if (named.some(([key, value]) => key === "attribute" && plain(value) !== value)) return h("p", { class: "soft" }, "Show the texts to see the command.");
+  const texts = core.keys.filter((key) => key.on_page === "text").map((key) => key.name);
+  if (named.some(([key, value]) => texts.includes(key) && plain(value) !== value)) return h("p", { class: "soft" }, "Show the texts to see the command.");
   const options = [["model", model], ["dataset", dataset], ...named].map(([key, value]) => ` --${key.replaceAll("_", "-")}${argument(`${value}`)}`);
   return command(`biasgrid explain ${quoted(core.results)}${options.join("")}`);
 }

@@ -1,6 +1,6 @@
 // Tables that a family has made of the parts of a cell, drawn as they are.
 
-import {chance, count, h, name, part} from "./dom.js";
+import {capital, chance, count, h, name, part} from "./dom.js";
 import {curve, forest} from "./chart.js";
 import {real} from "./data.js";
 import {figure, intervals, table} from "./table.js";
@@ -24,6 +24,14 @@ export function laidOut(columns, templates = []) {
   return columns.flatMap(([title, kind], place) => {
     const of = (row) => row[place];
     return kind === "template" ? templateColumns(templates, of) : { ...KINDS[kind](title, of), head: place === 0 };
+  });
+}
+
+// A column for each key that any row has, and for a template also what it says.
+export function keyColumns(keys, rows, templates) {
+  return keys.filter((key) => rows.some((row) => row[key.name] !== null)).flatMap((key) => {
+    const of = (row) => row[key.name];
+    return key.on_page === "template" ? templateColumns(templates, of) : KINDS[key.on_page](capital(key.name.replaceAll("_", " ")), of);
   });
 }
 
