@@ -22,11 +22,13 @@ from biasgrid.tables.docs import (
     Makers,
     column_tables,
     flag_table,
+    key_table,
     markdown_table,
     measure_table,
     with_tables,
 )
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.key_columns import KEYS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
 from biasgrid.tables.schema import answer_schema, table
@@ -111,6 +113,7 @@ MEASURES_OF_GROUPS = measures_of_groups("classes", 0.1, ())
 TABLES: Makers = {
     "keys of the config": key_tables,
     "figures": figure_table,
+    "key columns": partial(key_table, KEYS),
     "scorings of sentences": scoring_table,
     **{
         f"measures of {name}": partial(measure_table, family.own_measures)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from itertools import groupby
 
 import pandera.polars as pa
 
+from biasgrid.tables.key_columns import Key
 from biasgrid.tables.metric import Limit, Measure
 
 Makers = Mapping[str, Callable[[], str]]
@@ -78,6 +80,25 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
         is_short = is_elsewhere and len(columns) > 1
         rows += [(names, "", "[see above](#columns-of-many-tables)")] if is_short else columns
     return markdown_table(COLUMN, rows)
+
+
+def key_table(keys: Sequence[Key]) -> str:
+    """Writes a table of key columns with all that follows from a number having one."""
+    header = [field.name for field in fields(Key) if field.name != "description"]
+    rows = []
+    for key in keys:
+        values = [getattr(key, name) for name in header[1:]]
+        rows.append([f"`{key.name}`", *map(field_text, values)])
+    return markdown_table([name.replace("_", " ") for name in header], rows)
+
+
+def field_text(value: object) -> str:
+    """Writes the value of a field of a key; "" for one that is absent or does not hold."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, type):
+        return value.__name__
+    return "" if value is None else str(value)
 
 
 def measure_table(declared: Mapping[str, Measure]) -> str:
