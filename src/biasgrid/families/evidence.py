@@ -24,7 +24,7 @@ from biasgrid.families.page import (
     word_diff,
 )
 from biasgrid.tables.evidence import EVIDENCE, Evidence
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.measures import MEASURE_PART_KEYS
 
 EXAMPLE_KEYS = ("subject", "bias_type", "attribute")
 EXAMPLE_COLUMNS = ["measure", "options", *EXAMPLE_KEYS, "rank"]
@@ -209,9 +209,9 @@ def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFram
         among those of its measure, the largest value first.
     """
     is_about = [pl.col(key).is_not_null() for key in keys]
-    for key in MEASURE_KEYS:
-        # The bias type of a metric or a pair of groups is that of its dataset.
-        if key in measures.columns and key not in (*keys, "bias_type"):
+    # The bias type of a metric or a pair of groups is that of its dataset.
+    for key in MEASURE_PART_KEYS:
+        if key in measures.columns and key not in keys:
             is_about.append(pl.col(key).is_null())
     names = ["bias_type", *(key for key in keys if key != "bias_type")]
     largest_first = -pl.col("value")

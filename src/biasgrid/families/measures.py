@@ -32,7 +32,8 @@ from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Finish, IntervalMethod, Sums, mean
-from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
+from biasgrid.tables.key_columns import KEYS
+from biasgrid.tables.measures import of_wholes
 from biasgrid.tables.metric import REFUSALS_DIFFER
 
 Numbers = TypeVar("Numbers")
@@ -116,7 +117,7 @@ TOLD = {
 NOTHING_FOUND = "nothing is significant"
 DECIMALS = 12
 """Differences that are the same but for rounding are equal."""
-KEYS_OF_DIFFERENCES = [key for key in MEASURE_KEYS if key != "template"]
+KEYS_OF_DIFFERENCES = [key.name for key in KEYS if key.aspect != "how"]
 """Keys that rows of differences of outcomes may have."""
 
 

@@ -19,7 +19,7 @@ from rapidfuzz.distance import Indel
 from biasgrid.families.formulas import EVERY_ROW
 from biasgrid.groups.main_scores import SCORE_NAMES, score_text
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.measures import MEASURE_PART_KEYS
 from biasgrid.tables.metric import OUTCOME_MEASURES, options_of, options_text
 
 
@@ -335,15 +335,13 @@ def measures_side_by_side(
     return chosen.group_by(keys, maintain_order=True).agg(**columns)
 
 
-PART_KEYS = tuple(key for key in MEASURE_KEYS if key != "bias_type")
-
-
 def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Returns the rows that are about just these keys, and no other part of a cell."""
-    is_about = []
-    for key in PART_KEYS:
-        is_about.append(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null())
-    return measures.filter(*is_about)
+    """Returns the rows that have just these keys of parts, whatever their bias type."""
+    conditions = []
+    for key in MEASURE_PART_KEYS:
+        column = pl.col(key)
+        conditions.append(column.is_not_null() if key in keys else column.is_null())
+    return measures.filter(*conditions)
 
 
 INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
