@@ -197,13 +197,14 @@ def compare_files(old: Path, new: Path) -> int:
     """Prints what differs between two files; returns 1 if anything does, else 0."""
     ours, theirs = (pickle.loads(path.read_bytes()) for path in (old, new))
     shared = [family for family in ours if family in theirs]
-    differences = []
+    count = 0
     for family in shared:
-        differences += compare_family(family, ours[family], theirs[family])
-    print(f"{len(differences)} differences in {', '.join(shared)}")
-    for line in differences[:FIRST_DIFFERENCES]:
-        print(f"  {line}")
-    return 1 if differences or not shared else 0
+        differences = compare_family(family, ours[family], theirs[family])
+        for line in differences[:FIRST_DIFFERENCES]:
+            print(f"  {line}")
+        count += len(differences)
+    print(f"{count} differences in {', '.join(shared)}")
+    return 1 if count or not shared else 0
 
 
 def print_counts(family: str, cells: Cells) -> None:
