@@ -20,7 +20,7 @@ from biasgrid.config import clusters_of_variant, digest_of_templates
 from biasgrid.config.sections import Config
 from biasgrid.families.cell import MeasuredCell, measure_cell, measured_values
 from biasgrid.families.estimates import EstimatedCell, estimate_cell
-from biasgrid.families.payload import CellTables
+from biasgrid.families.page import CellTables
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.report.payload import cell_block, dataset_block, evidence_by_weight
 from biasgrid.report.run import gather_dataset
@@ -325,15 +325,15 @@ class CellStages:
     def explain(self, sentences: Any, about: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the numbers of the instances that are behind one, and these instances."""
         options = self.question.options
-        relevant = sentences.relevant_instances(pl.scan_parquet(self.instances_path), about)
-        prompts = relevant.collect()
+        measure = sentences.explained_measure(about, options, self.dataset)
+        prompts = sentences.instances(self.instances_path, about)
         is_relevant = pl.col("instance").is_in(prompts["instance"].implode())
         responses = pl.scan_parquet(self.paths).filter(is_relevant).collect()
         scorers = [self.scorer_predictions] if self.scorer_predictions else []
-        stages = self.module("measures")
-        observations = stages.observe(prompts, responses, options, *scorers)
-        numbers = measured_values(stages.measure, observations, {**options, "measures": []})
-        named = pl.lit(repr(sentences.number(about, options)))
+        observations = self.module("observe").observe(prompts, responses, options, *scorers)
+        measure_cell = self.module("measures").measure
+        numbers = measured_values(measure_cell, observations, {**options, "measures": []})
+        named = pl.lit(repr((measure, sentences.options(options))))
         cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, numbers, options)
         return numbers.with_columns(explained=named), sentences.explain(cell, about)
 
