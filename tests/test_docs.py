@@ -22,6 +22,7 @@ from small_measures import table_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.families import formulas
 from biasgrid.families.cell import parts_of
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, absolute_difference
@@ -33,7 +34,7 @@ from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
+from biasgrid.stats.sums import Sums, leave_one_out, mean
 from biasgrid.tables.docs import with_tables
 from biasgrid.tables.measures import SUMMARY
 
@@ -276,10 +277,10 @@ def test_the_excerpts_of_code_are_the_code() -> None:
             place = code.find(text, place) + len(text)
 
 
-def test_sums_in_place_of_a_table_give_the_same_numbers() -> None:
-    names: dict[str, Any] = {"Sums": Sums, "sum_units": sum_units, "pl": pl}
+def test_formulas_in_place_of_a_table_give_the_same_numbers() -> None:
+    names: dict[str, Any] = {**vars(formulas), "pl": pl}
     family: dict[str, Any] = {}
-    exec(extending.measure_of_sums(), names)  # The document's own.
+    exec(extending.measure_of_formulas(), names)  # The document's own.
     exec(extending.code()["greetings"], family)
     observations = pl.DataFrame(
         {

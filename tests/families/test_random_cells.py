@@ -11,6 +11,11 @@ from random_stages import Part
 
 from biasgrid.config.registry import BUILT_IN
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.family("the cells are those of built-in families"),
+]
+
 SEEDS = 2
 
 

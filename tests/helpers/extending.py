@@ -35,8 +35,8 @@ def write_family_of_all(folder: Path, answer: str = "choice") -> None:
     plugin.write_text(text.replace(OF_LEXICONS, OF_ALL.replace("choice", answer)))
 
 
-def measure_of_sums() -> str:
-    """The `measure` that yields sums, in place of the family's: the one block of code of
+def measure_of_formulas() -> str:
+    """The `measure` that yields formulas, in place of the family's: the one block of code of
     docs/extending.md.
     """
     ((_, text),) = BLOCK.findall((ROOT / "docs/extending.md").read_text())
