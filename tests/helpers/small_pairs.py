@@ -12,11 +12,9 @@ import polars as pl
 from small_tables import predictions_of, whole
 
 from biasgrid.families.cell import measured_values
-from biasgrid.families.pairs.expand import expand
-from biasgrid.families.pairs.items import ALONE, INTRASENTENCE, PairFiles, PairSet
-from biasgrid.families.pairs.measures import measure, observe
-from biasgrid.families.pairs.reading import read
-from biasgrid.families.pairs.section import PROMPT
+from biasgrid.families.pairs.data import ALONE, INTRASENTENCE, PairFiles, PairSet, read
+from biasgrid.families.pairs.family import PROMPT
+from biasgrid.families.pairs.measures import expand, measure, observe
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.measures import MEASURE_KEYS
 

@@ -14,8 +14,8 @@ from small_estimates import estimates_of
 from small_pairs import instances_of, pair_files, pairs_of
 from small_tables import with_keys
 
+from biasgrid.families.pairs.data import ALONE
 from biasgrid.families.pairs.family import FAMILY
-from biasgrid.families.pairs.items import ALONE
 from biasgrid.families.pairs.measures import observe
 from biasgrid.families.synthetic import words_of_instances
 from biasgrid.inference.scorings import MASKED, SCORINGS

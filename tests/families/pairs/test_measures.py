@@ -31,9 +31,16 @@ from small_pairs import (
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.pairs.data import ALONE, CHOICE, PARTNER
 from biasgrid.families.pairs.family import FAMILY
-from biasgrid.families.pairs.items import ALONE, CHOICE, PARTNER
-from biasgrid.families.pairs.measures import observe, validity
+from biasgrid.families.pairs.measures import (
+    DIRECTION_FORMULAS,
+    PAIR_FORMULAS,
+    SHARE_OF_ALL,
+    TERM_FORMULAS,
+    observe,
+    validity,
+)
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
@@ -57,6 +64,11 @@ def by_pair(*scores: tuple[float | None, float | None]) -> list[float | None]:
 
 
 SCORES = by_pair((-1, -2), (-3, -2), (-1, -2), (-1, -3), (-2, -2), (-4, -1))
+
+
+def test_formulas_have_the_names_of_the_declared_measures() -> None:
+    formulas = [*PAIR_FORMULAS, *DIRECTION_FORMULAS, SHARE_OF_ALL, *TERM_FORMULAS]
+    assert {formula.measure for formula in formulas} == FAMILY.own_measures.keys()
 
 
 def test_ties_stay_in_the_denominator_of_the_share_and_in_no_other(instances: pl.DataFrame) -> None:

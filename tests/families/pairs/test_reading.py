@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,8 @@ from small_pairs import (
 )
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.pairs.items import CHOICE, CONTEXT, PARTNER, SentencePair
+from biasgrid.families.pairs.data import CHOICE, CONTEXT, PARTNER, SentencePair, read
 from biasgrid.families.pairs.published import published_scores
-from biasgrid.families.pairs.reading import read
 from biasgrid.families.sampling import Sample
 
 PUBLISHED = Path(os.environ.get("BIASGRID_CROWS_PAIRS", ""))
@@ -198,7 +198,12 @@ STEREOSET_FAULTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
             "anti-stereotype; expected stereotype"
         ),
     ),
-    "target": ({"target": ""}, "data.intrasentence[0].target: ''; expected text"),
+    "target": ({"target": ""}, "data.intrasentence[0].target: empty; expected text"),
+    "number": ({"target": 3}, "data.intrasentence[0].target: 3; expected text"),
+    "escape": (
+        {"target": "gar\u200bdener"},
+        "data.intrasentence[0].target: contains ",
+    ),
     "sentences": (
         {"sentences": 3},
         "data.intrasentence[0].sentences: 3; expected a list of three sentences",
@@ -212,6 +217,33 @@ def test_what_is_wrong_in_an_example_is_told_with_its_path(tmp_path: Path, fault
     path = write_examples(tmp_path / "dev.json", intrasentence=[example(0) | changes])
     (found,) = faults_of(path, layout="stereoset")
     assert found.startswith(f"dev.json, {told}")
+
+
+def test_an_example_without_fields_is_refused(tmp_path: Path) -> None:
+    path = write_examples(tmp_path / "dev.json", intrasentence=[example(0), {}])
+    assert [fault.partition(": ")[0] for fault in faults_of(path, layout="stereoset")] == [
+        f"dev.json, data.intrasentence[1].{name}"
+        for name in ("id", "target", "bias_type", "context", "sentences")
+    ]
+
+
+def test_a_digest_is_of_what_decides_the_instances(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    files = pair_files(write_table(path, [row(0), row(1)]))
+    pairs = pairs_of(files)
+    path.write_text(path.read_text().replace("\n", "\n\n"))
+    moved = pairs_of(files)
+    assert [pair.where for pair in moved.pairs] != [pair.where for pair in pairs.pairs]
+    assert moved.digest() == pairs.digest()
+    assert replace(pairs, files=replace(files, prompt="Which?")).digest() == pairs.digest()
+    choices = [replace(pairs, files=replace(files, variant=CHOICE, prompt=text)) for text in "ab"]
+    others = [
+        *choices,
+        replace(pairs, files=replace(files, sample=Sample(units=1))),
+        replace(pairs, pairs=pairs.pairs[::-1]),
+        pairs_of(pair_files(write_table(path, [row(0), row(1, bias_type="race")]))),
+    ]
+    assert len({pairs.digest(), *(other.digest() for other in others)}) == 6
 
 
 def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:

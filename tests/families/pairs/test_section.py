@@ -16,7 +16,7 @@ from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Question
-from biasgrid.families.pairs.items import ALONE, PairSet, SentencePair
+from biasgrid.families.pairs.data import ALONE, PairSet, SentencePair
 
 SERVER = {"url": "http://localhost:1/v1", "model": "some"}
 MODELS: dict[str, dict[str, Any]] = {

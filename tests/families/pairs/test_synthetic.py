@@ -13,9 +13,8 @@ from shards import Cell
 from small_pairs import instances_of, numbers_of, observed, pair_files, value_of
 from small_tables import with_keys
 
-from biasgrid.families.pairs.items import ALONE, PARTNER
-from biasgrid.families.pairs.measures import observe
-from biasgrid.families.pairs.synthetic import corpus, known_effects
+from biasgrid.families.pairs.data import ALONE, PARTNER
+from biasgrid.families.pairs.measures import corpus, known_effects, observe
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC

@@ -1,8 +1,6 @@
-"""Pairs of sentences, one of which states a stereotype more: CrowS-Pairs, StereoSet, and pairs of
-your own.
+"""Pairs of sentences, one of which states a stereotype more: CrowS-Pairs, StereoSet or your own.
 
-In reading order: `family`; `section`; `items` and `reading`, with a file of `layouts` for each kind
-of file; `expand`; `observe`, which puts the scores of a pair's sentences side by side; `measures`
-and, of StereoSet, `terms`; `evidence` and `payload`; `synthetic`; `published`, which imports
-StereoSet's own predictions. No sentence of a benchmark is shipped: a user names the files.
+In the order in which data flows: `family` (options, and how each model is asked), `data` (reading
+files), `measures` (instances, observations, numbers, checks, evidence, known effects) and `page`.
+`published` imports StereoSet's own predictions. No sentence of a benchmark is shipped.
 """

@@ -13,7 +13,7 @@ from biasgrid.base.faults import Fault, InputError, one_of, value_text
 from biasgrid.base.files import write_text
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.text import read_json
-from biasgrid.families.pairs.items import TASKS
+from biasgrid.families.pairs.data import TASKS
 
 EXPECTED = "predictions of StereoSet: lists of sentence ids and scores by task"
 ID, SCORE = "id", "score"

@@ -1,1 +1,0 @@
-"""How files of pairs are written: each module yields the pairs of a file."""
