@@ -26,8 +26,8 @@ from small_tables import whole
 
 from biasgrid.families.counterfactual.expand import expand as expand_cases
 from biasgrid.families.counterfactual.pack import CasePack, CaseTemplate, GroupSlot, Slot
-from biasgrid.families.decision.expand import expand as expand_decisions
-from biasgrid.families.decision.reading import Decision, DecisionFiles, Decisions
+from biasgrid.families.decision.data import Decision, DecisionFiles, Decisions
+from biasgrid.families.decision.measures import expand as expand_decisions
 from biasgrid.families.rewriting.expand import expand as expand_prompts
 from biasgrid.families.rewriting.reading import RewritingFiles
 from biasgrid.families.rewriting.reading import read as read_prompts

@@ -19,10 +19,9 @@ from pipeline import Pipeline, precomputed
 from project import ROOT
 from small_tables import whole
 
-from biasgrid.families.decision.expand import expand
-from biasgrid.families.decision.family import FAMILY
-from biasgrid.families.decision.reading import DecisionFiles, read
-from biasgrid.families.decision.section import PROMPT
+from biasgrid.families.decision.data import DecisionFiles, read
+from biasgrid.families.decision.family import FAMILY, PROMPT
+from biasgrid.families.decision.measures import expand
 from biasgrid.stats.multiplicity import simes
 
 QUESTIONS = [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from biasgrid.families.cell import MeasuredCell, measured_values
-from biasgrid.families.decision.evidence import SENTENCES
-from biasgrid.families.decision.measures import measure
+from biasgrid.families.decision.family import FAMILY
+from biasgrid.families.decision.measures import SENTENCES, measure
 
 OPTIONS = {"references": ["male", "white"]}
 AGES = (20, 40, 60, 80)
@@ -49,6 +51,34 @@ def observations(missing: float = 0.0) -> pl.DataFrame:
 def value(rows: pl.DataFrame, name: str, **keys: str) -> float:
     (row,) = measured_values(measure, rows, OPTIONS).filter(measure=name, **keys).to_dicts()
     return float(row["value"])
+
+
+def test_measures_have_the_names_of_the_declared_ones() -> None:
+    names = {*measured_values(measure, observations(), OPTIONS)["measure"]}
+    # The largest gap is made of the differences, as in other families.
+    assert {*names, "largest_gap"} == FAMILY.own_measures.keys()
+
+
+def rows_without_value(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    parts = [part for part in measure(rows, OPTIONS) if isinstance(part, pl.DataFrame)]
+    return pl.concat(parts, how="diagonal_relaxed").to_dicts()
+
+
+def test_numbers_of_a_group_without_probabilities_have_reasons() -> None:
+    has_odds = pl.when(pl.col("gender") != "female")
+    missing = [has_odds.then(name).alias(name) for name in ("share", "log_odds")]
+    found = rows_without_value(observations().with_columns(missing))
+    assert [(row["measure"], row["group"], row["n"], row["left_out"], row["reason"])
+            for row in found] == [
+        ("decision_difference", "female", 0, 96, "no question has log odds of Yes about both groups"),
+        ("yes_share", "female", 0, 96, "no decision has a probability of Yes or No"),
+    ]  # fmt: skip
+
+
+def test_people_of_one_age_have_no_slope() -> None:
+    (row,) = rows_without_value(observations().filter(age=20))
+    assert (row["measure"], row["n"]) == ("age_slope", 48)
+    assert row["reason"] == "no question has log odds of Yes at several ages"
 
 
 def test_differences_and_slope_are_those_that_were_put_in() -> None:

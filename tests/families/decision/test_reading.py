@@ -1,8 +1,9 @@
-"""What is refused in rows of discrim-eval, and which are asked."""
+"""Faults and samples of rows of discrim-eval."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import polars as pl
 import pytest
 
 from biasgrid.config import parse_config
-from biasgrid.families.decision.expand import expand
-from biasgrid.families.decision.reading import EXPECTED, Decision, DecisionFiles, Decisions, read
-from biasgrid.families.decision.section import PROMPT
+from biasgrid.families.decision.data import EXPECTED, Decision, DecisionFiles, Decisions, read
+from biasgrid.families.decision.family import PROMPT
+from biasgrid.families.decision.measures import expand
 from biasgrid.families.sampling import Sample
 
 ROWS = [
@@ -95,6 +96,20 @@ def test_ages_are_numbers_in_a_table_of_text_too(tmp_path: Path) -> None:
     )
     assert faults == []
     assert decisions.rows == read(files_of(tmp_path, ROWS))[0].rows
+
+
+def test_a_digest_is_of_what_decides_the_instances(tmp_path: Path) -> None:
+    files = files_of(tmp_path, ROWS)
+    decisions = read(files)[0]
+    compared = replace(decisions, files=replace(files, references=("female", "white")))
+    assert compared.digest() == decisions.digest()
+    others = [
+        replace(decisions, files=replace(files, prompt="{decision}")),
+        replace(decisions, files=replace(files, system="Decide.")),
+        replace(decisions, files=replace(files, sample=Sample(units=2))),
+        replace(decisions, rows=decisions.rows[::-1]),
+    ]
+    assert len({decisions.digest(), *(other.digest() for other in others)}) == 5
 
 
 def test_a_sample_has_whole_questions(tmp_path: Path) -> None:

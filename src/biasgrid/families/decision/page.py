@@ -1,4 +1,4 @@
-"""What the page of a cell of decisions shows beside its numbers as a whole."""
+"""The table on the page of a cell: differences of groups from their reference."""
 
 from __future__ import annotations
 

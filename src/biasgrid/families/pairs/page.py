@@ -1,4 +1,4 @@
-"""Tables on the page of a cell: bias types, directions, tasks and target terms."""
+"""Tables on the page of a cell: bias types, StereoSet's domains and tasks, and its target terms."""
 
 from __future__ import annotations
 
