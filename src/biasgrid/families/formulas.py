@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.families.measures import known_numbers, parts_by_keys, places_of_units
+from biasgrid.families.measures import Units, known_numbers, parts_by_keys, places_of_units
+from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
     DIFFERENCE,
     MEAN,
@@ -39,6 +42,9 @@ class Formula:
             NaN must not occur.
         finish: computes the number from the sums.
         interval: the kind of interval; see `Sums`.
+        share_interval: the kind of interval if all measured values are 0 or 1, so that their
+            means are shares; empty if it is `interval`, too. For finishes such as `MEAN` and
+            `DIFFERENCE`, whose terms are values and counts in turn.
         where: the rows that the measure is about. Other rows are neither counted nor left out;
             nor are rows in which it is null.
         n: how many cases of a row are measured. Rows with 0 or null add nothing to the sums, and
@@ -55,6 +61,7 @@ class Formula:
     terms: Sequence[pl.Expr]
     finish: Finish = MEAN
     interval: IntervalMethod = "t"
+    share_interval: IntervalMethod | Literal[""] = ""
     where: pl.Expr = EVERY_ROW
     n: pl.Expr = MEASURED_CASES
     test: Tested = ""
@@ -117,12 +124,32 @@ def evaluate_formulas(
             and without a measurement. Missing values are null, never NaN.
         keys: columns that divide the table into parts, such as `bias_type`; empty for one part.
         factors: columns with the units of random factors, by factor; claims are over the first.
+            The units of `template` are templates in their prompt formats if there are several.
         formulas: the measures.
         reason: the reason of numbers without a value, unless their formula has its own.
     """
+    all_sums = sum_formulas(table, keys, factors, formulas)
+    for formula, sums in zip(formulas, all_sums, strict=True):
+        yield from known_numbers(sums, formula.reason or reason)
+
+
+def sum_formulas(
+    table: pl.DataFrame,
+    keys: Sequence[str],
+    factors: Mapping[str, str],
+    formulas: Sequence[Formula],
+) -> Iterator[Sums]:
+    """Yields the sums of each formula, one number per combination of keys; some have no value.
+
+    Args:
+        table: see `evaluate_formulas`.
+        keys: see `evaluate_formulas`.
+        factors: see `evaluate_formulas`.
+        formulas: the measures.
+    """
     part_keys, part = parts_by_keys(table, keys)
     parts = len(part_keys)
-    units = {factor: places_of_units(table[column]) for factor, column in factors.items()}
+    units = {factor: units_of_rows(table, column) for factor, column in factors.items()}
     for formula in formulas:
         n, left_out, terms = evaluate_rows(table, formula)
         along = {}
@@ -138,14 +165,33 @@ def evaluate_formulas(
             part_keys.with_columns(**totals),
             along,
             formula.finish,
-            formula.interval,
+            choose_interval(formula, terms),
             formula.test,
             formula.fair,
             compared=formula.compared,
             is_input=formula.is_input,
         )
-        named = numbers.named(formula.measure, formula.options)
-        yield from known_numbers(named, formula.reason or reason)
+        yield numbers.named(formula.measure, formula.options)
+
+
+def units_of_rows(table: pl.DataFrame, column: str) -> Units:
+    """Returns the units of rows that a column names; see `evaluate_formulas`."""
+    if column == "template":
+        return number_templates(template_units(table))
+    return places_of_units(table[column])
+
+
+def choose_interval(formula: Formula, terms: FloatArray) -> IntervalMethod:
+    """Returns the kind of interval of a formula.
+
+    Args:
+        formula: the formula.
+        terms: shape (terms, rows), its terms, 0 in rows that are not measured.
+    """
+    # Every other term is a count. Rows that are not measured are 0, as a share may be.
+    if formula.share_interval and are_shares(terms[0::2]):
+        return formula.share_interval
+    return formula.interval
 
 
 def evaluate_rows(
