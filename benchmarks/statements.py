@@ -18,9 +18,9 @@ from pathlib import Path
 import pandas as pd
 from stopwatch import measure, print_table
 
-from biasgrid.families.statement.expand import expand
+from biasgrid.families.statement.ask import expand
 from biasgrid.families.statement.pack import StatementFiles
-from biasgrid.families.statement.reading import read
+from biasgrid.families.statement.read import read
 
 PEOPLE, JOBS = 70, 90
 COLUMNS = (

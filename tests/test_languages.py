@@ -29,10 +29,10 @@ from biasgrid.base.languages import (
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.measures import observe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, read
-from biasgrid.families.statement.expand import expand as expand_statements
+from biasgrid.families.statement.ask import expand as expand_statements
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.observe import read_answers
-from biasgrid.families.statement.reading import read as read_statements
+from biasgrid.families.statement.read import read as read_statements
 from biasgrid.groups.scores import exact_match, token_f1
 from biasgrid.readers.refusals import is_refusal
 

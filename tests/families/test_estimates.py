@@ -16,7 +16,7 @@ from small_statements import instances_of
 from small_tables import predictions_of
 
 from biasgrid.families.estimates import NOT_A_SAMPLE, EstimatedCell, estimate_cell
-from biasgrid.families.statement.measures import AGREEMENT_IN_CASES
+from biasgrid.families.statement.measure import AGREEMENT_IN_CASES
 from biasgrid.families.statement.observe import observe
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.groups.measures import CURVE

@@ -13,7 +13,7 @@ from biasgrid.base.references import load
 from biasgrid.families.family import Mode
 from biasgrid.families.probe.section import ProbeMode
 from biasgrid.families.rewriting.group_words import RewritingMode
-from biasgrid.families.statement.reading import StatementMode
+from biasgrid.families.statement.read import StatementMode
 
 pytestmark = pytest.mark.family(
     "modes are replications of other projects' numbers by built-in families"

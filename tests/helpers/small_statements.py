@@ -11,10 +11,10 @@ from small_estimates import measures_of_cell
 from small_tables import whole
 
 from biasgrid.families.sampling import Sample
-from biasgrid.families.statement.expand import expand
+from biasgrid.families.statement.ask import expand
 from biasgrid.families.statement.observe import observe
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
-from biasgrid.families.statement.reading import read
+from biasgrid.families.statement.read import read
 
 PLAIN = "{statement} Yes or No?"
 HEADER = "template_id,template_text,param_1,param_2,constraints,label,negation_of\n"

@@ -15,8 +15,8 @@ from biasgrid.families.counterfactual.evidence import SENTENCES as CASES
 from biasgrid.families.evidence import Sentences, example_payloads
 from biasgrid.families.probe.evidence import SENTENCES as ITEMS
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.statement.evidence import SENTENCES as STATEMENTS
 from biasgrid.families.statement.observe import observe as observe_statements
+from biasgrid.families.statement.show import SENTENCES as STATEMENTS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 

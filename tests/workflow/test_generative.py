@@ -16,7 +16,7 @@ from shared import made_once
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 import biasgrid
-from biasgrid.families.statement.keys import KEYS
+from biasgrid.families.statement.ask import KEYS
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.schema import answer_schema

@@ -11,9 +11,8 @@ from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.page import CellTables, cell_tables
-from biasgrid.families.statement.evidence import SENTENCES
 from biasgrid.families.statement.observe import observe
-from biasgrid.families.statement.page import TABLES
+from biasgrid.families.statement.show import SENTENCES, TABLES
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, table_of_cell

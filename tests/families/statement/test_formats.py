@@ -16,11 +16,11 @@ from small_tables import predictions_of, whole
 
 from biasgrid.base.languages import language_words
 from biasgrid.families.sampling import Sample
-from biasgrid.families.statement.expand import expand
+from biasgrid.families.statement.ask import expand
 from biasgrid.families.statement.family import FAMILY
 from biasgrid.families.statement.observe import observe
 from biasgrid.families.statement.pack import STATEMENT, StatementPack
-from biasgrid.families.statement.reading import read
+from biasgrid.families.statement.read import read
 
 PROMPTS = (
     "{statement} Yes or No?",

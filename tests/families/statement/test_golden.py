@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_statements import faults_of, instances_of
 
-from biasgrid.formats.apes.mode import ApesMode
+from biasgrid.families.statement.apes import ApesMode
 
 pytestmark = pytest.mark.slow
 

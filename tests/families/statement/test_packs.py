@@ -11,10 +11,10 @@ import pytest
 from project import ROOT
 from small_tables import whole
 
-from biasgrid.families.statement.expand import expand
+from biasgrid.families.statement.ask import expand
+from biasgrid.families.statement.family import PROMPT
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
-from biasgrid.families.statement.reading import read
-from biasgrid.families.statement.section import PROMPT
+from biasgrid.families.statement.read import read
 
 FOLDER = ROOT / "word_lists/statements"
 README = (FOLDER / "README.md").read_text()

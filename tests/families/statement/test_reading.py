@@ -10,8 +10,8 @@ from small_statements import DOMAINS, HEADER, TEMPLATES, faults_of, files_of, in
 from small_tables import whole
 
 from biasgrid.families.sampling import Sample
-from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.reading import read
+from biasgrid.families.statement.ask import expand
+from biasgrid.families.statement.read import read
 from biasgrid.tables.keys import request_keys
 
 
@@ -301,15 +301,6 @@ def test_faulty_templates_are_refused(
     ("lines", "messages"),
     [
         (
-            ("kind,good\n\nmean,bad\n"),
-            [
-                (
-                    "domains/traits.txt, line 2: is blank; expected a value and its class, with a "
-                    "comma between them"
-                )
-            ],
-        ),
-        (
             "kind\n",
             [
                 (
@@ -332,10 +323,10 @@ def test_faulty_templates_are_refused(
             ["domains/traits.txt, line 2: 'kind' appears twice; expected each value once"],
         ),
         (
-            "#1,good\n",
+            "no#1,good\n",
             [
                 (
-                    "domains/traits.txt, line 1: '#1' contains #, which marks parameters; expected "
+                    "domains/traits.txt, line 1: 'no#1' contains #, which marks parameters; expected "
                     "a value without it"
                 )
             ],
@@ -355,6 +346,18 @@ def test_faulty_templates_are_refused(
 def test_faulty_domains_are_refused(lines: str, messages: list[str], tmp_path: Path) -> None:
     found = faults_of(tmp_path, domains=DOMAINS | {"traits": lines})
     assert [message for message in found if message in messages] == messages
+
+
+def test_blank_lines_and_comments_of_domains_are_ignored_but_by_apes(tmp_path: Path) -> None:
+    traits = DOMAINS | {"traits": "# People are:\n\nkind,good\n  \nmean\n"}
+    form = "expected a value and its class, with a comma between them"
+    no_class = f"domains/traits.txt, line 5: 'mean' has no class; {form}"
+    assert faults_of(tmp_path / "own", domains=traits) == [no_class]
+    assert faults_of(tmp_path / "apes", domains=traits, mode="apes") == [
+        f"domains/traits.txt, line 1: '# People are:' has no class; {form}",
+        *(f"domains/traits.txt, line {line}: is blank; {form}" for line in (2, 4)),
+        no_class,
+    ]
 
 
 def test_constraints_that_leave_nothing_are_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.statement.synthetic import corpus, known_effects
+from biasgrid.families.statement.ask import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC

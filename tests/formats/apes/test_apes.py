@@ -19,8 +19,8 @@ from small_tables import predictions_of, write_instances
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.section import PROMPT
+from biasgrid.families.statement.ask import KEYS
+from biasgrid.families.statement.family import PROMPT
 from biasgrid.tables.files import write_table
 from biasgrid.tables.schema import answer_schema
 

@@ -1,30 +1,107 @@
-"""The family of statements that models agree with or not, as others see it."""
+"""Options of a dataset of statements, and how each model is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
 
 from biasgrid.base.faults import Fault, one_of
 from biasgrid.base.languages import known_languages, language_words
-from biasgrid.families.family import Family, Format, Grid, Question, section_of
+from biasgrid.base.sections import KeysError
+from biasgrid.families.family import DatasetSection, Family, Format, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.statement.pack import StatementFiles, StatementPack, allowed_combinations
-from biasgrid.families.statement.reading import StatementMode
-from biasgrid.families.statement.section import PROMPT, StatementDataset
+from biasgrid.families.statement.pack import STATEMENT, StatementFiles, StatementPack
+from biasgrid.families.statement.read import StatementMode
 from biasgrid.groups.definitions import about_groups, measures_of_groups
-from biasgrid.groups.section import GROUP_FIGURES, combination_faults
+from biasgrid.groups.section import GROUP_FIGURES, GroupMeasure, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
 
+PROMPT = f"Q: {STATEMENT} Yes or No?\nA:"
+"""How APES asks."""
+
+
+class StatementDataset(DatasetSection):
+    """A dataset of statements and their negations, right or wrong: a column of the grid. Files lie
+    in `word_lists`.
+    """
+
+    family: Literal["statement"] = Field(description="what is asked, and how it is measured")
+    task: str = Field("text-generation", description="task of the models that it is for")
+    templates: str = Field(description="CSV file with the templates")
+    domains: str = Field(
+        description="folder with the domains: files with a value and its class in each line"
+    )
+    mode: Literal["apes"] | None = Field(
+        None, description="`apes` reads the files as APES does, and ignores what APES ignores"
+    )
+    answers: Literal["scored", "written"] = Field(
+        "scored",
+        description=(
+            "how answers are obtained: `scored` reads the probabilities of Yes and No after the "
+            "prompt, `written` lets the model write and looks for the answer in its text"
+        ),
+    )
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
+    prompt: str = Field(
+        PROMPT, description=f"prompt, with `{STATEMENT}` in the place of the statement"
+    )
+    prompts: list[str] | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "prompt files instead of `prompt` and `system`: each statement is asked in each of "
+            "these prompt formats, and intervals also generalise to other formats"
+        ),
+    )
+    repetitions: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description=(
+            "how often each statement is asked; written answers vary from one time to the next"
+        ),
+    )
+    measures: list[GroupMeasure] | None = Field(
+        None,
+        min_length=1,
+        description="comparisons of classes as groups; default: all that are possible",
+    )
+    failure_threshold: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="a case fails if the scores of its classes differ by more than this",
+    )
+
+    @field_validator("prompt")
+    @classmethod
+    def _with_statement(cls, prompt: str) -> str:
+        if prompt.count(STATEMENT) != 1:
+            raise ValueError(f"expected text that contains {STATEMENT} once")
+        return prompt
+
+    @model_validator(mode="after")
+    def _one_way_to_ask(self) -> StatementDataset:
+        beside = [name for name in ("prompt", "system", "mode") if name in self.model_fields_set]
+        if self.prompts is not None and beside:
+            raise KeysError(f"expected either `prompts` or `{beside[0]}`")
+        return self
+
+
 STATEMENTS = "statements"
-COMMANDS = "biasgrid.formats.apes.commands"
 """The one variant of a dataset."""
 ANSWER_KIND_OF_TASK = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
+IMPORTER = "biasgrid.formats.apes.commands:import_file"
+EXPORTER = "biasgrid.formats.apes.commands:export_cell"
 STATEMENT_FIGURES = ("answer_bubbles",)
 OUTPUT_TYPE: Sort = "classes"
 STATEMENT_DESIGN = ("template", "subject")
@@ -43,7 +120,7 @@ class Statements(Family):
     yields_sums = True
     group_number = "difference"
     instance_bytes = 10.0
-    formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
+    formats: ClassVar = {"apes": Format(IMPORTER, EXPORTER)}
     modes = StatementMode.replications
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
@@ -114,12 +191,12 @@ class Statements(Family):
         """Returns a text on the number of template clusters in a sample; None without a sample."""
         if lists.files.sample is None:
             return None
-        from biasgrid.families.statement.expand import combinations_asked, combinations_of_pack
+        from biasgrid.families.statement.ask import allowed_statements, sampled_statements
 
         cluster_of = clusters()
         present, sampled = set(), set()
         statements = 0
-        for (place, *_), combinations in combinations_asked(lists, combinations_of_pack(lists)):
+        for (place, *_), combinations in sampled_statements(lists, allowed_statements(lists)):
             present.add(cluster_of[place])
             if len(combinations):
                 sampled.add(cluster_of[place])
@@ -149,7 +226,7 @@ class Statements(Family):
         unit = "statements with their negations"
         statements = instances = 0
         for places in lists.statements:
-            count = len(allowed_combinations(lists, lists.templates[places[0]]))
+            count = len(lists.allowed(lists.templates[places[0]]))
             statements += count
             instances += count * len(places)
         requests = section.repetitions * len(lists.prompts) * instances

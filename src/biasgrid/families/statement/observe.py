@@ -1,7 +1,4 @@
-"""Answers of models to statements: from probabilities of Yes and No, or read in texts.
-
-There is a row per instance, or one for each class that an instance is about.
-"""
+"""Answers of models to statements: from probabilities of Yes and No, or read in texts."""
 
 from __future__ import annotations
 
@@ -11,12 +8,52 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
-from biasgrid.families.statement.expand import ANSWER_OPTIONS
+from biasgrid.families.statement.pack import NO, STATEMENT_LABELS, YES
 from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, readings_of
 from biasgrid.readers.yes_no import read_yes_no, takes_back
 from biasgrid.tables.instances import OF_FORMAT
 
-YES, NO = ANSWER_OPTIONS
+READ = [
+    "instance",
+    "template",
+    "pair",
+    "negated",
+    "repetition",
+    "domains",
+    "names",
+    "classes",
+    "label",
+    *OF_FORMAT,
+]
+"""Columns of instances that `observe` reads, if there."""
+SAID = ["instance", "probabilities", "status", "response"]
+"""Columns of predictions that `observe` reads, if there."""
+
+
+def observe(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Puts answers beside statements.
+
+    Args:
+        instances: the family's instances.
+        predictions: answers of the kind `choice` or `text`, one for each instance.
+        options: names the language of the answers, if it is not English.
+
+    Returns:
+        By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
+        answer.
+    """
+    read = read_answers(predictions, language_of(options))
+    answers = predictions.select("instance").hstack(read)
+    # Only datasets with several prompt formats have a column for these.
+    columns = [name for name in READ if name in instances.columns]
+    rows = instances.select(columns).sort("instance")
+    rows = rows.join(answers, on="instance", maintain_order="left")
+    label = pl.col("label").cast(pl.String)
+    answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
+    has_answer = pl.col("says_yes").is_not_null()
+    return rows.with_columns(is_right=pl.when(has_answer).then(answer == label))
 
 
 def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) -> pl.DataFrame:
@@ -47,7 +84,7 @@ def probability_of_answer(predictions: pl.DataFrame, answer: str) -> pl.Expr:
     """Returns the probability of an answer; null in predictions without probabilities."""
     if "probabilities" not in predictions.columns:
         return pl.lit(None, pl.Float64)
-    place = ANSWER_OPTIONS.index(answer)
+    place = STATEMENT_LABELS.index(answer)
     return pl.col("probabilities").list.get(place, null_on_oob=True).cast(pl.Float64)
 
 
@@ -116,84 +153,3 @@ def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(
         share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(OUTCOMES))
     )
-
-
-READ = [
-    "instance",
-    "template",
-    "pair",
-    "negated",
-    "repetition",
-    "domains",
-    "names",
-    "classes",
-    "label",
-    *OF_FORMAT,
-]
-"""The columns of instances that are observed."""
-SAID = ["instance", "probabilities", "status", "response"]
-"""The columns of predictions that are observed, of those that the kind has."""
-
-
-def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
-) -> pl.DataFrame:
-    """Puts answers beside statements.
-
-    Args:
-        instances: the family's instances.
-        predictions: answers of the kind `choice` or `text`, one for each instance.
-        options: see `measure.measure`.
-
-    Returns:
-        By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
-        answer.
-    """
-    read = read_answers(predictions, language_of(options))
-    answers = predictions.select("instance").hstack(read)
-    # Only datasets with several prompt formats have a column for these.
-    columns = [name for name in READ if name in instances.columns]
-    rows = instances.select(columns).sort("instance")
-    rows = rows.join(answers, on="instance", maintain_order="left")
-    label = pl.col("label").cast(pl.String)
-    answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
-    has_answer = pl.col("says_yes").is_not_null()
-    return rows.with_columns(is_right=pl.when(has_answer).then(answer == label))
-
-
-def by_class(observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns a row for each value that an instance is about.
-
-    Returns:
-        The observations with `bias_type`, the value's domain, and its parameter where a template
-        has several of the domain; `group`, its class; `subject`, the value; and `place`, the
-        parameter's place.
-    """
-    tables = []
-    for place, roles in roles_of(observations).items():
-        # An inner join: templates without a value at this place drop out.
-        rows = observations.join(roles, on="template", maintain_order="left")
-        tables.append(
-            rows.with_columns(
-                place=pl.lit(place, pl.UInt8),
-                group=pl.col("classes").list.get(place).cast(pl.String),
-                subject=pl.col("names").list.get(place).cast(pl.String),
-            )
-        )
-    if not tables:
-        nothing = dict.fromkeys(("bias_type", "group", "subject"), pl.lit(None, pl.String))
-        return observations.head(0).with_columns(**nothing, place=pl.lit(None, pl.UInt8))
-    return pl.concat(tables)
-
-
-def roles_of(observations: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """Returns `template` and `bias_type` of the templates that have a parameter, by its place."""
-    templates = observations.select("template", "domains").unique("template", maintain_order=True)
-    rows: dict[int, list[tuple[int, str]]] = {}
-    for template, domains in templates.rows():
-        for place, domain in enumerate(domains):
-            if domain:
-                role = domain if domains.count(domain) == 1 else f"{domain} #{place + 1}"
-                rows.setdefault(place, []).append((template, role))
-    schema = {"template": pl.UInt16, "bias_type": pl.String}
-    return {place: pl.DataFrame(rows[place], schema=schema, orient="row") for place in sorted(rows)}

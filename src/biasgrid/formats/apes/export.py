@@ -12,8 +12,8 @@ import polars as pl
 from biasgrid.base.files import whole_file
 from biasgrid.families import statement
 from biasgrid.families.statement.family import STATEMENTS
-from biasgrid.families.statement.observe import NO, YES, read_answers
-from biasgrid.families.statement.pack import STATEMENT
+from biasgrid.families.statement.observe import read_answers
+from biasgrid.families.statement.pack import NO, STATEMENT, YES
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import PROMPT_FORMAT

@@ -13,19 +13,18 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
 from biasgrid.families.cell import measured_values
-from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
-from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.measures import measure, observe
-from biasgrid.families.statement.observe import NO, YES
-from biasgrid.families.statement.pack import STATEMENT
-from biasgrid.families.statement.section import PROMPT
+from biasgrid.families.statement.apes import apes_error_rates
+from biasgrid.families.statement.ask import CANDIDATES, KEYS, LIST_COLUMNS
+from biasgrid.families.statement.family import PROMPT
+from biasgrid.families.statement.measure import measure
+from biasgrid.families.statement.observe import observe
+from biasgrid.families.statement.pack import STATEMENT, STATEMENT_LABELS
 from biasgrid.formats.apes.export import (
     ANSWER_COLUMNS,
     NAME_OF_PARAMETER,
     QUESTION,
     examples_columns,
 )
-from biasgrid.formats.apes.mode import apes_error_rates
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import ASKED_BEFORE
 from biasgrid.tables.instances import instances_schema as schema_of_instances
@@ -144,10 +143,9 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
     pair = number % half if is_paired else pl.lit(None)
     before, behind = PROMPT.split(STATEMENT)
     text = pl.lit(before) + pl.col("prompt").str.strip_suffix(QUESTION) + pl.lit(behind)
-    candidates = {
-        f"candidate{place}": pl.lit(option, pl.Categorical)
-        for place, option in enumerate(ANSWER_OPTIONS, start=1)
-    }
+    candidates = {}
+    for name, label in zip(CANDIDATES, STATEMENT_LABELS, strict=True):
+        candidates[name] = pl.lit(label, pl.Categorical)
     table = rows.with_columns(
         instance=number.cast(pl.UInt32),
         system=pl.lit(None, pl.Categorical),
@@ -186,7 +184,7 @@ def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataF
     """Converts rows to predictions, in which only the probability of the answer is known."""
     prediction = pl.col("prediction")
     confidence = pl.col("confidence").replace("", None).cast(pl.Float32)
-    probabilities = [pl.when(prediction == option).then(confidence) for option in (YES, NO)]
+    probabilities = [pl.when(prediction == label).then(confidence) for label in STATEMENT_LABELS]
     status = pl.when(prediction == "").then(pl.lit("empty")).otherwise(pl.lit("ok"))
     table = rows.with_columns(
         instances["instance"],

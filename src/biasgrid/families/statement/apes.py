@@ -1,5 +1,7 @@
-"""The replication of APES's numbers: reads files, fills texts and counts as it does, with all that
-it ignores.
+"""Repeats APES (goel-shashank/APES): reads files, fills texts and counts as it does.
+
+What APES ignores is ignored here, too: blank cells, fields behind a class, and values that appear
+twice.
 """
 
 from __future__ import annotations
@@ -8,28 +10,33 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 
-from biasgrid.base.faults import Fault
-from biasgrid.families.statement.pack import (
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.text import read_text
+from biasgrid.families.statement.constraints import (
     Constraint,
     ConstraintError,
+    DomainValue,
     Reference,
-    StatementPack,
-    StatementTemplate,
     Test,
 )
-from biasgrid.families.statement.reading import (
+from biasgrid.families.statement.pack import StatementPack, StatementTemplate
+from biasgrid.families.statement.read import (
+    DOMAIN_FILE,
+    NO_TABLE,
     TEMPLATE_FILE,
     Domains,
     StatementMode,
     TemplateRow,
     TemplateTable,
     TextPart,
+    absent_columns,
     join_parts,
-    missing_columns,
+    line_without_class,
     parameter_numbers,
 )
 
@@ -42,7 +49,26 @@ class ApesMode(StatementMode):
 
     checks: ClassVar[bool] = False
 
-    def parse_table(self, file: str, text: str, faults: list[Fault]) -> TemplateTable:
+    def domain(self, file: Path, faults: list[Fault]) -> tuple[DomainValue, ...]:
+        """Reads a domain; a line without a class, at which APES fails, is a fault.
+
+        To APES, a line that begins with `#` is a value like any other.
+        """
+        try:
+            lines = read_text(file, DOMAIN_FILE).splitlines()
+        except InputError as error:
+            faults += error.faults
+            return ()
+        values = []
+        for number, line in enumerate(lines, start=1):
+            fields = [field.strip() for field in line.split(",")]
+            if len(fields) < 2:
+                faults.append(line_without_class(file, number, line))
+            else:
+                values.append(DomainValue(fields[0], fields[1]))
+        return tuple(values)
+
+    def parse_table(self, file: Path, text: str, faults: list[Fault]) -> TemplateTable:
         """Reads a file of templates by pandas, as APES does; faults are those at which APES fails.
 
         So blank lines are skipped, numbers come out as pandas writes them, and `NA` or `None` in a
@@ -53,22 +79,24 @@ class ApesMode(StatementMode):
         try:
             frame = pd.read_csv(StringIO(text))
         except (ValueError, pd.errors.ParserError) as error:
-            faults.append(Fault(file, "", f"cannot be read by pandas ({error})", TEMPLATE_FILE))
-            return TemplateTable(file, (), [])
+            faults.append(
+                Fault(str(file), "", f"cannot be read by pandas ({error})", TEMPLATE_FILE)
+            )
+            return NO_TABLE
         header = [str(name) for name in frame.columns]
-        column_faults = missing_columns(file, header)
-        if column_faults:
-            faults += column_faults
-            return TemplateTable(file, (), [])
+        absent = absent_columns(file, header)
+        if absent:
+            faults += absent
+            return NO_TABLE
         rows = []
         for place, values in enumerate(frame.itertuples(index=False, name=None)):
             cells = dict(zip(header, values, strict=True))
             if not isinstance(cells["template_text"], str):
                 problem = f"template_text of row {place + 1} is not text"
-                faults.append(Fault(file, "", problem, "text in every template"))
+                faults.append(Fault(str(file), "", problem, "text in every template"))
             texts = {name: pandas_text(name, cell) for name, cell in cells.items()}
             rows.append(TemplateRow(place + 2, texts))
-        return TemplateTable(file, parameter_numbers(header), rows)
+        return TemplateTable(parameter_numbers(header), rows)
 
     def constraint(
         self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains
@@ -87,7 +115,7 @@ class ApesMode(StatementMode):
                 continue
             # The last character should be the parenthesis; it is left out whatever it is.
             arguments = rest[:-1].split(",")
-            references = [original_reference(each.strip(), parameters) for each in arguments]
+            references = [original_reference(name.strip(), parameters) for name in arguments]
             if len(references) != 2:
                 problem = f"{part.strip()!r} has {len(references)} arguments"
                 raise ConstraintError(problem, TWO_ARGUMENTS)
@@ -96,7 +124,7 @@ class ApesMode(StatementMode):
         return tuple(tests)
 
     def negations(
-        self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
+        self, file: Path, templates: Sequence[StatementTemplate], faults: list[Fault]
     ) -> Mapping[int, int]:
         """Maps templates of the first half to their negations in the second, of the same values."""
         half = len(templates) // 2
