@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 
 from biasgrid.base.arrays import IntArray
+from biasgrid.base.digests import digest_fields
 from biasgrid.base.languages import ENGLISH, language_words
 from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import Sample, sample_content
@@ -71,7 +71,7 @@ class StatementTemplate:
         constraint: which values go together.
         label: the right answer, one of `STATEMENT_LABELS` in a pack that is checked.
         negation_of: the `template_id` of the template that it negates, empty for none.
-        line: the line of its file in which it ends, for messages.
+        line: the line of its file in which it ends, for messages; no part of a digest.
     """
 
     identifier: str
@@ -80,7 +80,7 @@ class StatementTemplate:
     constraint: Constraint
     label: str
     negation_of: str = ""
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -142,18 +142,16 @@ class StatementPack:
 
     def digest(self) -> str:
         """Returns a digest of everything that determines the instances."""
-        files = self.files
+        files, sample = self.files, self.files.sample
         used = sorted({domain for template in self.templates for domain in template.domains})
-        # Moving a template within its file changes no instance.
-        content = (
+        return digest_fields(
             self.parameters,
-            [(domain, self.values[domain]) for domain in used],
-            [replace(template, line=0) for template in self.templates],
+            {domain: self.values[domain] for domain in used},
+            self.templates,
             sorted(self.negations.items()),
             self.prompts,
             [self.requested_answers(prompt) for prompt in self.prompts],
             files.mode,
             files.repetitions,
-            sample_content(files.sample) if files.sample else None,
+            sample_content(sample) if sample else None,
         )
-        return sha256(repr(content).encode()).hexdigest()[:16]
