@@ -6,10 +6,8 @@ twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,15 +31,12 @@ from biasgrid.families.statement.read import (
     StatementMode,
     TemplateRow,
     TemplateTable,
-    TextPart,
     absent_columns,
-    join_parts,
     line_without_class,
     parameter_numbers,
 )
 
 TWO_ARGUMENTS = "two arguments such as #1 or #1_class"
-HALF_SLOT = re.compile(r"#\d*$")
 
 
 class ApesMode(StatementMode):
@@ -152,29 +147,12 @@ class ApesMode(StatementMode):
     def fill_text(
         self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
     ) -> pl.Series:
-        """Replaces parameters in turn: `#1` is found in `#10`, too, and `#2` in a value of `#1`.
-
-        Args:
-            text: the text of a template.
-            parameters: the numbers of its parameters.
-            names: the value of each parameter, each of shape (statements,).
-        """
-        parts: list[TextPart] = [text]
-        for place, number in enumerate(parameters):
-            divided: list[TextPart] = []
-            for part in parts:
-                divided += split_part(part, f"#{number}", place)
-            parts = divided
-        # Joining is faster, but finds no parameter that a value has made.
-        if makes_no_slot(parts, names):
-            return join_parts(parts, names)
-        texts = pl.DataFrame({str(place): name for place, name in enumerate(names)})
-        texts = texts.with_columns(text=pl.lit(text))
-        for place, number in enumerate(parameters):
-            value = pl.col(str(place))
-            texts = texts.with_columns(
-                pl.col("text").str.replace_all(f"#{number}", value, literal=True)
-            )
+        """Replaces parameters in turn: `#1` is found in `#10`, too, and `#2` in a value of `#1`."""
+        slots = [f"#{number}" for number in parameters]
+        texts = pl.DataFrame(dict(zip(slots, names, strict=True))).with_columns(text=pl.lit(text))
+        for slot in slots:
+            replaced = pl.col("text").str.replace_all(slot, pl.col(slot), literal=True)
+            texts = texts.with_columns(text=replaced)
         return texts["text"]
 
     def published(self, observations: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -211,27 +189,6 @@ def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
         raise ConstraintError(f"{argument!r} is not a parameter of the file", TWO_ARGUMENTS)
     place = parameters.index(identifier)
     return Reference(place, "group" if argument.endswith("_class") else "name")
-
-
-def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
-    """Splits a literal part of a text at a parameter, which becomes its place in between."""
-    if isinstance(part, int):
-        return [part]
-    first, *others = part.split(slot)
-    parts: list[TextPart] = [first]
-    for literal in others:
-        parts += [place, literal]
-    return parts
-
-
-def makes_no_slot(parts: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
-    """Whether no value can make a parameter, alone or with the literal before it."""
-    if any(name.unique().str.contains("#", literal=True).any() for name in names):
-        return False
-    for part, following in pairwise(parts):
-        if isinstance(part, str) and isinstance(following, int) and HALF_SLOT.search(part):
-            return False
-    return True
 
 
 def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from biasgrid.families.statement.constraints import ParameterValues, places_of_v
 from biasgrid.families.statement.pack import (
     STATEMENT,
     STATEMENT_LABELS,
+    UNUSED,
     YES,
     StatementPack,
     StatementTemplate,
@@ -288,11 +289,13 @@ def statement_rows(
         "pair": pl.Series(pair, dtype=pl.UInt32),
         "repetition": pl.Series(repetition, dtype=pl.UInt16),
         PROMPT_FORMAT: pl.Series(prompt, dtype=pl.UInt8),
+        **value_columns(pack, templates[0], combinations[statement]),
     }
-    for name, values in template_columns(pack, places).items():
-        columns[name] = values.gather(template_place)
-    columns |= value_columns(pack, templates[0], combinations[statement])
-    return fill_prompts(pl.DataFrame(columns), pack, prompt)
+    rows = pl.DataFrame(columns)
+    rows = rows.hstack(template_keys(pack, places)[template_place])
+    rows = rows.hstack(prompt_texts(pack)[prompt])
+    text = pl.concat_str("before", "text", "behind")
+    return rows.with_columns(text=text, text_pair=pl.lit(None, pl.Categorical))
 
 
 def fill_combinations(
@@ -309,18 +312,33 @@ def fill_combinations(
     return StatementMode.of(pack.files.mode).fill_text(template.text, pack.parameters, names)
 
 
-def template_columns(pack: StatementPack, places: Sequence[int]) -> dict[str, pl.Series]:
-    """Returns number, id, negation and right answer of some templates, in columns."""
+def template_keys(pack: StatementPack, places: Sequence[int]) -> pl.DataFrame:
+    """Returns the keys of some templates, a row for each."""
     mode = StatementMode.of(pack.files.mode)
-    templates = [pack.templates[place] for place in places]
-    identifiers = [template.identifier for template in templates]
-    labels = [template.label for template in templates]
-    return {
-        "template": pl.Series(places, dtype=pl.UInt16),
-        "template_id": pl.Series(identifiers, dtype=pl.Categorical),
-        "negated": pl.Series([mode.is_negation(pack, place) for place in places]),
-        "label": pl.Series(labels, dtype=pl.Categorical),
-    }
+    rows = []
+    for place in places:
+        template = pack.templates[place]
+        is_negation = mode.is_negation(pack, place)
+        rows.append((place, template.identifier, is_negation, template.label))
+    names = ("template", "template_id", "negated", "label")
+    types = {name: KEYS[name].dtype.type for name in names}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def prompt_texts(pack: StatementPack) -> pl.DataFrame:
+    """Returns the texts of prompts, a row for each.
+
+    Returns:
+        `before` and `behind`, the text around the statement; `system`; and the candidates, the
+        answers that the prompt asks for.
+    """
+    rows = []
+    for prompt in pack.prompts:
+        before, behind = prompt.text.split(STATEMENT)
+        rows.append((before, behind, prompt.system, *pack.requested_answers(prompt)))
+    names = ["before", "behind", "system", *CANDIDATES]
+    table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    return table.cast(dict.fromkeys(["system", *CANDIDATES], pl.Categorical))
 
 
 def value_columns(
@@ -347,79 +365,39 @@ def value_columns(
     return columns
 
 
-def fill_prompts(rows: pl.DataFrame, pack: StatementPack, prompt: IntArray) -> pl.DataFrame:
-    """Puts statements into prompts, and adds the system text and the answers that these ask for.
+# Values that statements are about
 
-    Args:
-        rows: with `text`, the statement.
-        pack: the pack.
-        prompt: shape (rows,), the place of each row's prompt.
+
+def instance_values(instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns a row for each value that an instance is about.
+
+    Returns:
+        `instance`; `place`, the place of the value's parameter; `domain`; `group`, the value's
+        class; and `subject`, the value.
     """
-    before, behind, systems, answers = [], [], [], []
-    for wording in pack.prompts:
-        start, end = wording.text.split(STATEMENT)
-        before.append(start)
-        behind.append(end)
-        systems.append(wording.system)
-        answers.append(pack.requested_answers(wording))
-    parts = [
-        pl.lit(pl.Series(before).gather(prompt)),
-        pl.col("text"),
-        pl.lit(pl.Series(behind).gather(prompt)),
-    ]
-    candidates = {}
-    for name, words in zip(CANDIDATES, zip(*answers, strict=True), strict=True):
-        candidates[name] = pl.Series(words, dtype=pl.Categorical).gather(prompt)
-    return rows.with_columns(
-        text=pl.concat_str(parts),
-        system=pl.Series(systems, dtype=pl.Categorical).gather(prompt),
-        text_pair=pl.lit(None, pl.Categorical),
-        **candidates,
-    )
-
-
-# ParameterValues that statements are about
+    lists = {"domain": "domains", "group": "classes", "subject": "names"}
+    values = instances.select("instance", **lists).explode(*lists)
+    place = pl.int_range(pl.len(), dtype=pl.UInt8).over("instance")
+    values = values.with_columns(pl.col(*lists).cast(pl.String), place=place)
+    # A parameter that a template leaves out has no domain.
+    return values.filter(pl.col("domain") != UNUSED)
 
 
 def by_class(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns a row for each value that an instance is about.
-
-    Args:
-        instances: instances or observations of them.
+    """Returns instances, or observations of them, once for each value that they are about.
 
     Returns:
         Their columns with `bias_type`, the value's domain, and its parameter where a template
         has several of the domain; `group`, its class; `subject`, the value; and `place`, the
         parameter's place.
     """
-    tables = []
-    for place, roles in roles_of(instances).items():
-        # An inner join: templates without a value at this place drop out.
-        rows = instances.join(roles, on="template", maintain_order="left")
-        tables.append(
-            rows.with_columns(
-                place=pl.lit(place, pl.UInt8),
-                group=pl.col("classes").list.get(place).cast(pl.String),
-                subject=pl.col("names").list.get(place).cast(pl.String),
-            )
-        )
-    if not tables:
-        nothing = dict.fromkeys(("bias_type", "group", "subject"), pl.lit(None, pl.String))
-        return instances.head(0).with_columns(**nothing, place=pl.lit(None, pl.UInt8))
-    return pl.concat(tables)
-
-
-def roles_of(instances: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """Returns `template` and `bias_type` of the templates that have a parameter, by its place."""
-    templates = instances.select("template", "domains").unique("template", maintain_order=True)
-    rows: dict[int, list[tuple[int, str]]] = {}
-    for template, domains in templates.rows():
-        for place, domain in enumerate(domains):
-            if domain:
-                role = domain if domains.count(domain) == 1 else f"{domain} #{place + 1}"
-                rows.setdefault(place, []).append((template, role))
-    schema = {"template": pl.UInt16, "bias_type": pl.String}
-    return {place: pl.DataFrame(rows[place], schema=schema, orient="row") for place in sorted(rows)}
+    values = instance_values(instances)
+    is_single = pl.len().over("instance", "domain") == 1
+    numbered = pl.format("{} #{}", "domain", pl.col("place").cast(pl.Int64) + 1)
+    role = pl.when(is_single).then("domain").otherwise(numbered)
+    values = values.select("instance", "place", "group", "subject", bias_type=role)
+    values = values.sort("place", maintain_order=True)
+    return values.join(instances, on="instance", how="left", maintain_order="left")
 
 
 # Known effects: models learn to agree with wrong statements on some classes
@@ -461,20 +439,19 @@ def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.Dat
     Texts and keys, categorical in the instances table, come out as strings.
     """
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    names = [*BIASED_CLASS, "name"]
-    values = rows.select("instance", bias_type="domains", group="classes", name="names")
-    values = values.explode(names).with_columns(pl.col(names).cast(pl.String))
-    # A parameter that a template leaves out has no domain.
-    values = values.filter(pl.col("bias_type") != "")
-    shares = shares_of_rows(values.select(BIASED_CLASS), values.select(names), bias)
+    values = instance_values(rows).rename({"domain": "bias_type"})
+    names = values.select(*BIASED_CLASS, name="subject")
+    shares = shares_of_rows(values.select(BIASED_CLASS), names, bias)
     prejudices = means_by(values.with_columns(prejudice=shares), ["instance"], "prejudice")
-    classes = pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
-    rows = rows.with_columns(all_classes=classes)
     rows = rows.join(prejudices, on="instance", how="left", maintain_order="left")
-    prejudice = pl.col("prejudice").fill_null(0.0)
     is_true = pl.col("label") == YES
+    prejudice = pl.col("prejudice").fill_null(0.0)
     signed = pl.when(is_true).then(-prejudice).otherwise(prejudice)
-    rows = rows.with_columns(is_true=is_true, probability=0.5 + signed / 2)
+    rows = rows.with_columns(
+        all_classes=pl.col("classes").cast(pl.List(pl.String)).list.join("\t"),
+        is_true=is_true,
+        probability=0.5 + signed / 2,
+    )
     return rows.drop("prejudice")
 
 

@@ -170,7 +170,7 @@ class Statements(Family):
         section = section_of(StatementDataset, grid, dataset)
         own = DEFINITIONS.of("measures", "unanswered", "negations", *filter(None, [section.mode]))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
-        return {**own, **of_groups, **DEFINITIONS.of("flags")}
+        return {**own, **of_groups, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Returns the texts about statements and about the comparison of groups."""
@@ -222,16 +222,16 @@ class Statements(Family):
 
         Statements with the texts of others count here: their texts are not filled yet.
         """
-        section, key = section_of(StatementDataset, grid, dataset), f"datasets.{dataset}.sample"
+        sample = section_of(StatementDataset, grid, dataset).sample
+        key = f"datasets.{dataset}.sample"
         unit = "statements with their negations"
         statements = instances = 0
         for places in lists.statements:
             count = len(lists.allowed(lists.templates[places[0]]))
             statements += count
             instances += count * len(places)
-        requests = section.repetitions * len(lists.prompts) * instances
-        yield from size_faults(source, key, section.sample, requests, unit)
-        yield from sample_faults(source, key, section.sample, statements, unit)
+        yield from size_faults(source, key, sample, lists.repetitions * instances, unit)
+        yield from sample_faults(source, key, sample, statements, unit)
 
 
 FAMILY = Statements()

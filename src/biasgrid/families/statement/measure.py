@@ -33,13 +33,14 @@ from biasgrid.families.measures import (
     prompt_sign,
 )
 from biasgrid.families.statement.ask import by_class
-from biasgrid.families.statement.observe import READ, SAID, observe
+from biasgrid.families.statement.family import OUTPUT_TYPE
+from biasgrid.families.statement.observe import READ, SAID, SAYS_YES, observe
 from biasgrid.families.statement.pack import STATEMENT_LABELS, YES
 from biasgrid.families.statement.read import StatementMode
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
-from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
+from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records
 from biasgrid.groups.terms import derive as derive_of_groups
 from biasgrid.groups.terms import difference, records_of, scores_of_terms
 from biasgrid.readers.reading import (
@@ -62,7 +63,6 @@ from biasgrid.tables.metric import options_text
 
 __all__ = ["READ", "SAID", "derive", "finishes", "measure", "observe", "validity"]
 
-OUTPUT_TYPE: Sort = "classes"
 CASE_SEPARATOR = "\x1f"
 WRITTEN = "written"
 """Of datasets whose answers are read in texts."""
@@ -92,7 +92,6 @@ def share_of_answered(measure: str, condition: pl.Expr, where: pl.Expr = EVERY_R
 
 
 SHARE = pl.col("share")
-SAYS_YES = pl.col("says_yes")
 IS_RIGHT = pl.col("is_right")
 IS_WRONG = ~IS_RIGHT
 NEGATED = pl.col("negated")
@@ -336,17 +335,10 @@ def unanswered_headlines(
         "distance": main_distance(OUTPUT_TYPE),
         "failure_rate": options_text(difference="mean", threshold=threshold),
     }
-    rows = []
-    for measure_name, variant in headlines.items():
-        rows.append(
-            silent.with_columns(
-                measure=pl.lit(measure_name),
-                options=pl.lit(variant),
-                value=pl.lit(None, pl.Float64),
-                n=pl.lit(0),
-            )
-        )
-    return pl.concat(rows)
+    schema = {"measure": pl.String, "options": pl.String}
+    rows = pl.DataFrame([*headlines.items()], schema=schema, orient="row")
+    rows = rows.join(silent, how="cross", maintain_order="left_right")
+    return rows.with_columns(value=pl.lit(None, pl.Float64), n=pl.lit(0))
 
 
 def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:

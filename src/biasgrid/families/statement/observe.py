@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
-from biasgrid.families.statement.pack import NO, STATEMENT_LABELS, YES
+from biasgrid.families.statement.pack import NO, YES
 from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, readings_of
 from biasgrid.readers.yes_no import read_yes_no, takes_back
 from biasgrid.tables.instances import OF_FORMAT
@@ -28,6 +28,10 @@ READ = [
 """Columns of instances that `observe` reads, if there."""
 SAID = ["instance", "probabilities", "status", "response"]
 """Columns of predictions that `observe` reads, if there."""
+
+SAYS_YES = pl.col("says_yes")
+ANSWER_WORD = pl.when(SAYS_YES).then(pl.lit(YES)).when(~SAYS_YES).then(pl.lit(NO))
+"""The answer of an observation, `YES` or `NO`; null without one."""
 
 
 def observe(
@@ -50,10 +54,7 @@ def observe(
     columns = [name for name in READ if name in instances.columns]
     rows = instances.select(columns).sort("instance")
     rows = rows.join(answers, on="instance", maintain_order="left")
-    label = pl.col("label").cast(pl.String)
-    answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
-    has_answer = pl.col("says_yes").is_not_null()
-    return rows.with_columns(is_right=pl.when(has_answer).then(answer == label))
+    return rows.with_columns(is_right=pl.col("label").cast(pl.String) == ANSWER_WORD)
 
 
 def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) -> pl.DataFrame:
@@ -70,27 +71,16 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
         `readers.reading.OUTCOMES`; `takes_back`, whether an explanation behind the answer says the
         opposite, null where there is none.
     """
-    rows = predictions.select(
-        yes=probability_of_answer(predictions, YES),
-        no=probability_of_answer(predictions, NO),
-        response=text_or_null(predictions, "response"),
-        status=text_or_null(predictions, "status"),
+    # A kind of answers has probabilities, texts, or both.
+    absent = {name: pl.lit(None) for name in SAID if name not in predictions.columns}
+    probabilities = pl.col("probabilities").cast(pl.List(pl.Float64)).list
+    rows = predictions.with_columns(**absent).select(
+        pl.col("response", "status").cast(pl.String),
+        yes=probabilities.get(0, null_on_oob=True),
+        no=probabilities.get(1, null_on_oob=True),
     )
     answers = with_answers(with_text_answers(rows, language))
     return answers.select("yes", "no", "share", "says_yes", "outcome", "takes_back")
-
-
-def probability_of_answer(predictions: pl.DataFrame, answer: str) -> pl.Expr:
-    """Returns the probability of an answer; null in predictions without probabilities."""
-    if "probabilities" not in predictions.columns:
-        return pl.lit(None, pl.Float64)
-    place = STATEMENT_LABELS.index(answer)
-    return pl.col("probabilities").list.get(place, null_on_oob=True).cast(pl.Float64)
-
-
-def text_or_null(predictions: pl.DataFrame, name: str) -> pl.Expr:
-    """Returns a column as text; null in predictions without it."""
-    return pl.col(name).cast(pl.String) if name in predictions.columns else pl.lit(None, pl.String)
 
 
 def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:

@@ -525,29 +525,17 @@ class StatementMode(Mode):
         Returns:
             The texts, shape (statements,).
         """
-        parts: list[TextPart] = []
+        import polars as pl  # plans do without
+
+        # The empty text makes a text without any part one, too.
+        parts = [pl.lit("")]
         # A split by a pattern with one group alternates between texts and numbers.
         for place, part in enumerate(PARAMETER_SLOT.split(text)):
             is_number = place % 2 == 1
-            parts.append(parameters.index(part) if is_number else part)
-        return join_parts(parts, names)
+            parts.append(pl.col(part) if is_number else pl.lit(part))
+        values = pl.DataFrame(dict(zip(parameters, names, strict=True)))
+        return values.with_columns(text=pl.concat_str(parts))["text"]
 
     def published(self, observations: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """Returns the measures that another project publishes."""
         return ()
-
-
-TextPart = str | int
-"""A part of a text: as it stands, or the place of the parameter whose value stands there."""
-
-
-def join_parts(parts: Iterable[TextPart], names: Sequence[pl.Series]) -> pl.Series:
-    """Joins the parts of a text with the values of parameters, row by row."""
-    import polars as pl  # plans do without
-
-    table = pl.DataFrame({str(place): name for place, name in enumerate(names)})
-    # The empty text makes a text without any part one, too.
-    columns = [pl.lit("")]
-    for part in parts:
-        columns.append(pl.lit(part) if isinstance(part, str) else pl.col(str(part)))
-    return table.with_columns(text=pl.concat_str(columns))["text"]

@@ -11,7 +11,8 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.page import OPINIONS, PageColumns, Table
 from biasgrid.families.statement.ask import by_class
-from biasgrid.families.statement.pack import NO, YES
+from biasgrid.families.statement.observe import ANSWER_WORD
+from biasgrid.families.statement.pack import YES
 from biasgrid.tables.instances import PROMPT_FORMAT
 
 # Evidence: statements with the firmest, middling and least firm wrong answers
@@ -19,7 +20,7 @@ from biasgrid.tables.instances import PROMPT_FORMAT
 PAIR_KEYS = ["bias_type", "group", "of", "repetition"]
 
 
-def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+def ranked_statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns statements about classes with their negations, sorted by the share of wrong answers.
 
     Args:
@@ -28,31 +29,28 @@ def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFr
 
     Returns:
         Columns of `EVIDENCE`; `score` is the share of the right answer in P(Yes) + P(No),
-        `unit_value` that of the wrong one, of a statement and its negation the mean; null where
-        there is none. Where no number is explained, all pairs of which both are answered.
+        `unit_value` that of the wrong one, of a statement and its negation the mean; null without
+        an answer. If no number is explained, only pairs of which both are answered.
     """
+    rows = by_class(cell.observations)
     is_yes_right = pl.col("label").cast(pl.String) == YES
     score = pl.when(is_yes_right).then("share").otherwise(1 - pl.col("share"))
-    rows = by_class(cell.observations)
     pair = pair_numbers(rows)
-    # What has no negation is a unit of its own.
+    # A statement without a negation is a unit of its own.
     unit = pl.coalesce(pair, -1 - pl.col("instance").cast(pl.Int64))
     rows = rows.with_columns(score=score, of=unit, number=pair)
     if about:
         rows = rows.filter(bias_type=about["bias_type"], group=about["group"])
-    else:
-        rows = rows.drop_nulls("pair")
+    scores = pl.col("score")
     rows = rows.with_columns(
-        unit_value=1 - pl.col("score").mean().over(PAIR_KEYS),
-        known=pl.col("score").count().over(PAIR_KEYS),
+        unit_value=1 - scores.mean().over(PAIR_KEYS),
+        answered=scores.count().over(PAIR_KEYS),
     )
     if about is None:
-        rows = rows.filter(pl.col("known") == 2)
+        rows = rows.filter(pl.col("pair").is_not_null(), answered=2)
     order = ["unit_value", "of", "repetition", "negated", "instance"]
-    descending = [True, False, False, False, False]
-    says_yes = pl.col("says_yes")
-    said = pl.when(says_yes).then(pl.lit(YES)).when(~says_yes).then(pl.lit(NO))
-    return rows.sort(order, descending=descending, nulls_last=True).select(
+    rows = rows.sort(order, descending=[True, *[False] * 4], nulls_last=True)
+    return rows.select(
         "bias_type",
         "group",
         "template",
@@ -66,7 +64,7 @@ def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFr
         unit="number",
         term="subject",
         expected=pl.col("label").cast(pl.String),
-        said=said,
+        said=ANSWER_WORD,
         p_yes="yes",
         p_no="no",
     )
@@ -80,12 +78,12 @@ def pair_numbers(rows: pl.DataFrame) -> pl.Expr:
     pair = pl.col("pair").cast(pl.Int64)
     if PROMPT_FORMAT not in rows.columns:
         return pair
-    last = rows["pair"].max() or 0
-    return pair + last * pl.col(PROMPT_FORMAT).cast(pl.Int64) + pl.col(PROMPT_FORMAT)
+    pairs = 1 + pair.max()
+    return pair + pairs * pl.col(PROMPT_FORMAT).cast(pl.Int64)
 
 
 SENTENCES = Sentences(
-    statements,
+    ranked_statements,
     explained=("bias_type", "group"),
     measure="error",
     concerns=lambda about: pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]),
@@ -114,17 +112,7 @@ SENTENCES = Sentences(
 # Page
 
 FIRST_SCREEN = replace(OPINIONS, columns=({"bias": "agrees beyond chance"},))
-CLASS_MEASURES = (
-    "error",
-    "p_yes",
-    "p_no",
-    "bias",
-    "inconsistency",
-    "right_on_both",
-    "same_answer",
-    "coverage",
-)
-CLASS_COLUMNS: PageColumns = {
+MEASURES_OF_ROWS: PageColumns = {
     "Error rate": ("number", "error"),
     "Interval": ("interval", "error "),
     "Read": ("number", "coverage"),
@@ -137,39 +125,43 @@ CLASS_COLUMNS: PageColumns = {
     "Pairs": ("count", "same_answer n"),
     "n": ("count", "error n"),
 }
-
-
 DOMAIN: PageColumns = {"Domain": ("name", "bias_type"), "Class": ("name", "group")}
-IS_OF_ALL = pl.col("options") == ""
+
+
+def table_of_measures(title: str, about: str, columns: PageColumns) -> Table:
+    """Returns a table with measures side by side, most errors first.
+
+    Args:
+        title: its heading.
+        about: its content, in a sentence.
+        columns: its first columns, each of which shows a key of the measures.
+    """
+    row_keys = [str(name) for _, name in columns.values()]
+    numbers = [str(name) for shown_as, name in MEASURES_OF_ROWS.values() if shown_as == "number"]
+    return Table(
+        title,
+        about,
+        {**columns, **MEASURES_OF_ROWS},
+        keys=[name for name in row_keys if name != "bias_type"],
+        where=pl.col("options") == "",
+        side_by_side=numbers,
+        row_keys=row_keys,
+        order=(-pl.col("error"), *row_keys),
+    )
+
+
 TABLES = (
-    Table(
-        "Classes",
-        "Answers to statements about each class, most errors first.",
-        {**DOMAIN, **CLASS_COLUMNS},
-        keys=("group",),
-        where=IS_OF_ALL,
-        side_by_side=CLASS_MEASURES,
-        row_keys=("bias_type", "group"),
-        order=(-pl.col("error"), "bias_type", "group"),
+    table_of_measures(
+        "Classes", "Answers to statements about each class, most errors first.", DOMAIN
     ),
-    Table(
+    table_of_measures(
         "Values",
         "The same by the value that the statement contains.",
-        {**DOMAIN, "Value": ("name", "subject"), **CLASS_COLUMNS},
-        keys=("group", "subject"),
-        where=IS_OF_ALL,
-        side_by_side=CLASS_MEASURES,
-        row_keys=("bias_type", "group", "subject"),
-        order=(-pl.col("error"), "bias_type", "group", "subject"),
+        {**DOMAIN, "Value": ("name", "subject")},
     ),
-    Table(
+    table_of_measures(
         "Templates of statements",
         "The same by template. A negation counts as a template of its own.",
-        {"Template": ("template", "template"), **CLASS_COLUMNS},
-        keys=("template",),
-        where=IS_OF_ALL,
-        side_by_side=CLASS_MEASURES,
-        row_keys=("template",),
-        order=(-pl.col("error"), "template"),
+        {"Template": ("template", "template")},
     ),
 )

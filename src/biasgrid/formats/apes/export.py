@@ -12,8 +12,8 @@ import polars as pl
 from biasgrid.base.files import whole_file
 from biasgrid.families import statement
 from biasgrid.families.statement.family import STATEMENTS
-from biasgrid.families.statement.observe import read_answers
-from biasgrid.families.statement.pack import NO, STATEMENT, YES
+from biasgrid.families.statement.observe import ANSWER_WORD, read_answers
+from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import PROMPT_FORMAT
@@ -100,12 +100,11 @@ def answers(predictions: pl.DataFrame) -> pl.DataFrame:
     The confidence of answers in texts is null: it is not known.
     """
     rows = predictions.select("instance").hstack(read_answers(predictions))
-    says_yes = pl.col("says_yes")
-    prediction = pl.when(says_yes).then(pl.lit(YES)).when(~says_yes).then(pl.lit(NO))
     confidence: pl.Expr = pl.lit(None)
     if "probabilities" in predictions.columns:
+        says_yes = pl.col("says_yes")
         confidence = pl.when(says_yes).then("yes").when(~says_yes).then("no")
-    return rows.select("instance", prediction=prediction, confidence=confidence.cast(pl.Float64))
+    return rows.select("instance", prediction=ANSWER_WORD, confidence=confidence.cast(pl.Float64))
 
 
 def write(rows: pl.DataFrame, out: Path) -> None:
