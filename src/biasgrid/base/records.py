@@ -52,7 +52,10 @@ class Record:
         self.is_valid = True
 
     def refuse(self, field: str, problem: str, expected: str) -> None:
-        """Adds a fault at a field, which makes this record and those that contain it invalid."""
+        """Adds a fault at a field, which makes this record and those that contain it invalid.
+
+        An empty field is the record as a whole.
+        """
         self.faults.append(Fault(str(self.file), self.place(field), problem, expected))
         record: Record | None = self
         while record is not None:
@@ -60,8 +63,8 @@ class Record:
             record = record.parent
 
     def place(self, field: str) -> str:
-        """Returns the place of a field, for messages."""
-        return f"{self.where}, {field}"
+        """Returns the place of a field, for messages; of an empty one, that of the record."""
+        return f"{self.where}, {field}" if field else self.where
 
     def describe(self, field: str) -> str:
         """Describes the value of a field, for messages: `missing`, `empty`, or as in a config."""
