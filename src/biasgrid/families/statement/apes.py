@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.records import Record
 from biasgrid.base.text import read_text
 from biasgrid.families.statement.constraints import (
     Constraint,
@@ -29,7 +30,6 @@ from biasgrid.families.statement.read import (
     TEMPLATE_FILE,
     Domains,
     StatementMode,
-    TemplateRow,
     TemplateTable,
     absent_columns,
     line_without_class,
@@ -90,7 +90,7 @@ class ApesMode(StatementMode):
                 problem = f"template_text of row {place + 1} is not text"
                 faults.append(Fault(str(file), "", problem, "text in every template"))
             texts = {name: pandas_text(name, cell) for name, cell in cells.items()}
-            rows.append(TemplateRow(place + 2, texts))
+            rows.append(Record(file, f"line {place + 2}", texts, faults))
         return TemplateTable(parameter_numbers(header), rows)
 
     def constraint(

@@ -71,7 +71,7 @@ class StatementTemplate:
         constraint: which values go together.
         label: the right answer, one of `STATEMENT_LABELS` in a pack that is checked.
         negation_of: the `template_id` of the template that it negates, empty for none.
-        line: the line of its file in which it ends, for messages; no part of a digest.
+        where: its place in the file, for messages; no part of a digest.
     """
 
     identifier: str
@@ -80,7 +80,7 @@ class StatementTemplate:
     constraint: Constraint
     label: str
     negation_of: str = ""
-    line: int = field(default=0, compare=False)
+    where: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.names import SPACING, similar_names, spacing_problem
-from biasgrid.base.records import list_lines
+from biasgrid.base.records import Record, list_lines
 from biasgrid.base.text import explain_unreadable, read_text
 from biasgrid.families.family import Mode
 from biasgrid.families.prompts import NumberedLines, Prompt, prompt_of_lines, read_prompts
@@ -63,9 +63,7 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     mode, faults = StatementMode.of(files.mode), list[Fault]()
     domains = read_domains(files.domains, mode, faults)
     table = read_template_table(files.templates, mode, faults)
-    templates = []
-    for row in table.rows:
-        templates.append(make_template(files.templates, table, row, domains, mode, faults))
+    templates = [make_template(row, table.parameters, domains, mode) for row in table.rows]
     negations = mode.negations(files.templates, templates, faults)
     prompts = read_prompts(files.prompts, make_prompt, faults)
     if not prompts:
@@ -163,28 +161,16 @@ def spelling_faults(file: Path, values: Sequence[DomainValue]) -> Iterator[Fault
 # Templates
 
 
-class TemplateRow(NamedTuple):
-    """A row of a file of templates.
-
-    Attributes:
-        line: the line in which it ends.
-        cells: its cells by column; empty where there is nothing.
-    """
-
-    line: int
-    cells: Mapping[str, str]
-
-
 class TemplateTable(NamedTuple):
     """A file of templates.
 
     Attributes:
         parameters: the numbers of its parameters.
-        rows: its rows.
+        rows: its rows, whose fields are empty texts where there is nothing.
     """
 
     parameters: tuple[str, ...]
-    rows: Sequence[TemplateRow]
+    rows: Sequence[Record]
 
 
 NO_TABLE = TemplateTable((), [])
@@ -229,49 +215,31 @@ def header_faults(file: Path, header: Sequence[str]) -> list[Fault]:
     return faults
 
 
-def row_fault(file: Path, line: int, cells: Sequence[str], columns: int) -> Fault | None:
-    """Returns the fault of a row that is blank, or has more or fewer fields than columns."""
-    where = f"line {line}"
-    if not any(cell.strip() for cell in cells):
-        return Fault(str(file), where, "is blank", "a template")
-    if len(cells) != columns:
-        expected = f"{columns}, as in the first line"
-        return Fault(str(file), where, f"{len(cells)} fields", expected)
-    return None
-
-
 def make_template(
-    file: Path,
-    table: TemplateTable,
-    row: TemplateRow,
-    domains: Domains,
-    mode: StatementMode,
-    faults: list[Fault],
+    row: Record, parameters: Sequence[str], domains: Domains, mode: StatementMode
 ) -> StatementTemplate:
-    """Makes a template of a row, and adds faults of its domains and its constraint.
+    """Makes a template of a row; unknown domains, and constraints that cannot be read, are faults.
 
     A constraint that cannot be read becomes an empty one.
     """
-    where, cells = f"line {row.line}", row.cells
-    named = tuple(cells[f"param_{number}"] for number in table.parameters)
-    for number, domain in zip(table.parameters, named, strict=True):
+    named = tuple(row.values[f"param_{number}"] for number in parameters)
+    for number, domain in zip(parameters, named, strict=True):
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
-            expected = f"a domain: {one_of(filter(None, domains))}"
-            faults.append(Fault(str(file), where, problem, expected))
+            row.refuse("", problem, f"a domain: {one_of(filter(None, domains))}")
     constraint: Constraint = ()
     try:
-        constraint = mode.constraint(cells["constraints"], table.parameters, named, domains)
+        constraint = mode.constraint(row.values["constraints"], parameters, named, domains)
     except ConstraintError as error:
-        faults.append(Fault(str(file), where, error.problem, error.expected))
+        row.refuse("", error.problem, error.expected)
     return StatementTemplate(
-        cells["template_id"],
-        cells["template_text"],
+        row.values["template_id"],
+        row.values["template_text"],
         named,
         constraint,
-        cells["label"],
-        negation_of=cells.get("negation_of", ""),
-        line=row.line,
+        row.values["label"],
+        negation_of=row.values.get("negation_of", ""),
+        where=row.where,
     )
 
 
@@ -287,7 +255,7 @@ def fault_of_template(
     pack: StatementPack, template: StatementTemplate, problem: str, expected: str
 ) -> Fault:
     """Returns a fault of a template, with the line in which it ends."""
-    return Fault(str(pack.files.templates), f"line {template.line}", problem, expected)
+    return Fault(str(pack.files.templates), template.where, problem, expected)
 
 
 def too_many_statements(pack: StatementPack) -> Iterator[Fault]:
@@ -309,31 +277,31 @@ def nothing_left(pack: StatementPack) -> Iterator[Fault]:
 
 def template_faults(pack: StatementPack) -> Iterator[Fault]:
     """Yields faults of templates, one by one and with their negations."""
-    first: dict[str, int] = {}
+    first: dict[str, str] = {}
     for template in pack.templates:
         for problem, expected in problems_of_template(pack, template, first):
             yield fault_of_template(pack, template, problem, expected)
-        first.setdefault(template.identifier, template.line)
+        first.setdefault(template.identifier, template.where)
     for place, other in pack.negations.items():
         for problem, expected in pair_problems(pack, place, other):
             yield fault_of_template(pack, pack.templates[other], problem, expected)
 
 
 def problems_of_template(
-    pack: StatementPack, template: StatementTemplate, first: Mapping[str, int]
+    pack: StatementPack, template: StatementTemplate, first: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yields the problems of a template, each with what was expected.
 
     Args:
         pack: the pack.
         template: the template.
-        first: the first lines of the ids of earlier templates.
+        first: the places of the first templates with the ids of earlier ones.
     """
     name = template.identifier
     if not name.strip():
         yield "template_id is blank", "a different name for every template"
     elif name in first:
-        problem = f"template_id {name!r} is in line {first[name]} already"
+        problem = f"template_id {name!r} is in {first[name]} already"
         yield problem, "a different name for every template"
     yield from text_problems(pack, template)
     yield from constraint_problems(pack, template)
@@ -452,11 +420,14 @@ class StatementMode(Mode):
         faults += wrong
         rows = []
         for line, cells in [] if wrong else lines[1:]:
-            fault = row_fault(file, line, cells, len(header))
-            if fault:
-                faults.append(fault)
+            # Not strict: a row may have more or fewer fields than columns.
+            row = Record(file, f"line {line}", dict(zip(header, cells, strict=False)), faults)
+            if not any(cell.strip() for cell in cells):
+                row.refuse("", "is blank", "a template")
+            elif len(cells) != len(header):
+                row.refuse("", f"{len(cells)} fields", f"{len(header)}, as in the first line")
             else:
-                rows.append(TemplateRow(line, dict(zip(header, cells, strict=True))))
+                rows.append(row)
         return TemplateTable(parameter_numbers(header), rows)
 
     def constraint(
@@ -486,7 +457,7 @@ class StatementMode(Mode):
         places = {template.identifier: place for place, template in enumerate(templates)}
         negations: dict[int, int] = {}
         for place, template in enumerate(templates):
-            name, where = template.negation_of, f"line {template.line}"
+            name, where = template.negation_of, template.where
             if not name:
                 continue
             others = [other for other in places if other != template.identifier]
