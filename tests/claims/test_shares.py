@@ -21,7 +21,7 @@ from small_tables import predictions_of, whole
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.family import Family
-from biasgrid.families.multiple_choice.measures import SIGNED
+from biasgrid.families.multiple_choice.measure import SIGNED
 from biasgrid.families.rewriting import expand as rewriting
 from biasgrid.families.rewriting import measures as rewriting_measures
 from biasgrid.families.rewriting.family import FAMILY as REWRITING

@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import measured_values
-from biasgrid.families.multiple_choice.expand import expand
+from biasgrid.families.multiple_choice.ask import expand
 from biasgrid.families.multiple_choice.items import WRITTEN, ItemFiles
-from biasgrid.families.multiple_choice.measures import measure, observe
-from biasgrid.families.multiple_choice.reading import read
+from biasgrid.families.multiple_choice.measure import measure
+from biasgrid.families.multiple_choice.observe import observe
+from biasgrid.families.multiple_choice.read import read
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.measures import MEASURE_KEYS
 

@@ -24,7 +24,7 @@ from transformers import (
 
 import biasgrid
 from biasgrid.families.multiple_choice.items import AMBIGUOUS, Item
-from biasgrid.families.multiple_choice.reading import read
+from biasgrid.families.multiple_choice.read import read
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.training.tiny import make_base_checkpoint
 

@@ -17,7 +17,7 @@ import pytest
 from golden import GOLDEN
 from small_items import instances_of, item_files, numbers_of, observations_of, value_of
 
-from biasgrid.families.multiple_choice.measures import observe
+from biasgrid.families.multiple_choice.observe import observe
 from biasgrid.formats.bbq.commands import responses_of
 
 BENCHMARKS = GOLDEN / "benchmarks"

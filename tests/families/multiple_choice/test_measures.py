@@ -9,8 +9,17 @@ import pytest
 from small_items import files_of, four_lines, instances_of, numbers_of, observations_of, value_of
 
 from biasgrid.families.cell import parts_of
-from biasgrid.families.multiple_choice.answers import option_as_published
-from biasgrid.families.multiple_choice.measures import measure, observe
+from biasgrid.families.multiple_choice.bbq import option_as_published
+from biasgrid.families.multiple_choice.family import FAMILY
+from biasgrid.families.multiple_choice.measure import (
+    ANSWER_FORMULAS,
+    DIFFERENCE_FORMULAS,
+    OUTCOME_FORMULAS,
+    TARGET_FORMULAS,
+    UNKNOWN_DIFFERENCE,
+    measure,
+)
+from biasgrid.families.multiple_choice.observe import observe
 from biasgrid.stats.settings import StatisticsSettings
 
 OPTIONS = ("The man with a hat", "The man", "Can't answer")
@@ -154,3 +163,15 @@ def test_groups_that_are_abstained_from_more_are_shown(tmp_path: Path) -> None:
     numbers = numbers_of(observations_of(instances_of(files_of(tmp_path, lines)), said))
     assert value_of(numbers, "unknown_difference", bias_type="Age", group="old") == 1
     assert value_of(numbers, "unknown_difference", bias_type="Age", group="nonOld") == -1
+
+
+def test_measures_are_those_that_are_described() -> None:
+    formulas = [
+        *ANSWER_FORMULAS,
+        *TARGET_FORMULAS,
+        *OUTCOME_FORMULAS,
+        UNKNOWN_DIFFERENCE,
+        *DIFFERENCE_FORMULAS,
+    ]
+    names = [formula.measure for formula in formulas]
+    assert sorted(names) == sorted(FAMILY.own_measures)

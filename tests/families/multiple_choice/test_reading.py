@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from small_items import faults_of, files_of, four_lines, instances_of, item_files, line
 
-from biasgrid.families.multiple_choice.reading import read
+from biasgrid.families.multiple_choice.layouts import target_option
+from biasgrid.families.multiple_choice.read import read
 from biasgrid.families.sampling import Sample
-from biasgrid.formats.bbq.bbq import target_option
 
 METADATA = (
     "category,question_index,example_id,target_loc,label_type,Known_stereotyped_groups,full_cond\n"
@@ -51,8 +51,11 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
             {"context_condition": "ambiguous"},
             "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig",
         ),
-        ({"question_polarity": None}, "Age.jsonl, line 1, question_polarity: null; expected text"),
-        ({"context": " "}, "Age.jsonl, line 1, context: ' '; expected text"),
+        (
+            {"question_polarity": None},
+            "Age.jsonl, line 1, question_polarity: missing; expected text",
+        ),
+        ({"context": " "}, "Age.jsonl, line 1, context: empty; expected text"),
         (
             {"ans0": "The\u200b woman"},
             (
@@ -67,8 +70,8 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
                 "visible characters, tabs and line breaks"
             ),
         ),
-        ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
-        ({"ans1": ""}, "Age.jsonl, line 1, ans1: ''; expected text"),
+        ({"example_id": None}, "Age.jsonl, line 1, example_id: missing; expected text"),
+        ({"ans1": ""}, "Age.jsonl, line 1, ans1: empty; expected text"),
         (
             {"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}},
             "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one",
@@ -219,7 +222,8 @@ def test_metadata_of_the_authors_is_taken(tmp_path: Path) -> None:
             "target",
             (
                 "metadata.csv, line 1: no column 'target_loc' (did you mean 'target'?); expected "
-                "one of category, example_id, label_type, question_index, target_loc"
+                "additional_metadata.csv from the same version as the items, with the columns "
+                "category, question_index, example_id, target_loc, label_type"
             ),
         ),
         # An older copy, in which the target is the group whatever is asked.
@@ -245,7 +249,7 @@ def test_metadata_without_rows_or_with_an_open_quotation_mark_is_refused(tmp_pat
         "metadata.csv: no row of 4 items, the first of them Age 0 of template 1; expected"
     )
     (fault,) = faults_of(files_of(tmp_path, four_lines(), f'{header}"{140_000 * "x"}'))
-    assert "not CSV (field larger than field limit" in fault
+    assert "cannot be read (field larger than field limit" in fault
 
 
 @pytest.mark.parametrize(
@@ -381,8 +385,9 @@ def test_kobbq_is_read(tmp_path: Path) -> None:
             "biased_answer",
             "biased",
             (
-                "test.tsv, line 1: no column 'biased_answer'; expected one of answer, "
-                "biased_answer, choices, context, label_annotation, question, sample_id"
+                "test.tsv, line 1: no column 'biased_answer' (did you mean 'biased'?); expected a "
+                "table of KoBBQ, with the columns sample_id, label_annotation, context, question, "
+                "choices, biased_answer, answer"
             ),
         ),
     ],

@@ -11,7 +11,7 @@ from shards import Cell
 from small_items import instances_of, item_files, numbers_of, value_of
 from small_tables import predictions_of
 
-from biasgrid.families.multiple_choice.measures import observe
+from biasgrid.families.multiple_choice.observe import observe
 from biasgrid.families.multiple_choice.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table

@@ -165,12 +165,12 @@ REFUSED = {
     "a quotation mark that nothing closes": (
         "answers.tsv",
         KOBBQ + '"' + "x" * 140_000,
-        "not CSV (field larger than field limit (131072)); expected a table",
+        "cannot be read (field larger than field limit (131072)); expected a table",
     ),
     "a row that is too long": (
         "answers.tsv",
         f"{KOBBQ}age-001a-001-amb-bsd-0{12 * chr(9)}more\n",
-        "line 2: no text in 'prediction'; expected",
+        "line 2, columns: not the same number of values as the 7 columns of line 1",
     ),
     "half of a character": (
         "Age.jsonl",

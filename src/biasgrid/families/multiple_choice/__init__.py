@@ -1,7 +1,7 @@
-"""Questions with three options, one of which is `unknown`: BBQ and its relatives.
+"""Questions about two people with three options, one of which is `unknown`: BBQ and its relatives.
 
-In reading order: `family`; `section`; `items` and `reading`, which finds the module for the files
-of a benchmark in `formats`; `expand`; `answers` and `observe`, which find the option that a model
-chose; `measures`; `evidence` and `payload`; `synthetic`. No item of a benchmark is shipped: a user
-names the files.
+In the order in which data flows: `family` (options, and how each model is asked), `items`,
+`layouts` and `read` (files), `ask` (instances), `observe` (the option that an answer chooses, with
+`bbq` for BBQ's own reading of written answers), `measure` (numbers and checks) and `show` (evidence
+and page); `synthetic` has known effects. No item of a benchmark is shipped: a user names the files.
 """

@@ -1,17 +1,28 @@
-"""The family of questions with options, as others see it."""
+"""Options of a dataset of questions with options, and how each model is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from biasgrid.base.faults import Fault
-from biasgrid.base.references import load_reference
-from biasgrid.families.family import Family, Format, Grid, Question, section_of
+from pydantic import Field, field_validator
+
+from biasgrid.base.faults import Fault, one_of
+from biasgrid.families.family import (
+    DatasetSection,
+    Family,
+    Format,
+    Grid,
+    Question,
+    section_of,
+)
 from biasgrid.families.multiple_choice.items import (
+    CONTEXT,
     PRECOMPUTED,
     PROMPTED,
+    PROMPTS,
+    QUESTION,
     SCORED,
     SPANS,
     TEXTS,
@@ -20,15 +31,81 @@ from biasgrid.families.multiple_choice.items import (
     ItemFiles,
     QuestionSet,
 )
-from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
+from biasgrid.families.multiple_choice.layouts import name_of_item
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
-NAME_OF_ITEM = "biasgrid.formats.bbq.commands:name_of_item"
+
+class MultipleChoiceDataset(DatasetSection):
+    """Questions with options in the files of a benchmark: a row of the grid. Files lie in
+    `word_lists`.
+    """
+
+    family: Literal["multiple_choice"] = Field(description="what is asked, and how it is measured")
+    task: str = Field("text-generation", description="task of the models that it is for")
+    layout: Literal["bbq", "esbbq", "kobbq"] = Field(
+        description="layout of the files: `bbq` (BBQ, MBBQ), `esbbq` (EsBBQ, CaBBQ) or `kobbq`"
+    )
+    files: list[str] = Field(
+        min_length=1,
+        description=(
+            "files with items, folders of such files, or patterns such as `mbbq/data/*_es.jsonl`"
+        ),
+    )
+    metadata: str | None = Field(
+        None,
+        description=(
+            "BBQ's `additional_metadata.csv`; without it, categories that cross two dimensions "
+            "have no bias scores"
+        ),
+    )
+    answers: Literal["scored", "written"] = Field(
+        "scored",
+        description=(
+            "how answers are obtained: `scored` reads the probabilities of the options, `written` "
+            "lets the model write and looks for the option in its answer"
+        ),
+    )
+    prompt: str = Field(
+        "letters",
+        description=(
+            f"what a model reads: {one_of(f'`{name}`' for name in PROMPTS)}, or a text that "
+            f"contains `{CONTEXT}` and `{QUESTION}`, and `{{options}}` where the options go with "
+            "their letters"
+        ),
+    )
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
+    orders: Literal["all", "file"] = Field(
+        "all",
+        description=(
+            "whether the options are asked in all six orders, or only in the order of the file"
+        ),
+    )
+    matching: Literal["unique", "paper"] = Field(
+        "unique",
+        description=(
+            "when a written answer chooses an option: with `unique`, if it commits to one; with "
+            "`paper`, as BBQ's own script decides"
+        ),
+    )
+
+    @field_validator("prompt")
+    @classmethod
+    def _known_prompt(cls, prompt: str) -> str:
+        if prompt not in PROMPTS and not (prompt.count(QUESTION) == prompt.count(CONTEXT) == 1):
+            raise ValueError(
+                f"expected {one_of(PROMPTS)}, or a text that contains {CONTEXT} and {QUESTION} "
+                "once each"
+            )
+        return prompt
+
+
 ANSWERS = {SCORED: "choice", WRITTEN: "text", PRECOMPUTED: "text", TEXTS: "choice", SPANS: "span"}
-"""The kind of the answers, by variant."""
+"""The kind of answers by variant."""
 VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
-"""How models are asked that need no prompt, by their task."""
+"""The variant by the task of models that read no prompt."""
 MULTIPLE_CHOICE_FIGURES = ("bias_and_accuracy",)
 DEFINITIONS = read_definitions("families/multiple_choice")
 
@@ -50,14 +127,16 @@ class MultipleChoice(Family):
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Returns the question to a model; None if the dataset is not for its task.
+        """Returns the variant and the kind of answers for a model, None if it is not asked.
 
-        Models of the dataset's task read a prompt, and some others question and context.
+        Models of the dataset's task read prompts. Models of the tasks in `VARIANT_OF_TASK` read
+        question and context.
         """
-        section, entry = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model]
+        section = section_of(MultipleChoiceDataset, grid, dataset)
+        entry = grid.models[model]
         variant = VARIANT_OF_TASK.get(entry.task)
         if entry.task == section.task:
-            # Published texts are read whatever the dataset asks others for.
+            # Answers in a file are texts, even if other models are scored.
             is_published = entry.source.precomputed == "texts"
             variant = PRECOMPUTED if is_published else section.answers
         if variant is None:
@@ -66,16 +145,16 @@ class MultipleChoice(Family):
             **section.model_dump(include={"prompt", "matching"}),
             **section.language_option(grid.word_lists),
         }
-        # Sections of extractive models alone have the key, and not where their answers are in a
-        # file.
+        # Only extractive models have the key, and not if their answers are in a file.
         if variant == SPANS and getattr(entry, "no_answer", False):
             options["abstains"] = True
             return Question(variant, "span", settings={"no_answer": True}, options=options)
         return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
-        """Returns the files of a dataset, and how they are asked."""
-        folder, section = Path(grid.word_lists), section_of(MultipleChoiceDataset, grid, dataset)
+        """Returns the files of a dataset with the options that determine its instances."""
+        folder = Path(grid.word_lists)
+        section = section_of(MultipleChoiceDataset, grid, dataset)
         return ItemFiles(
             files=tuple(folder / name for name in section.files),
             layout=section.layout,
@@ -88,11 +167,11 @@ class MultipleChoice(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the family's measures, and the flags against a cell."""
+        """Returns the measures, which are the same for all datasets, and the validity flags."""
         return {**self.own_measures, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Returns the text about the questions."""
+        """Describes the questions and their bias."""
         return (DEFINITIONS.about,)
 
     def cluster_texts(self, lists: QuestionSet) -> Sequence[str]:
@@ -105,7 +184,7 @@ class MultipleChoice(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet
     ) -> Iterator[Fault]:
-        """Yields a missing sample of many instances, or one larger than the dataset."""
+        """Yields a fault if many instances have no sample, or a sample has too many items."""
         key = f"datasets.{dataset}.sample"
         sample = section_of(MultipleChoiceDataset, grid, dataset).sample
         if variant in PROMPTED:
@@ -114,18 +193,18 @@ class MultipleChoice(Family):
         yield from sample_faults(source, key, sample, len(lists.items), "items")
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
-        """Returns the name of an item of a benchmark by its category and its id."""
-        names = load_reference(NAME_OF_ITEM)(fields, "")
-        return names[0] if names else None
+        """Returns the name of the item in a log, from its category and id; None without these."""
+        name = name_of_item(fields, "")
+        return name[0] if name else None
 
     def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:
-        """Names the figure of bias beside accuracy and abstention."""
+        """Returns the figure of bias beside accuracy and abstention."""
         return MULTIPLE_CHOICE_FIGURES
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Whether a model that learns all datasets that it is asked learns this one.
+        """Whether a model that is trained on all its datasets is trained on this one.
 
-        Only a dataset whose options are scored can be learned.
+        Only prompts whose options are scored can be learned.
         """
         train = grid.models[model].train
         if train is None or train.dataset:
@@ -134,7 +213,7 @@ class MultipleChoice(Family):
         return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Returns the options that decide how answers are read."""
+        """Returns the options by which answers are read."""
         section = section_of(MultipleChoiceDataset, grid, dataset)
         return section.model_dump(include={"prompt", "matching"})
 

@@ -1,4 +1,4 @@
-"""Which option models chose: the most probable one, or the one that they wrote."""
+"""Observations: the option that each answer chooses, the most probable or the one written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.languages import Language, language_of
-from biasgrid.families.multiple_choice.answers import option_as_published
-from biasgrid.families.multiple_choice.keys import KEYS
-from biasgrid.families.multiple_choice.prompts import prompt_of
+from biasgrid.families.multiple_choice.ask import KEYS
+from biasgrid.families.multiple_choice.bbq import read_as_published
+from biasgrid.families.multiple_choice.items import prompt_of
 from biasgrid.readers.choices import read_choice, read_excerpt
 from biasgrid.readers.menu import Menu
 from biasgrid.readers.reading import (
@@ -19,16 +19,15 @@ from biasgrid.readers.reading import (
     SEVERAL,
     Reader,
     Reading,
-    no_value,
     readings_of,
 )
 
 READ = ["instance", *KEYS]
-"""The columns of instances that are observed."""
+"""Columns of instances that `observe` reads."""
 SAID = ["instance", "probabilities", "status", "response", "starts", "ends", "answer"]
-"""The columns of predictions that are observed, of those that the kind has."""
-OF_MENU = ["options", "spoken", "places", "unknown_option"]
-"""The columns of instances that say which options a model saw, and in which order."""
+"""Columns of predictions that `observe` reads, if there."""
+MENU_COLUMNS = ["options", "spoken", "places", "unknown_option"]
+"""Columns of instances with the options that a model saw, and their order."""
 ANSWER_TYPES: Mapping[str, Any] = {
     "probabilities": pl.List(pl.Float64),
     "status": pl.String,
@@ -41,30 +40,33 @@ ANSWER_TYPES: Mapping[str, Any] = {
 def observe(
     instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Puts the chosen option beside each instance.
+    """Adds the chosen option to each instance.
 
     Args:
-        instances: the family's instances.
-        predictions: answers of the kind `choice`, of the options in the order asked, `text` or
+        instances: the instances.
+        predictions: answers of the kind `choice`, for the options in the order asked, `text` or
             `span`.
-        options: `prompt` and `matching`, see `section`; `abstains` of spans, where a model may find
-            no answer; and `language` where it is not English.
+        options: `prompt` and `matching`, keys of the dataset; `abstains` if a model that marks
+            spans may find no answer; `language` if it is not English.
 
     Returns:
-        By instance `READ`; `option`, the number of the option that was chosen, in the order of the
-        file, null where none was or several are as probable; `lean`, in -1..1, the share of the
-        target in the probability of all options less that of the other person (1, 0 and -1 where a
-        text was read; of spans, of the scores of both mentions, see `mention_scores`), null where
-        that is not known; `abstains`, whether the model could have answered `unknown`; and
-        `outcome`, one of `readers.reading.OUTCOMES`.
+        One row per instance: `READ`, and
+
+        - `option`, the number of the chosen option in the order of the file; null if none was
+          chosen, or several are as probable;
+        - `lean`, from -1 to 1, the share of the target in the probability of all options less that
+          of the other person; for a written answer 1, 0 or -1, for a span from the scores of both
+          mentions (see `mention_scores`); null without an answer or a target;
+        - `abstains`, whether the model can answer `unknown`;
+        - `outcome`, one of `readers.reading.OUTCOMES`.
     """
     is_span = "answer" in predictions.columns
     if is_span:
         predictions = predictions.with_columns(response="answer", mentions=mention_scores())
     columns = {"instance": pl.col("instance")}
     for name, dtype in ANSWER_TYPES.items():
-        is_there = name in predictions.columns
-        columns[name] = (pl.col(name) if is_there else pl.lit(None)).cast(dtype)
+        values = pl.col(name) if name in predictions.columns else pl.lit(None)
+        columns[name] = values.cast(dtype)
     columns["abstains"] = pl.lit(not is_span or "abstains" in options)
     answers = predictions.select(**columns)
     rows = instances.select(READ).sort("instance")
@@ -74,14 +76,15 @@ def observe(
         unknown = pl.col("options").list.get(pl.col("unknown_option")).cast(pl.String)
         is_none = pl.col("abstains") & (pl.col("response") == "")
         rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
-    rows = with_written_options(with_scored_options(rows), options)
+    rows = with_scored_options(rows)
+    rows = with_written_options(rows, options)
     return with_lean(rows).drop("response", "status")
 
 
 def mention_scores() -> pl.Expr:
-    """Returns the root of the probabilities that an answer is a mention (Li et al. 2020).
+    """Returns the scores of both mentions of people in the context (Li et al., 2020).
 
-    These are its probabilities to start and to end there.
+    A score is the root of the product of the probabilities that the answer starts and ends there.
     """
     scores = []
     for place in (0, 1):
@@ -91,7 +94,10 @@ def mention_scores() -> pl.Expr:
 
 
 def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds the most probable `option`, and the `shares` of all in the order of the file."""
+    """Adds the most probable `option`, and the `shares` of all options in the order of the file.
+
+    Both are null without probabilities; `option` is null, too, if several are as probable.
+    """
     probabilities = pl.col("probabilities").list
     shares = pl.col("probabilities") / probabilities.sum()
     is_read = probabilities.sum().fill_null(0) > 0
@@ -110,16 +116,16 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Adds the `option` that a text chooses, if there are no probabilities, and all `outcome`."""
+    """Adds the `option` that a text chooses if there are no probabilities, and every `outcome`."""
     language = language_of(options)
     is_span = bool(rows["mentions"].is_not_null().any())
     if options["matching"] == "paper":
-        reader = published_reader(options["prompt"], is_span)
+        reader = published_reader(options["prompt"], is_span=is_span)
     else:
-        reader = menu_reader(options["prompt"], is_span, language)
+        reader = menu_reader(options["prompt"], language, is_span=is_span)
     # Servers may give probabilities for some answers and texts for others.
     texts = rows.filter(pl.col("shares").is_null())
-    readings = readings_of(texts, OF_MENU, language, reader)
+    readings = readings_of(texts, MENU_COLUMNS, language, reader)
     value = pl.col("value").cast(pl.UInt8)
     read = readings.select(written=value, written_outcome="outcome")
     written = texts.select("instance").hstack(read)
@@ -127,9 +133,9 @@ def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.D
     is_scored = pl.col("shares").is_not_null()
     # Two options may be as probable.
     has_several = pl.col("option").is_null()
-    of_scores = pl.when(has_several).then(pl.lit(SEVERAL)).otherwise(pl.lit(ANSWERED))
-    of_texts = pl.col("written_outcome").cast(pl.String)
-    outcome = pl.when(is_scored).then(of_scores).otherwise(of_texts)
+    scored_outcome = pl.when(has_several).then(pl.lit(SEVERAL)).otherwise(pl.lit(ANSWERED))
+    written_outcome = pl.col("written_outcome").cast(pl.String)
+    outcome = pl.when(is_scored).then(scored_outcome).otherwise(written_outcome)
     rows = rows.with_columns(
         option=pl.coalesce("option", "written"),
         outcome=outcome.cast(pl.Enum(OUTCOMES)),
@@ -137,9 +143,9 @@ def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.D
     return rows.drop("written", "written_outcome")
 
 
-def menu_reader(prompt: str, is_span: bool, language: Language) -> Reader:
-    """Returns the reader of answers to a prompt; letters count where the prompt shows them."""
-    letters = prompt_of(prompt).shows_options and not is_span
+def menu_reader(prompt: str, language: Language, *, is_span: bool) -> Reader:
+    """Returns the reader of answers to a prompt; letters count if the prompt shows options."""
+    has_letters = prompt_of(prompt).shows_options and not is_span
     read_answer = read_excerpt if is_span else read_choice
 
     def read(
@@ -147,7 +153,7 @@ def menu_reader(prompt: str, is_span: bool, language: Language) -> Reader:
     ) -> Reading:
         texts = tuple(options[place] for place in places)
         names = tuple(spoken[place] for place in places)
-        menu = Menu(texts, letters, names, places.index(unknown))
+        menu = Menu(texts, has_letters, names, places.index(unknown))
         reading = read_answer(answer, menu, language)
         if reading.value is None:
             return reading
@@ -157,15 +163,14 @@ def menu_reader(prompt: str, is_span: bool, language: Language) -> Reader:
     return read
 
 
-def published_reader(prompt: str, is_span: bool) -> Reader:
+def published_reader(prompt: str, *, is_span: bool) -> Reader:
     """Returns the reader that decides as BBQ's own script does."""
     is_lettered = prompt_of(prompt).is_lettered and not is_span
 
     def read(
         answer: str, options: list[str], spoken: list[str], places: list[int], _unknown: int
     ) -> Reading:
-        option = option_as_published(answer, options, spoken, places if is_lettered else None)
-        return no_value() if option is None else Reading(option, ANSWERED, "published")
+        return read_as_published(answer, options, spoken, places if is_lettered else None)
 
     return read
 
@@ -176,17 +181,17 @@ def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
     # The numbers of all three options add up to 3.
     other = 3 - target.cast(pl.Int16) - pl.col("unknown_option").cast(pl.Int16)
     shares = pl.col("shares").list
-    of_shares = shares.get(target) - shares.get(other)
+    scored_lean = shares.get(target) - shares.get(other)
     is_target, is_other = option == target, option == other
-    of_option = is_target.cast(pl.Float64) - is_other.cast(pl.Float64)
-    of_answer = pl.coalesce(of_shares, of_option)
+    written_lean = is_target.cast(pl.Float64) - is_other.cast(pl.Float64)
+    option_lean = pl.coalesce(scored_lean, written_lean)
     first = pl.col("mentions").list.get(0, null_on_oob=True)
     second = pl.col("mentions").list.get(1, null_on_oob=True)
     both = first + second
     apart = pl.when(both > 0).then((first - second) / both)
     # Mentions stand in the order of the options that name somebody.
-    of_mentions = pl.when(target < other).then(apart).otherwise(-apart)
+    mention_lean = pl.when(target < other).then(apart).otherwise(-apart)
     is_span = pl.col("mentions").is_not_null()
     has_target = target.is_not_null()
-    lean = pl.when(~is_span).then(of_answer).when(has_target).then(of_mentions)
+    lean = pl.when(~is_span).then(option_lean).when(has_target).then(mention_lean)
     return rows.with_columns(lean=lean).drop("shares", "mentions")

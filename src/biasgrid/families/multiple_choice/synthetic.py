@@ -1,9 +1,9 @@
-"""Known effects of synthetic corpora of answers, which follow the stereotype in some items.
+"""Known effects: models are trained on a corpus whose answers follow the stereotype in some items.
 
 The strength is the share of items whose answer is the option that agrees with the stereotype,
-whatever the context says; all others have the right answer. So bias in ambiguous contexts is the
-strength, and accuracy there what it leaves. Which items these are is drawn within each template and
-condition.
+whatever the context says; the answer to all other items is right. So the bias in ambiguous contexts
+is the strength, and the accuracy there is 1 less the strength. The items are drawn at random within
+each template and condition.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import polars as pl
 
 from biasgrid.families.cell import measured_values
 from biasgrid.families.multiple_choice.items import OPTIONS
-from biasgrid.families.multiple_choice.measures import (
-    OF_ALL,
-    OF_TARGETS,
+from biasgrid.families.multiple_choice.measure import (
+    ANSWER_FORMULAS,
+    TARGET_FORMULAS,
     measure,
-    preference_ambiguous,
 )
 from biasgrid.families.multiple_choice.observe import observe
 from biasgrid.families.synthetic import (
@@ -29,11 +28,9 @@ from biasgrid.families.synthetic import (
     with_counts,
 )
 
-EFFECTS = [each.__name__ for each in (*OF_ALL, *OF_TARGETS) if each is not preference_ambiguous]
-"""The measures that the answers decide: to whom a model leans that answers `unknown` is not said in
-a corpus.
-"""
-ABOUT_PARTS = ("attribute_group", "group", "attribute", "template")
+# A corpus does not tell to whom a model leans that answers `unknown`.
+UNKNOWN_EFFECT = "preference_ambiguous"
+KEYS_WITHIN_CATEGORY = ("attribute_group", "group", "attribute", "template")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -42,7 +39,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Args:
         instances: the items, with candidates.
         bias: its strength is the share of items whose answer follows the stereotype; its options
-            have `prompt` and `matching`.
+            are `prompt` and `matching`.
 
     Returns:
         Numbers of categories (schema `SYNTHETIC`).
@@ -54,14 +51,19 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     answers = pl.DataFrame({"instance": rows["instance"], "probabilities": probabilities})
     observations = observe(instances, answers, bias.options)
     numbers = measured_values(measure, observations, bias.options).drop_nulls("value")
-    is_of_category = pl.all_horizontal(pl.col(ABOUT_PARTS).is_null())
-    numbers = numbers.filter(is_of_category, pl.col("measure").is_in(EFFECTS), options="")
-    parts = numbers.partition_by("measure", maintain_order=True)
-    return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
+    is_whole_category = pl.all_horizontal(pl.col(KEYS_WITHIN_CATEGORY).is_null())
+    numbers = numbers.filter(is_whole_category, options="")
+    measures = [formula.measure for formula in (*ANSWER_FORMULAS, *TARGET_FORMULAS)]
+    measures.remove(UNKNOWN_EFFECT)
+    tables = []
+    for name in numbers["measure"].unique(maintain_order=True):
+        if name in measures:
+            tables.append(known_effect_rows(numbers.filter(measure=name), bias, name))
+    return pl.concat(tables)
 
 
 def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `choice`, the right option in the corpus, and its `probability`, always 1."""
+    """Adds `choice`, the number of the answer in the corpus, and its `probability`, always 1."""
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     # All orders of an item's options have the same answer.
     items = rows.unique("item", keep="first", maintain_order=True)
@@ -74,7 +76,7 @@ def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> Sequence[int]:
-    """Returns how often each candidate of an instance is its answer."""
+    """Returns how often each candidate of an instance is its answer in the corpus."""
     return [repeats if row["places"][place] == row["choice"] else 0 for place in range(OPTIONS)]
 
 

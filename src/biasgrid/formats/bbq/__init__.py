@@ -1,6 +1,5 @@
-"""Files of BBQ and its relatives: `items_of(path, faults)` of `bbq`, `esbbq` and `kobbq` yields the
-items of a file.
+"""Files of answers that were published beside the items of BBQ and its relatives.
 
-`metadata` reads the authors' table of targets, `commands` answers that were published beside items,
-and `logits` those of encoders.
+`commands` imports answers of models that write, `logits` those of encoders. The items themselves
+are read by the family.
 """

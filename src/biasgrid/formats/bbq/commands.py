@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,15 +17,16 @@ from biasgrid.base.precomputed_file import (
     unique_responses,
     write_precomputed,
 )
-from biasgrid.families.multiple_choice.items import json_records
-from biasgrid.formats.bbq.bbq import category_name
-from biasgrid.formats.bbq.kobbq import tsv_records
+from biasgrid.base.records import JSON_LINE, Record, json_line_records
+from biasgrid.families.multiple_choice.layouts import (
+    IDENTIFIERS,
+    kobbq_records,
+    name_of_item,
+)
 from biasgrid.formats.bbq.logits import answers_of_logits
 
 LOGITS = ".csv"
-"""How the names of tables of logits end."""
-IDENTIFIERS = ("sample_id", "example_id", "instance_id")
-"""The fields with an item's id: of KoBBQ, where it is the whole name, of BBQ and of EsBBQ."""
+"""The ending of the names of tables of logits."""
 
 
 def import_file(
@@ -66,73 +67,57 @@ def import_file(
 
 
 def responses_of(file: Path, column: str, items: Path | None = None) -> list[PrecomputedResponse]:
-    """Returns precomputed responses, whose prompt is the name of an item as `items.Item` has it.
+    """Returns the answers of a file; the prompt of each is the name of an item.
 
     Args:
-        file: the file with the answers.
-        column: the field with the answers, or of logits the model.
-        items: the folder of items, which logits need.
+        file: the file.
+        column: the field with the answers; for logits the name of the model.
+        items: for logits, the folder of the items.
 
     Raises:
         InputError: the file cannot be read, a line has no id or no answer, or logits come without
             items.
     """
     if file.suffix == LOGITS:
-        if items is None:
-            problem = "logits, which do not contain the texts of the options"
-            expected = "`--items` with the folder of the items"
-            raise InputError([Fault(str(file), "", problem, expected)])
-        answers = answers_of_logits(file, column, items)
-        return [
-            PrecomputedResponse(item.name, item.category, 0, text or "", file.name)
-            for item, text in answers
-        ]
+        return responses_of_logits(file, column, items)
     faults: list[Fault] = []
     responses = []
-    read_records = tsv_records if file.suffix == ".tsv" else json_records
-    for record in read_records(file, faults):
-        where = f"line {record.line}"
+    for record in answered_items(file, faults):
         item = name_of_item(record.values, str(file))
         answer = record.values.get(column)
         if item is None:
-            faults.append(Fault(str(file), where, "no item id or no category", one_of(IDENTIFIERS)))
+            problem = "no item id or no category"
+            faults.append(Fault(str(file), record.where, problem, one_of(IDENTIFIERS)))
         elif not isinstance(answer, str):
             near = "" if column in record.values else nearest_name(column, record.values)
             problem = f"no text in {column!r}{near}"
-            faults.append(Fault(str(file), where, problem, "the field with the answers"))
+            faults.append(Fault(str(file), record.where, problem, "the field with the answers"))
         else:
-            source = f"{file.name}, {where}"
+            source = f"{file.name}, {record.where}"
             responses.append(PrecomputedResponse(*item, 0, answer, source))
     if faults:
         raise InputError(first_faults(faults, file))
     return responses
 
 
-def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None:
-    """Returns an item's name, as `items.Item` has it, and its category.
+def answered_items(file: Path, faults: list[Fault]) -> Iterator[Record]:
+    """Yields the rows of a table of KoBBQ (.tsv) or the lines of any other file."""
+    if file.suffix == ".tsv":
+        return kobbq_records(file, faults)
+    return json_line_records(file, JSON_LINE, faults)
 
-    Args:
-        fields: the item's fields, as the benchmark or the log of a harness has them.
-        file: the file's name, which may say that items are controls.
 
-    Returns:
-        None if the id or the category is missing.
+def responses_of_logits(file: Path, model: str, items: Path | None) -> list[PrecomputedResponse]:
+    """Returns the options with the largest logits as answers, empty if several have it.
+
+    Raises:
+        InputError: there are no items; or see `answers_of_logits`.
     """
-    texts = {
-        name: str(value).strip() for name, value in fields.items() if type(value) in (str, int)
-    }
-    field = next((name for name in IDENTIFIERS if texts.get(name)), None)
-    if field is None:
-        return None
-    identifier = texts[field]
-    # KoBBQ's ids begin with the category and are unique in the benchmark; those of the others are
-    # unique within a category.
-    is_whole_name = field == IDENTIFIERS[0]
-    category = texts.get("category", "")
-    if not category and is_whole_name:
-        category = identifier.partition("-")[0]
-    if not category:
-        return None
-    category = category_name(category, file)
-    name = identifier if is_whole_name else f"{category} {identifier}"
-    return name, category
+    if items is None:
+        problem = "logits, which do not contain the texts of the options"
+        expected = "`--items` with the folder of the items"
+        raise InputError([Fault(str(file), "", problem, expected)])
+    responses = []
+    for item, text in answers_of_logits(file, model, items):
+        responses.append(PrecomputedResponse(item.name, item.category, 0, text or "", file.name))
+    return responses

@@ -1,6 +1,4 @@
-"""BBQ's `df_bbq.csv`: the logits that encoders with a head for multiple choice gave to the three
-options of items.
-"""
+"""BBQ's `df_bbq.csv`: logits of encoders with a head for multiple choice, of the three options."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.families.multiple_choice.items import OPTIONS, Item
-from biasgrid.formats.bbq import bbq
+from biasgrid.families.multiple_choice.layouts import read_bbq
 
 SCORES = tuple(f"ans{place}" for place in range(OPTIONS))
 COLUMNS = ("index", "cat", "model", *SCORES)
@@ -92,8 +90,9 @@ def items_of_folder(folder: Path) -> Mapping[str, Item]:
     """
     faults: list[Fault] = []
     items: dict[str, Item] = {}
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]:
-        items |= {item.name: item for item in bbq.items_of(path, faults)}
+    paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]
+    for path in paths:
+        items |= {item.name: item for item in read_bbq(path, faults)}
     if not items and not faults:
         faults.append(Fault(str(folder), "", "no items", "files of BBQ's items, .jsonl"))
     if faults:

@@ -1,10 +1,74 @@
-"""Tables of the page of a cell: bias, accuracy and abstention side by side."""
+"""Evidence and page of a cell: answers in ambiguous contexts, and tables of its numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.evidence import Sentences, UnitView
+from biasgrid.families.multiple_choice.items import AMBIGUOUS
 from biasgrid.families.page import FirstScreen, PageColumns, Table
+
+# Evidence: items whose answers lean to the stereotype most, in the middle, and least
+
+
+def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+    """Returns answers in ambiguous contexts, sorted by how far their items lean to the stereotype.
+
+    Args:
+        cell: the cell.
+        about: `bias_type`, the category; None for all.
+
+    Returns:
+        Columns of `EVIDENCE`. `score` is the lean of the answer, `unit_value` the mean lean of the
+        answers to its item.
+    """
+    is_ambiguous = pl.col("condition").cast(pl.String) == AMBIGUOUS
+    rows = cell.observations.filter(is_ambiguous, ~pl.col("is_excluded"))
+    rows = rows.with_columns(pl.col("row", "about").cast(pl.String)).drop_nulls("lean")
+    if about:
+        rows = rows.filter(row=about["bias_type"])
+    rows = rows.with_columns(unit_value=pl.col("lean").mean().over("item"))
+    rows = rows.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
+    options = pl.col("options").cast(pl.List(pl.String)).list
+    return rows.select(
+        "template",
+        "instance",
+        "unit_value",
+        bias_type="row",
+        group="about",
+        unit="item",
+        score="lean",
+        expected=options.get(pl.col("target")),
+        said=options.get(pl.col("option")),
+        measure=pl.lit("bias_ambiguous"),
+        options=pl.lit(""),
+    )
+
+
+SENTENCES = Sentences(
+    ranked_answers,
+    explained=("bias_type",),
+    measure="bias_ambiguous",
+    concerns=lambda about: pl.col("row") == about["bias_type"],
+    about={"bias_type": "bias_type"},
+    rows_kept=6,
+    asked={"text": "text"},
+    view=UnitView(
+        "lean to the stereotype, in an ambiguous context",
+        columns={
+            "Group": ("name", "group"),
+            "Asked": ("text", "text"),
+            "Agrees with the stereotype": ("name", "expected"),
+            "Answer": ("name", "said"),
+            "Lean": ("number", "score"),
+        },
+    ),
+)
+
+# Page: bias beside accuracy and abstention
 
 FIRST_SCREEN = FirstScreen(
     "Questions with options",
@@ -22,7 +86,7 @@ SHOWN = {
     "Unknown, disambiguated": "unknown_disambiguated",
     "Coverage": "coverage",
 }
-"""By titles, the measures that stand side by side."""
+"""Measures side by side, by heading."""
 VALUE_COLUMNS: PageColumns = {title: ("number", name) for title, name in SHOWN.items()}
 BIAS_COLUMNS: PageColumns = {
     "Bias, ambiguous": VALUE_COLUMNS["Bias, ambiguous"],
@@ -38,8 +102,6 @@ ABSTENTION_COLUMNS: PageColumns = {
     "n": ("count", "n"),
     "q": ("number", "q"),
 }
-
-
 CATEGORY: PageColumns = {"Category": ("name", "bias_type")}
 HAS_CATEGORY = (pl.col("options") == "") & pl.col("bias_type").is_not_null()
 
