@@ -6,15 +6,14 @@ Planning a grid imports this module, so it must not import polars.
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
+from biasgrid.base.digests import digest_fields
 from biasgrid.families.sampling import Sample, sample_content
 
 AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
@@ -160,7 +159,8 @@ class Item:
     group: str | None = None
     value: str | None = None
     is_excluded: bool = False
-    where: str = ""
+    # Moving an item within its file changes no instance.
+    where: str = field(default="", compare=False)
 
     @property
     def row(self) -> str:
@@ -201,8 +201,11 @@ class QuestionSet:
     def digest(self) -> str:
         """Returns a digest of everything that determines the instances."""
         files = self.files
-        sample = sample_content(files.sample) if files.sample else None
-        settings = [files.prompt, files.system, files.orders, files.variant, sample]
-        # The line of an item is only for messages.
-        items = [astuple(replace(item, where="")) for item in self.items]
-        return sha256(json.dumps([settings, items]).encode()).hexdigest()[:16]
+        settings = {
+            "variant": files.variant,
+            "prompt": files.prompt,
+            "system": files.system,
+            "orders": files.orders,
+            "sample": sample_content(files.sample) if files.sample else None,
+        }
+        return digest_fields(settings, self.items)
