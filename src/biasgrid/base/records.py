@@ -125,8 +125,9 @@ class JsonRecord(Record):
     """An object of a JSON file, whose places are paths such as `data.intrasentence[0].id`."""
 
     def place(self, field: str) -> str:
-        """Returns the path of a field."""
-        return f"{self.where}.{field}"
+        """Returns the path of a field, or of the record itself if the field is empty."""
+        # The place of the object that is the whole file is empty.
+        return ".".join(filter(None, (self.where, field)))
 
     def child(self, field: str, values: Mapping[str, Any]) -> JsonRecord:
         """Returns an object within this one; its faults make this record invalid, too."""
