@@ -19,14 +19,13 @@ from transformers.utils import logging
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.sections import Hyperparameters
-from biasgrid.families.counterfactual.expand import expand
+from biasgrid.families.counterfactual.ask import corpus, expand
 from biasgrid.families.counterfactual.family import FAMILY
-from biasgrid.families.counterfactual.observe import observe, records_of_cases
+from biasgrid.families.counterfactual.observe import observe, outputs_of
 from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
-from biasgrid.families.counterfactual.reading import read
-from biasgrid.families.counterfactual.synthetic import corpus
+from biasgrid.families.counterfactual.read import read
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.groups.terms import difference, scores_of_terms
+from biasgrid.groups.terms import difference, records_of, scores_of_terms
 from biasgrid.stats.clusters import clusters_from_texts
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import SIGNIFICANT
@@ -96,7 +95,8 @@ def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl
     predictions = pl.DataFrame(
         {"instance": instances["instance"], "probabilities": said.tolist()}
     ).with_columns(pl.col("probabilities").cast(pl.List(pl.Float32)))
-    records = records_of_cases(observe(instances, predictions, OPTIONS), OPTIONS)
+    observations = observe(instances, predictions, OPTIONS)
+    records = records_of(observations, outputs_of(observations, OPTIONS))
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
     settings = StatisticsSettings(clusters_from_texts(FAMILY.cluster_texts(lists), "auto"))
     sums = [difference(scores).named("difference") for scores in scores_of_terms(records, values)]

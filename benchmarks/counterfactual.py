@@ -32,9 +32,9 @@ from transformers import (
     BertTokenizerFast,
 )
 
-from biasgrid.families.counterfactual.expand import expand
+from biasgrid.families.counterfactual.ask import expand
 from biasgrid.families.counterfactual.pack import CasePackFiles
-from biasgrid.families.counterfactual.reading import read
+from biasgrid.families.counterfactual.read import read
 from biasgrid.groups.measures import distance, measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records

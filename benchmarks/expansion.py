@@ -15,9 +15,9 @@ from pathlib import Path
 from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.families.counterfactual.expand import expand as expand_cases
+from biasgrid.families.counterfactual.ask import expand as expand_cases
 from biasgrid.families.counterfactual.pack import CasePackFiles
-from biasgrid.families.counterfactual.reading import read as read_pack
+from biasgrid.families.counterfactual.read import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.pack import AttributeRow, WordLists, types_of

@@ -24,7 +24,7 @@ from small_estimates import reference, settings_of, sums_of_cell
 from small_packs import read_pack
 from small_tables import whole
 
-from biasgrid.families.counterfactual.expand import expand
+from biasgrid.families.counterfactual.ask import expand
 from biasgrid.families.counterfactual.observe import observe
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.estimates import EstimatedCell, estimate_cell

@@ -24,7 +24,7 @@ from small_items import Line, instances_of, item_files, line, numbers_of, observ
 from small_rewriting import LISTS
 from small_tables import whole
 
-from biasgrid.families.counterfactual.expand import expand as expand_cases
+from biasgrid.families.counterfactual.ask import expand as expand_cases
 from biasgrid.families.counterfactual.pack import CasePack, CaseTemplate, GroupSlot, Slot
 from biasgrid.families.decision.data import Decision, DecisionFiles, Decisions
 from biasgrid.families.decision.measures import expand as expand_decisions

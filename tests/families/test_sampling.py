@@ -16,7 +16,7 @@ from small_tables import whole
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.families.counterfactual.expand import cases_of_sample
+from biasgrid.families.counterfactual.ask import cases_of_sample
 from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample

@@ -15,8 +15,8 @@ from small_tables import predictions_of, write_instances
 from worlds import Array
 
 from biasgrid.families.cell import measure_cell, observe_in_parts, whole_table
+from biasgrid.families.counterfactual.ask import KEYS
 from biasgrid.families.counterfactual.family import flags_of_cases
-from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES, TASK_ANSWERS
 from biasgrid.groups.definitions import measures_of_groups

@@ -16,7 +16,7 @@ def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     candidates.
     """
     # Tests of models ask BiaXposer's own, which need no family.
-    from biasgrid.families.counterfactual.keys import KEYS
+    from biasgrid.families.counterfactual.ask import KEYS
 
     most = max(len(row.get("targets") or ()) for row in rows)
     candidates = [f"candidate{place + 1}" for place in range(most)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
-from biasgrid.families.counterfactual.reading import read
+from biasgrid.families.counterfactual.read import read
 
 HEADER = {"group_token": "<group>", "input_names": ["text"], "label_name": "label"}
 BIASES = {

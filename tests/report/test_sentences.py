@@ -11,7 +11,7 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.evidence import SENTENCES as CASES
+from biasgrid.families.counterfactual.show import SENTENCES as CASES
 from biasgrid.families.evidence import Sentences, example_payloads
 from biasgrid.families.probe.evidence import SENTENCES as ITEMS
 from biasgrid.families.probe.observe import observe

@@ -15,8 +15,8 @@ from project import Project
 from shared import made_once
 from tiny_checkpoints import save_classifier
 
+from biasgrid.families.counterfactual.ask import KEYS
 from biasgrid.families.counterfactual.family import FAMILY
-from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances

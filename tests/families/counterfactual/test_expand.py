@@ -15,7 +15,7 @@ from small_packs import BIASES, make_pack, pack_of, targets_of
 from small_tables import whole
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.counterfactual.expand import expand, expand_cases, schema_of_pack
+from biasgrid.families.counterfactual.ask import expand, expand_cases, schema_of_pack
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys
 

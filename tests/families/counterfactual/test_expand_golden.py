@@ -12,7 +12,7 @@ from small_packs import make_pack, read_pack, targets_of
 from small_tables import whole
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.counterfactual.expand import expand, schema_of_pack
+from biasgrid.families.counterfactual.ask import expand, schema_of_pack
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.tables.files import validate_table
 

@@ -14,7 +14,7 @@ from small_measures import with_options
 from small_packs import read_pack
 from small_tables import whole
 
-from biasgrid.families.counterfactual.expand import expand
+from biasgrid.families.counterfactual.ask import expand
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.tables.completeness import IncompleteCell
 

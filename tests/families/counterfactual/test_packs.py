@@ -12,8 +12,9 @@ import pytest
 from small_packs import read_pack
 from small_tables import whole
 
-from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles, read_fillings
+from biasgrid.families.counterfactual.ask import expand
+from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
+from biasgrid.families.counterfactual.read import read_fillings
 from biasgrid.families.sampling import BlockSample
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"

@@ -17,9 +17,8 @@ from small_cases import cases_of
 from small_packs import make_pack, pack_of
 from small_tables import whole, write_instances
 
-from biasgrid.families.counterfactual import synthetic as family
-from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.keys import KEYS
+from biasgrid.families.counterfactual import ask as family
+from biasgrid.families.counterfactual.ask import KEYS, expand
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC

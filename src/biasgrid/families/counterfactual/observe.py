@@ -1,4 +1,4 @@
-"""Responses to cases: one row per instance and per part of an intersection, and their records."""
+"""Observations: responses to cases, one row per instance and per part of an intersection."""
 
 from __future__ import annotations
 
@@ -9,38 +9,21 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.languages import language_of
+from biasgrid.families.counterfactual.ask import KEYS
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, TargetOutputs
 from biasgrid.groups.scores import SCORES
-from biasgrid.groups.terms import records_of
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import column, table
 
+OBSERVED_KEYS = ("case", "swapped_case", "template", "bias_type", "group", "term")
 OBSERVATIONS = table(
     "observations of cases",
     {
         "instance": column(pl.UInt32, description="the instance"),
         "part": column(pl.Boolean, description="whether this is one part of an intersection"),
-        "case": column(
-            pl.UInt32,
-            description="template and fillings; the instances of a case differ only in the term",
-        ),
-        "swapped_case": column(
-            pl.UInt32, description="the case with the fillings in reversed order", nullable=True
-        ),
-        "template": column(pl.UInt16, description="the template, numbered from 0"),
-        "bias_type": column(
-            pl.Categorical,
-            description=(
-                "what the groups have in common, such as religion; ` & ` joins those "
-                "of an intersection"
-            ),
-        ),
-        "group": column(pl.Categorical, description="the group, or those of an intersection"),
-        "term": column(
-            pl.Categorical, description="the group's identity term, or those of an intersection"
-        ),
+        **{name: KEYS[name] for name in OBSERVED_KEYS},
         "text": column(pl.String, description="the first text"),
         "text_pair": column(pl.String, description="the second text, if any", nullable=True),
         "expected": column(
@@ -50,7 +33,7 @@ OBSERVATIONS = table(
             pl.String, description="the most probable class or target word, or the answer"
         ),
         "score": column(pl.Float64, description="the main score, which decides failures"),
-        "label": column(pl.Int16, description="classifiers: the right class", nullable=True),
+        "label": KEYS["label"],
         "probabilities": column(
             pl.List(pl.Float32), description="of each class or target word", nullable=True
         ),
@@ -62,8 +45,6 @@ OBSERVATIONS = table(
         ),
     },
 )
-
-
 IDENTITY_KEYS = ["bias_type", "group", "term"]
 """The columns of an instance that have one part for each bias type of an intersection."""
 
@@ -135,16 +116,6 @@ def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
     """Returns the names of classes, null for a number that is no class."""
     names = dict(enumerate(labels))
     return label.cast(pl.Int64).replace_strict(names, default=None, return_dtype=pl.String)
-
-
-def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
-    """Makes a record of each observation.
-
-    Args:
-        observations: from `observe`.
-        options: see `measure.measure`.
-    """
-    return records_of(observations, outputs_of(observations, options))
 
 
 def outputs_of(responses: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:

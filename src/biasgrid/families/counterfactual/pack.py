@@ -1,4 +1,7 @@
-"""A pack: templates with placeholders, their fillings, and the social groups of cases."""
+"""A pack: templates with placeholders, their fillings, and the social groups of cases.
+
+Planning a grid imports this module, so it must not import polars.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import normal_form, similar_names
-from biasgrid.base.text import read_json, read_text
+from biasgrid.base.records import JsonRecord
+from biasgrid.base.text import read_json
 from biasgrid.families.sampling import Sample, sample_content
 
 if TYPE_CHECKING:
@@ -40,7 +43,6 @@ CASE_PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
 WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
 """The mask in texts; models have masks of their own."""
-FILLINGS_EXPECTED = "a file with one filling per line, or a folder of such files"
 JSON_TYPES: dict[type, str] = {
     dict: "an object",
     list: "a list",
@@ -203,73 +205,6 @@ class Fillings:
     named: bool
 
 
-def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
-    """Reads the fillings of all tokens.
-
-    A file's name without its suffix is a token, and so is every folder that it is in: a folder's
-    fillings are those of all files below it, and equal names mean one token. Blank lines and
-    repeated fillings of a token are dropped.
-
-    Args:
-        path: the folder, or a single file; None for no fillings.
-        faults: the list to which faults are added.
-    """
-    before = len(faults)
-    fillings_by_token: dict[str, dict[str, Filling]] = {}
-    for file, tokens in files_with_tokens(path):
-        lines = read_filling_lines(file, faults)
-        for token in tokens:
-            fillings = fillings_by_token.setdefault(token, {})
-            for filling in lines:
-                fillings.setdefault(filling.text, filling)
-    for token, fillings in fillings_by_token.items():
-        for text, similar in similar_names(fillings, normal_form):
-            filling, earlier = fillings[text], fillings[similar]
-            problem = (
-                f"{text!r} is {similar!r} of {earlier.file}, line {earlier.line}, in a "
-                "different Unicode normal form"
-            )
-            expected = f"each filling of {token!r} once, or all in the normal form NFC"
-            faults.append(Fault(filling.file, f"line {filling.line}", problem, expected))
-    of = {token: list(fillings.values()) for token, fillings in fillings_by_token.items()}
-    return Fillings(of, complete=len(faults) == before, named=path is not None)
-
-
-def files_with_tokens(path: Path | None) -> Iterator[tuple[Path, list[str]]]:
-    """Yields files of fillings in sorted order, each with the tokens that it fills.
-
-    Args:
-        path: a folder, of which dot-files and dot-folders are left out, or a single file; None
-            for no files.
-    """
-    if path is None:
-        return
-    if not path.is_dir():
-        yield path, [path.stem]
-        return
-    for file in sorted(path.rglob("*")):
-        place = file.relative_to(path)
-        is_hidden = any(part.startswith(".") for part in place.parts)
-        if file.is_file() and not is_hidden:
-            # A folder may have the name of a file in it.
-            yield file, list(dict.fromkeys([*place.parent.parts, place.stem]))
-
-
-def read_filling_lines(file: Path, faults: list[Fault]) -> list[Filling]:
-    """Reads the lines of a file that are not blank, stripped; adds to the faults if it cannot."""
-    try:
-        text = read_text(file, FILLINGS_EXPECTED)
-    except InputError as error:
-        faults += error.faults
-        return []
-    fillings = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        content = line.strip()
-        if content:
-            fillings.append(Filling(content, str(file), number))
-    return fillings
-
-
 @dataclass(frozen=True)
 class CaseTemplate:
     """A template. It has exactly one of label, targets and answer, which are to be predicted.
@@ -428,13 +363,15 @@ class CasePack:
                     yield Identity(bias_types, groups, terms)
 
     def digest(self) -> str:
-        """Digests the content of the instances: file names and unused fillings do not count."""
-        content = asdict(self)
-        del content["sample"]
-        # A pack without a sample keeps the digest that it had before there were samples.
-        if self.sample:
-            content["sample"] = sample_content(self.sample)
-        return sha256(json.dumps(content).encode()).hexdigest()[:16]
+        """Returns a digest of everything that determines the instances."""
+        content = {
+            "group_tokens": self.group_tokens,
+            "templates": self.templates,
+            "fillings": self.fillings,
+            "biases": self.biases,
+            "sample": sample_content(self.sample) if self.sample else None,
+        }
+        return digest_fields(content)
 
 
 def json_type(value: Any) -> str:
@@ -447,13 +384,13 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
-    """Reads a JSON file that holds an object; None if it does not, with the reason in the faults.
+def read_object(path: Path, expected: str, faults: list[Fault]) -> JsonRecord | None:
+    """Reads a JSON file that holds an object; None if it does not, which is a fault.
 
     Args:
         path: the file.
-        expected: the expected content, for a fault.
-        faults: the list to which faults are added.
+        expected: a description of the file, for messages.
+        faults: list to which faults are added, those of the object, too.
     """
     try:
         content = read_json(path, expected)
@@ -461,6 +398,6 @@ def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any
         faults += error.faults
         return None
     if isinstance(content, dict):
-        return content
+        return JsonRecord(path, "", content, faults)
     faults.append(Fault(str(path), "", f"contains {json_type(content)}", expected))
     return None

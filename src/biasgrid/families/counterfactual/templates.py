@@ -1,4 +1,7 @@
-"""Reads template files, and checks them with their fillings, terms and the task of the models."""
+"""Reads template files, and checks them with their fillings, terms and the task of the models.
+
+A template is refused if models cannot be asked it as it stands: nothing is left out or repaired.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.base.names import SPACING, spacing_problem
+from biasgrid.base.records import JsonRecord
 from biasgrid.families.counterfactual.pack import (
     MASK_TOKEN,
     CaseTemplate,
@@ -65,10 +69,9 @@ class TemplateHeader:
 
 @dataclass(frozen=True)
 class LocatedTemplate:
-    """A template and its place."""
+    """A template and the object of its file."""
 
-    file: str
-    where: str
+    record: JsonRecord
     template: CaseTemplate
 
 
@@ -95,7 +98,7 @@ def read_case_templates(
         bias_types: the known bias types; empty if their file is faulty, so that no bias type of a
             template is reported as unknown.
         fillings: the fillings of all tokens.
-        faults: the list to which faults are added.
+        faults: list to which faults are added.
 
     Returns:
         The header of the first file that has one without faults (None if there is none), and the
@@ -106,63 +109,61 @@ def read_case_templates(
         problem = "this folder contains no template file"
         expected = "at least one file whose name ends in .json"
         faults.append(Fault(str(path), "", problem, expected))
-    first: tuple[str, TemplateHeader] | None = None
+    first: tuple[Path, TemplateHeader] | None = None
     templates: list[LocatedTemplate] = []
     for file in files:
-        content = read_object(file, TEMPLATE_EXPECTED, faults)
-        if content is None:
+        record = read_object(file, TEMPLATE_EXPECTED, faults)
+        if record is None:
             continue
-        header = read_header(str(file), content, bias_types, faults)
+        header = read_header(record, bias_types)
         if header is None:
             continue
-        first = first or (str(file), header)
-        check_agreement(str(file), header, *first, faults)
-        reader = TemplateReader(str(file), header, fillings, faults)
-        templates += reader.templates(content["templates"])
-    check_label_kinds(templates, faults)
+        first = first or (file, header)
+        check_agreement(record, header, *first)
+        templates += TemplateReader(header, fillings).templates(record)
+    check_label_kinds(templates)
     return first[1] if first else None, templates
 
 
-def read_header(
-    file: str, content: dict[str, Any], bias_types: Collection[str], faults: list[Fault]
-) -> TemplateHeader | None:
-    """Reads the header of a template file; None if it is faulty.
+# The header of a file
+
+
+def read_header(record: JsonRecord, bias_types: Collection[str]) -> TemplateHeader | None:
+    """Returns the header of a template file, None if it is faulty.
 
     Args:
-        file: the file.
-        content: its content, whose single templates are not looked at.
+        record: the file; its single templates are not looked at.
         bias_types: the known bias types; empty if they are unknown.
-        faults: the list to which faults are added.
     """
-    before = len(faults)
-    check_template_keys(file, content, faults)
-    if len(faults) > before:
+    content = record.values
+    check_template_keys(record)
+    if not record.is_valid:
         return None
     templates = content["templates"]
     if not isinstance(templates, list) or not templates:
         problem = "no templates" if templates == [] else f"is {json_type(templates)}"
-        faults.append(Fault(file, "templates", problem, TEMPLATE_KEYS["templates"]))
-    tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
+        record.refuse("templates", problem, TEMPLATE_KEYS["templates"])
+    tokens = read_group_tokens(record, bias_types)
     names = content["input_names"]
     if not is_input_names(names):
         expected = "a list of one or two different names"
-        faults.append(Fault(file, "input_names", f"is {as_json(names)}", expected))
+        record.refuse("input_names", f"is {as_json(names)}", expected)
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
-        faults.append(Fault(file, "label_name", f"is {as_json(label)}", "a name that no input has"))
-    return TemplateHeader(tokens, tuple(names), label) if len(faults) == before else None
+        record.refuse("label_name", f"is {as_json(label)}", "a name that no input has")
+    return TemplateHeader(tokens, tuple(names), label) if record.is_valid else None
 
 
-def check_template_keys(file: str, content: dict[str, Any], faults: list[Fault]) -> None:
-    """Reports unknown and missing keys of a template file."""
-    for key in content:
+def check_template_keys(record: JsonRecord) -> None:
+    """Refuses unknown and missing keys of a template file."""
+    for key in record.values:
         if key not in TEMPLATE_KEYS:
             problem = f"unknown key{nearest_name(key, TEMPLATE_KEYS)}"
-            faults.append(Fault(file, key, problem, one_of(TEMPLATE_KEYS)))
+            record.refuse(key, problem, one_of(TEMPLATE_KEYS))
     for key, meaning in TEMPLATE_KEYS.items():
-        if key not in content:
-            faults.append(Fault(file, key, "missing key", meaning))
+        if key not in record.values:
+            record.refuse(key, "missing key", meaning)
 
 
 def is_input_names(value: Any) -> bool:
@@ -177,77 +178,66 @@ def is_names(value: Any) -> bool:
     return all(isinstance(name, str) and name for name in value)
 
 
-def read_group_tokens(
-    file: str, content: Any, bias_types: Collection[str], faults: list[Fault]
-) -> dict[str, str | None]:
-    """Reads the group tokens: one for every bias type, or one for each of several bias types.
+def read_group_tokens(record: JsonRecord, bias_types: Collection[str]) -> dict[str, str | None]:
+    """Returns the bias type of each group token, None for a token of every bias type.
 
     Args:
-        file: the file.
-        content: the value of the key `group_token`.
+        record: the file.
         bias_types: the known bias types; empty if they are unknown.
-        faults: the list to which faults are added.
-
-    Returns:
-        The bias type of each token, None for a token of every bias type.
     """
+    content = record.values["group_token"]
     if isinstance(content, str) and content.strip():
         return {content: None}
     if not isinstance(content, dict) or not content or not all(token.strip() for token in content):
-        faults.append(Fault(file, "group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED))
+        record.refuse("group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED)
         return {}
     earlier_types: list[Any] = []
     for token, bias_type in content.items():
-        where = f"group_token.{token}"
-        check_token_parts(file, token, content, faults)
+        field = f"group_token.{token}"
+        check_token_parts(record, token, content)
         if not isinstance(bias_type, str):
-            problem = f"is {json_type(bias_type)}"
-            faults.append(Fault(file, where, problem, "the name of a bias type"))
+            record.refuse(field, f"is {json_type(bias_type)}", "the name of a bias type")
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
-            faults.append(Fault(file, where, problem, one_of(bias_types)))
+            record.refuse(field, problem, one_of(bias_types))
         elif bias_type in earlier_types:
             problem = f"{bias_type!r} a second time"
-            expected = "a different bias type for each token"
-            faults.append(Fault(file, where, problem, expected))
+            record.refuse(field, problem, "a different bias type for each token")
         earlier_types.append(bias_type)
     return content
 
 
-def check_token_parts(file: str, token: str, tokens: Iterable[str], faults: list[Fault]) -> None:
-    """Reports a group token that is part of another one."""
+def check_token_parts(record: JsonRecord, token: str, tokens: Iterable[str]) -> None:
+    """Refuses a group token that is part of another one."""
     for longer in tokens:
         if token in longer and token != longer:
-            problem = f"is part of {longer!r}"
             expected = "group tokens none of which is part of another"
-            faults.append(Fault(file, f"group_token.{token}", problem, expected))
+            record.refuse(f"group_token.{token}", f"is part of {longer!r}", expected)
 
 
 def check_agreement(
-    file: str, header: TemplateHeader, first_file: str, first: TemplateHeader, faults: list[Fault]
+    record: JsonRecord, header: TemplateHeader, first_file: Path, first: TemplateHeader
 ) -> None:
-    """Reports differences between the headers of a file and of the first one of its folder."""
-    values = {
-        "group_token": (header.group_tokens, first.group_tokens),
-        "input_names": (header.input_names, first.input_names),
-        "label_name": (header.label_name, first.label_name),
-    }
-    for key, (value, first_value) in values.items():
-        if value != first_value:
+    """Refuses a header that differs from that of the first file of the folder."""
+    for key in ("group_token", "input_names", "label_name"):
+        name = "group_tokens" if key == "group_token" else key
+        if getattr(header, name) != getattr(first, name):
             problem = f"not what {first_file} has"
-            faults.append(Fault(file, key, problem, f"the same {key} in all files of the folder"))
+            record.refuse(key, problem, f"the same {key} in all files of the folder")
 
 
-def check_label_kinds(templates: Sequence[LocatedTemplate], faults: list[Fault]) -> None:
-    """Reports labels of another kind than the label of the first template."""
+# Templates
+
+
+def check_label_kinds(templates: Sequence[LocatedTemplate]) -> None:
+    """Refuses labels of another kind than the label of the first template."""
     for located in templates:
         first = templates[0]
         kind, first_kind = label_type(located.template), label_type(first.template)
         if kind != first_kind:
-            first_label = f"that of {first.where} in {first.file} is {first_kind}"
-            problem = f"its label is {kind}, {first_label}"
-            expected = "the same kind of label in all templates"
-            faults.append(Fault(located.file, located.where, problem, expected))
+            place = f"{first.record.where} in {first.record.file}"
+            problem = f"its label is {kind}, that of {place} is {first_kind}"
+            located.record.refuse("", problem, "the same kind of label in all templates")
 
 
 def label_type(template: CaseTemplate) -> str:
@@ -262,41 +252,35 @@ class TemplateReader:
     """Reads the templates of one file.
 
     Attributes:
-        file: the file.
         header: the keys of the file that hold for all of its templates.
         fillings: the fillings of all tokens.
-        faults: the list to which faults are added.
     """
 
-    file: str
     header: TemplateHeader
     fillings: Fillings
-    faults: list[Fault]
 
-    def templates(self, contents: list[Any]) -> list[LocatedTemplate]:
+    def templates(self, file_record: JsonRecord) -> list[LocatedTemplate]:
         """Returns the templates that have no faults."""
         templates = []
-        for position, content in enumerate(contents):
-            where = f"templates[{position}]"
-            before = len(self.faults)
+        for position, content in enumerate(file_record.values["templates"]):
+            field = f"templates[{position}]"
             if not isinstance(content, dict):
-                self.fault(where, f"is {json_type(content)}", "an object")
+                file_record.refuse(field, f"is {json_type(content)}", "an object")
                 continue
-            template = self.template(where, content)
-            if template is not None and len(self.faults) == before:
-                templates.append(LocatedTemplate(self.file, where, template))
+            record = file_record.child(field, content)
+            template = self.template(record)
+            if template is not None and record.is_valid:
+                templates.append(LocatedTemplate(record, template))
         return templates
 
-    def fault(self, where: str, problem: str, expected: str) -> None:
-        """Adds a fault of this file."""
-        self.faults.append(Fault(self.file, where, problem, expected))
+    def template(self, record: JsonRecord) -> CaseTemplate | None:
+        """Returns a template; None if an input or the label is missing or of a wrong type.
 
-    def template(self, where: str, content: dict[str, Any]) -> CaseTemplate | None:
-        """Reads a template; None if an input or the label is missing or of a wrong type.
-
-        The faults of a template that is returned are in `faults`, too.
+        A template that is returned is of use only if the record is valid.
         """
-        if not self.has_fields(where, content):
+        content = record.values
+        self.check_fields(record)
+        if not record.is_valid:
             return None
         # Fields that the header does not name are read too: placeholders are counted over all texts
         # of a template.
@@ -304,11 +288,10 @@ class TemplateReader:
         split = split_texts(strings.values(), list(self.header.group_tokens))
         texts = dict(zip(strings, split, strict=True))
         inputs = tuple(texts[name] for name in self.header.input_names)
-        are_filled = [
-            self.check_placeholders(f"{where}.{name}", text) for name, text in texts.items()
-        ]
-        if all(are_filled):
-            self.check_groups(where, inputs, texts.get(self.header.label_name, ()))
+        for name, text in texts.items():
+            self.check_placeholders(record, name, text)
+        if record.is_valid:
+            self.check_groups(record, inputs, texts.get(self.header.label_name, ()))
         label = content[self.header.label_name]
         slots = slots_of(texts.values())
         if isinstance(label, str):
@@ -317,67 +300,60 @@ class TemplateReader:
             return CaseTemplate(inputs, slots, targets=tuple(label))
         return CaseTemplate(inputs, slots, label=label)
 
-    def has_fields(self, where: str, content: dict[str, Any]) -> bool:
-        """Reports inputs and labels that are missing or of a wrong type.
-
-        Returns:
-            Whether there is none.
-        """
-        before = len(self.faults)
+    def check_fields(self, record: JsonRecord) -> None:
+        """Refuses inputs and labels that are missing or of a wrong type."""
+        content = record.values
         inputs, label = self.header.input_names, self.header.label_name
         unnamed = [name for name in content if name not in (*inputs, label)]
         for name in inputs:
             if name not in content:
                 problem = f"no {name!r}{nearest_name(name, unnamed)}"
-                self.fault(where, problem, f"the input {name!r}, because input_names lists it")
+                record.refuse("", problem, f"the input {name!r}, because input_names lists it")
             elif not isinstance(content[name], str):
-                self.fault(f"{where}.{name}", f"is {json_type(content[name])}", "a string")
+                record.refuse(name, f"is {json_type(content[name])}", "a string")
         if label not in content:
             problem = f"no {label!r}{nearest_name(label, unnamed)}"
-            self.fault(where, problem, f"the label {label!r}, because label_name names it")
+            record.refuse("", problem, f"the label {label!r}, because label_name names it")
         elif not is_label(content[label]):
-            self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL_EXPECTED)
-        return len(self.faults) == before
+            record.refuse(label, f"is {as_json(content[label])}", LABEL_EXPECTED)
 
-    def check_placeholders(self, where: str, text: TemplateText) -> bool:
-        """Reports placeholders without fillings and texts that are nearly placeholders.
+    def check_placeholders(self, record: JsonRecord, field: str, text: TemplateText) -> None:
+        """Refuses placeholders without fillings and texts that are nearly placeholders.
 
-        Returns:
-            Whether there is none. If files of fillings could not be read, nothing is reported.
+        If files of fillings could not be read, nothing is refused.
         """
         if not self.fillings.complete:
-            return True
-        before = len(self.faults)
+            return
         fillings = self.fillings.of
         placeholders = [*self.header.group_tokens, *(f"<{token}>" for token in fillings)]
         names = [placeholder.strip("<>") for placeholder in placeholders]
         for token in dict.fromkeys(slot.token for slot in slots_of([text])):
             if token not in fillings:
                 problem = f"nothing fills <{token}>{self.hint(token, names)}"
-                self.fault(where, problem, one_of(placeholders))
+                record.refuse(field, problem, one_of(placeholders))
             elif not fillings[token]:
                 problem = f"no fillings for <{token}>: its files are empty"
-                self.fault(where, problem, "one filling per line")
-        self.check_near_placeholders(where, text, names)
-        return len(self.faults) == before
+                record.refuse(field, problem, "one filling per line")
+        self.check_near_placeholders(record, field, text, names)
 
     def check_near_placeholders(
-        self, where: str, text: TemplateText, names: Collection[str]
+        self, record: JsonRecord, field: str, text: TemplateText, names: Collection[str]
     ) -> None:
-        """Reports literal text such as `<naem>`, which looks like a placeholder but is none.
+        """Refuses literal text such as `<naem>`, which looks like a placeholder but is none.
 
         Args:
-            where: the place of the text.
+            record: the template.
+            field: the field with the text.
             text: the text.
             names: the names of all placeholders. Text that is like none of them is no fault.
         """
         literals = "\n".join(part for part in text if isinstance(part, str))
         for almost in ALMOST_PLACEHOLDER.findall(literals):
             name = almost[1:-1].split(":")[0]
-            is_known = name in self.fillings.of
-            hint = "" if is_known else nearest_name(name, names)
-            if is_known or hint:
-                self.fault(where, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
+            has_fillings = name in self.fillings.of
+            hint = "" if has_fillings else nearest_name(name, names)
+            if has_fillings or hint:
+                record.refuse(field, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
 
     def hint(self, token: str, names: Collection[str]) -> str:
         """Returns a likely reason why a placeholder has no fillings, empty if there is none."""
@@ -389,17 +365,17 @@ class TemplateReader:
         return "; the dataset names no `fillings`"
 
     def check_groups(
-        self, where: str, inputs: Iterable[TemplateText], answer: TemplateText
+        self, record: JsonRecord, inputs: Iterable[TemplateText], answer: TemplateText
     ) -> None:
-        """Reports a template whose inputs do not tell social groups apart."""
+        """Refuses a template whose inputs do not tell social groups apart."""
         in_inputs = self.group_tokens_in(inputs)
         only_in_answer = self.group_tokens_in([answer]) - in_inputs
         if not in_inputs:
-            self.fault(where, "no group token in its inputs", one_of(self.header.group_tokens))
+            record.refuse("", "no group token in its inputs", one_of(self.header.group_tokens))
         elif only_in_answer:
             token = sorted(only_in_answer)[0]
             problem = f"no {token} in its inputs, but one in {self.header.label_name!r}"
-            self.fault(where, problem, "each group token of the label in an input as well")
+            record.refuse("", problem, "each group token of the label in an input as well")
 
     def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
         """Returns the group tokens in texts and in the fillings of their slots."""
@@ -419,33 +395,34 @@ def is_label(value: Any) -> bool:
     return is_names(value) or (isinstance(value, str) and bool(value.strip()))
 
 
-def check_distinct_templates(templates: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
-    """Reports templates that have the same inputs as an earlier one."""
+def check_distinct_templates(templates: Iterable[LocatedTemplate]) -> None:
+    """Refuses templates that have the same inputs as an earlier one."""
     first_with: dict[tuple[TemplateText, ...], LocatedTemplate] = {}
     for located in templates:
         first = first_with.setdefault(located.template.inputs, located)
         if first is not located:
-            problem = f"has the same inputs as {first.where} in {first.file}"
-            faults.append(Fault(located.file, located.where, problem, "each template once"))
+            problem = f"has the same inputs as {first.record.where} in {first.record.file}"
+            located.record.refuse("", problem, "each template once")
+
+
+# Whether models of a task can be asked
 
 
 @dataclass(frozen=True)
 class TaskChecks:
-    """Reports templates that models of a task cannot be asked.
+    """Refuses templates that models of a task cannot be asked.
 
     Attributes:
         task: their task.
         header: the keys that hold for all templates.
         fillings: the fillings by token.
         biases: identity terms by bias type and group.
-        faults: the list to which faults are added.
     """
 
     task: str
     header: TemplateHeader
     fillings: dict[str, list[str]]
     biases: dict[str, GroupTerms]
-    faults: list[Fault]
 
     def check(self, templates: Iterable[LocatedTemplate]) -> None:
         """Checks the templates that are for the task."""
@@ -456,23 +433,25 @@ class TaskChecks:
             if template.task != self.task:
                 continue
             if template.targets is not None:
-                self.check_targets(located, template.targets)
+                self.check_targets(located.record, template.targets)
                 if self.has_inputs(located, 1, one_input):
-                    self.check_masks(located, template.inputs[0])
+                    self.check_masks(located.record, template.inputs[0])
             if template.answer is not None and self.has_inputs(located, 2, two_inputs):
-                self.check_answer(located, template.answer, template.inputs[1])
+                self.check_answer(located.record, template.answer, template.inputs[1])
 
     def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
-        """Whether a template has as many inputs as models read; reports another number."""
+        """Whether a template has as many inputs as models read; another number is a fault."""
         if len(located.template.inputs) == count:
             return True
         problem = f"is {as_json(self.header.input_names)}"
         expected = f"{expected}, for {self.task}"
-        self.faults.append(Fault(located.file, "input_names", problem, expected))
+        # The names of inputs are those of the file, not of the template.
+        record = located.record
+        record.faults.append(Fault(str(record.file), "input_names", problem, expected))
         return False
 
-    def check_masks(self, located: LocatedTemplate, text: TemplateText) -> None:
-        """Reports a text that has not exactly one mask with each of its fillings."""
+    def check_masks(self, record: JsonRecord, text: TemplateText) -> None:
+        """Refuses a text that has not exactly one mask with each of its fillings."""
         least = most = 0
         for part in text:
             if isinstance(part, GroupSlot):
@@ -485,12 +464,11 @@ class TaskChecks:
         if least == most == 1:
             return
         problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
-        where = f"{located.where}.{self.header.input_names[0]}"
-        self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
+        record.refuse(self.header.input_names[0], problem, f"exactly one {MASK_TOKEN}")
 
-    def check_targets(self, located: LocatedTemplate, targets: Sequence[str]) -> None:
-        """Reports target words that are repeated, badly spaced, or hold a placeholder or mask."""
-        where = f"{located.where}.{self.header.label_name}"
+    def check_targets(self, record: JsonRecord, targets: Sequence[str]) -> None:
+        """Refuses target words that are repeated, badly spaced, or hold a placeholder or mask."""
+        field = self.header.label_name
         for word, count in Counter(targets).items():
             target = f"the target word {as_json(word)}"
             spacing = spacing_problem(word)
@@ -498,17 +476,14 @@ class TaskChecks:
             is_literal = all(isinstance(part, str) for part in parts)
             if count > 1:
                 problem = f"{target} appears {count} times"
-                self.faults.append(Fault(located.file, where, problem, "each target word once"))
+                record.refuse(field, problem, "each target word once")
             if spacing:
-                self.faults.append(Fault(located.file, where, f"{target} {spacing}", SPACING))
+                record.refuse(field, f"{target} {spacing}", SPACING)
             elif MASK_TOKEN in word or not is_literal:
-                problem = f"{target} contains a placeholder"
-                self.faults.append(Fault(located.file, where, problem, "only words"))
+                record.refuse(field, f"{target} contains a placeholder", "only words")
 
-    def check_answer(
-        self, located: LocatedTemplate, answer: TemplateText, context: TemplateText
-    ) -> None:
-        """Reports an answer that is not in its context in every instance; upper case is ignored."""
+    def check_answer(self, record: JsonRecord, answer: TemplateText, context: TemplateText) -> None:
+        """Refuses an answer that is not in its context in every instance; upper case is ignored."""
         # Once the slots with few fillings are filled, the answer is often in the context with any
         # fillings of the others, so those are filled first.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
@@ -520,9 +495,7 @@ class TaskChecks:
         if outside:
             filled_answer, filled_context = outside
             problem = f"the answer {filled_answer!r} is not in the context {filled_context!r}"
-            where = f"{located.where}.{self.header.label_name}"
-            expected = "an answer that appears in the context"
-            self.faults.append(Fault(located.file, where, problem, expected))
+            record.refuse(self.header.label_name, problem, "an answer that appears in the context")
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
         """Returns the texts that fill a hole, with marks for the group tokens in fillings."""

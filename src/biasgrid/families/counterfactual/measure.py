@@ -1,4 +1,8 @@
-"""Measures of how differently models answer cases about two social groups, and checks of cells."""
+"""Measures of how differently a model answers cases about two social groups, and checks of cells.
+
+The measures are those of all families of groups (`biasgrid.groups`); titles and limits of the
+checks are in measures.yaml.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +15,22 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.observe import (
-    OBSERVATIONS,
-    observe,
-    outputs_of,
-    records_of_cases,
-)
+from biasgrid.families.counterfactual.observe import outputs_of
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_with_interval
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
-from biasgrid.groups.terms import derive
+from biasgrid.groups.terms import derive, records_of
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
 
-__all__ = ["OBSERVATIONS", "derive", "finishes", "measure", "observe", "validity"]
+# The numbers of all families of groups are derived and finished in the same way.
+__all__ = ["derive", "finishes", "measure", "validity"]
 
 
 def measure(
     observations: pl.DataFrame, options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
-    """Measures the groups of a cell.
+    """Yields the sums and tables of the groups of a cell; see `groups.measures.measure_groups`.
 
     Args:
         observations: rows of `OBSERVATIONS`.
@@ -38,12 +38,9 @@ def measure(
             `groups.measures.measure_groups`; for classifiers `labels`, the names of the classes,
             and `fixed_class`, the class whose probability groups are compared by; for masked
             language models `top_k`, how many of the most probable words count as right.
-
-    Yields:
-        The sums and tables of `groups.measures.measure_groups`.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
-    records = records_of_cases(observations, options)
+    records = records_of(observations, outputs_of(observations, options))
     class_name = options.get("fixed_class")
     fixed_class = None
     if class_name is not None:
@@ -53,7 +50,7 @@ def measure(
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields the checks of whether a cell was measured at all; see `measures.yaml`."""
+    """Yields the checks of a cell."""
     # Parts of intersections repeat responses.
     responses = cell.observations.filter(~pl.col("part"))
     outputs = outputs_of(responses, cell.options)

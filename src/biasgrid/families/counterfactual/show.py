@@ -1,4 +1,7 @@
-"""The evidence for differences of groups: cases with the largest, median, smallest difference."""
+"""Evidence and page of a cell: cases in which groups are furthest apart.
+
+The tables of the page are the tables of groups.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.families.evidence import Sentences, UnitView
+from biasgrid.families.page import FirstScreen
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.records import ALL_CASES
 from biasgrid.tables.files import means_by
@@ -18,7 +22,7 @@ from biasgrid.tables.metric import options_text
 CASE_KEYS = ["bias_type", "case"]
 
 
-def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+def ranked_cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the responses about two groups in cases, those with the largest differences first.
 
     Args:
@@ -111,7 +115,7 @@ def concerns_bias_type(about: Mapping[str, str]) -> pl.Expr:
 
 
 SENTENCES = Sentences(
-    cases,
+    ranked_cases,
     explained=("bias_type", "group"),
     measure="score",
     concerns=concerns_bias_type,
@@ -119,4 +123,11 @@ SENTENCES = Sentences(
     about={"bias_type": "bias_type"},
     strongest=5,
     view=UnitView("both groups are apart by", option="case"),
+)
+
+FIRST_SCREEN = FirstScreen(
+    "Same sentence, other group",
+    "How far apart are two groups?",
+    "was shown the same sentence with one group swapped for another",
+    columns=({"largest_gap": ""},),
 )

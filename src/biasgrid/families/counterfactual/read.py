@@ -1,5 +1,7 @@
 """Reads packs in BiaXposer's formats: bias types with their identity terms, templates and fillings.
 
+Planning a grid imports this module, so it must not import polars.
+
 BiaXposer itself reports no fault of its files, and makes other instances of them in some cases:
 
 - `|` in a text or a filling is a character like any other; it used to shift the texts after it.
@@ -7,8 +9,8 @@ BiaXposer itself reports no fault of its files, and makes other instances of the
   which used to be left in the text. Tokens that begin with `group` are ordinary placeholders; they
   used to be left in the text.
 - A group token in the label (an answer) is filled with the term; it used to be left in the label.
-- Fillings are stripped of all white space around them; blank lines and repeated fillings of a
-  token are dropped. They used to make cases.
+- Fillings are stripped of all white space around them; blank lines, lines that begin with `#` and
+  repeated fillings of a token are dropped. They used to make cases.
 - A template that holds no group token is refused; it used to be asked once per term, always with
   the same answer.
 - Templates with the same inputs are refused; there each makes cases of its own. So are target words
@@ -22,13 +24,20 @@ BiaXposer itself reports no fault of its files, and makes other instances of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
-from biasgrid.base.names import SPACING, fold_name, similar_names, spacing_problem
+from biasgrid.base.names import (
+    SPACING,
+    fold_name,
+    normal_form,
+    similar_names,
+    spacing_problem,
+)
+from biasgrid.base.records import JsonRecord, list_lines
 from biasgrid.families.counterfactual.pack import (
     CASE_PLACEHOLDER,
     JOIN,
@@ -36,10 +45,10 @@ from biasgrid.families.counterfactual.pack import (
     CasePack,
     CasePackFiles,
     Filling,
+    Fillings,
     GroupTerms,
     as_json,
     json_type,
-    read_fillings,
     read_object,
     readable_text,
     slots_of,
@@ -53,6 +62,7 @@ from biasgrid.families.counterfactual.templates import (
 from biasgrid.families.family import TokenCounts
 
 MOST_CASE_INSTANCES = 2**32 - 1
+FILLINGS_EXPECTED = "a file with one filling per line, or a folder of such files"
 
 
 def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
@@ -68,9 +78,9 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     for token in slot_tokens:
         texts[token] = texts_of_fillings(fillings.of.get(token, []), list(group_tokens), faults)
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
-    check_distinct_templates(located, faults)
+    check_distinct_templates(located)
     if header and files.task:
-        TaskChecks(files.task, header, texts, biases, faults).check(located)
+        TaskChecks(files.task, header, texts, biases).check(located)
     pack = CasePack(group_tokens, templates, texts, biases, files.sample)
     # Files with faults may hold less than they should, so their instances are not counted.
     if not faults and pack.instances > MOST_CASE_INSTANCES:
@@ -80,55 +90,58 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     return pack, list(dict.fromkeys(faults))
 
 
+# Groups and their terms
+
+
 def read_biases(
     path: Path, chosen: Sequence[str] | None, faults: list[Fault]
 ) -> dict[str, GroupTerms]:
-    """Reads bias types: `{bias type: {group: [identity term, ...]}}`.
+    """Returns the identity terms by bias type and group: `{bias type: {group: [term, ...]}}`.
 
     Args:
         path: the file.
         chosen: the bias types to return, in the order of the file; None for all.
-        faults: the list to which faults are added, those of bias types that are not chosen too.
+        faults: list to which faults are added, those of bias types that are not chosen too.
     """
     expected = "an object of bias types: {bias type: {group: [identity term, ...]}}"
-    content = read_object(path, expected, faults)
-    if content is None:
+    record = read_object(path, expected, faults)
+    if record is None:
         return {}
-    file = str(path)
+    content = record.values
     if not content:
-        faults.append(Fault(file, "", "no bias types", "at least one bias type"))
-    check_names(file, "", "bias type", content, faults)
+        record.refuse("", "no bias types", "at least one bias type")
+    check_names(record, "", "bias type", content)
     for name in chosen or ():
         if name not in content:
             problem = f"has no bias type {name!r}{nearest_name(name, content)}"
-            faults.append(Fault(file, "", problem, one_of(content)))
+            record.refuse("", problem, one_of(content))
     biases = {}
     for name, groups in content.items():
-        terms = read_groups_of_bias(file, name, groups, faults)
+        terms = read_groups_of_bias(record, name, groups)
         if chosen is None or name in chosen:
             biases[name] = terms
     return biases
 
 
-def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fault]) -> GroupTerms:
-    """Reads the groups of a bias type; without groups if the content is no object."""
+def read_groups_of_bias(record: JsonRecord, bias_type: str, content: Any) -> GroupTerms:
+    """Returns the terms of a bias type by group; empty if the content is no object."""
     if not isinstance(content, dict):
         expected = "an object: {group: [identity term, ...]}"
-        faults.append(Fault(file, bias_type, f"is {json_type(content)}", expected))
+        record.refuse(bias_type, f"is {json_type(content)}", expected)
         return {}
     if len(content) < 2:
         count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
-        faults.append(Fault(file, bias_type, count, "at least two groups to compare"))
-    check_names(file, bias_type, "group", content, faults)
+        record.refuse(bias_type, count, "at least two groups to compare")
+    check_names(record, bias_type, "group", content)
     groups = {}
     for group, terms in content.items():
-        groups[group] = read_terms(file, f"{bias_type}.{group}", terms, faults)
-    check_shared_terms(file, bias_type, groups, faults)
+        groups[group] = read_terms(record, f"{bias_type}.{group}", terms)
+    check_shared_terms(record, bias_type, groups)
     return groups
 
 
-def check_shared_terms(file: str, bias_type: str, groups: GroupTerms, faults: list[Fault]) -> None:
-    """Reports terms that are in several groups of a bias type."""
+def check_shared_terms(record: JsonRecord, bias_type: str, groups: GroupTerms) -> None:
+    """Refuses terms that are in several groups of a bias type."""
     group_of: dict[str, str] = {}
     for group, terms in groups.items():
         for term in dict.fromkeys(map(fold_name, terms)):
@@ -136,29 +149,29 @@ def check_shared_terms(file: str, bias_type: str, groups: GroupTerms, faults: li
             if first_group != group:
                 problem = f"the term {as_json(term)} is already in the group {as_json(first_group)}"
                 expected = "each term in only one group of a bias type"
-                faults.append(Fault(file, f"{bias_type}.{group}", problem, expected))
+                record.refuse(f"{bias_type}.{group}", problem, expected)
 
 
-def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list[str]:
-    """Reads the identity terms of a group; those that are no strings are left out."""
+def read_terms(record: JsonRecord, field: str, content: Any) -> list[str]:
+    """Returns the identity terms of a group; those that are no strings are left out."""
     if not isinstance(content, list):
-        faults.append(Fault(file, where, f"is {json_type(content)}", "a list of identity terms"))
+        record.refuse(field, f"is {json_type(content)}", "a list of identity terms")
         return []
     if not content:
-        faults.append(Fault(file, where, "no identity terms", "at least one identity term"))
+        record.refuse(field, "no identity terms", "at least one identity term")
     for position, term in enumerate(content):
-        place = f"{where}[{position}]"
+        place = f"{field}[{position}]"
         problem = term_problem(term)
         if problem:
-            faults.append(Fault(file, place, problem, "an identity term"))
+            record.refuse(place, problem, "an identity term")
         else:
-            check_names(file, place, "term", [term], faults)
+            check_names(record, place, "term", [term])
     terms = [term for term in content if isinstance(term, str)]
-    check_alike(file, where, "term", terms, faults)
+    check_alike(record, field, "term", terms)
     for term, count in Counter(terms).items():
         if count > 1:
             repeated = f"{as_json(term)} appears {count} times"
-            faults.append(Fault(file, where, repeated, "each term once in a group"))
+            record.refuse(field, repeated, "each term once in a group")
     return terms
 
 
@@ -173,38 +186,33 @@ def term_problem(term: Any) -> str | None:
     return None
 
 
-def check_names(
-    file: str, where: str, noun: str, names: Iterable[str], faults: list[Fault]
-) -> None:
-    """Reports names that look like other names, that hold `&` as a word, or are badly spaced.
+def check_names(record: JsonRecord, field: str, noun: str, names: Iterable[str]) -> None:
+    """Refuses names that look like other names, that hold `&` as a word, or are badly spaced.
 
     Args:
-        file: the file.
-        where: the place in the file.
+        record: the file.
+        field: the place of the names.
         noun: `bias type`, `group` or `term`.
         names: the names.
-        faults: the list to which faults are added.
     """
-    check_alike(file, where, noun, names, faults)
+    check_alike(record, field, noun, names)
     for name in names:
         named = f"the {noun} {as_json(name)}"
         spacing = spacing_problem(name)
         # At the end of a name the sign would make a join with the name that follows it.
         if JOIN in f" {name} ":
             expected = f"no & as a word: {JOIN!r} joins the parts of an intersection"
-            faults.append(Fault(file, where, f"{named} contains & as a word", expected))
+            record.refuse(field, f"{named} contains & as a word", expected)
         elif spacing:
-            faults.append(Fault(file, where, f"{named} {spacing}", SPACING))
+            record.refuse(field, f"{named} {spacing}", SPACING)
 
 
-def check_alike(
-    file: str, where: str, noun: str, names: Iterable[str], faults: list[Fault]
-) -> None:
-    """Reports names that differ from an earlier one only in case or their normal form."""
+def check_alike(record: JsonRecord, field: str, noun: str, names: Iterable[str]) -> None:
+    """Refuses names that differ from an earlier one only in case or their normal form."""
     for name, other in similar_names(names):
         pair = f"{as_json(name)} differs from {as_json(other)}"
         problem = f"the {noun} {pair} only in case or normal form"
-        faults.append(Fault(file, where, problem, f"each {noun} once"))
+        record.refuse(field, problem, f"each {noun} once")
 
 
 def check_group_tokens(
@@ -222,6 +230,61 @@ def check_group_tokens(
                         problem = f"the term {as_json(term)} contains the group token {token}"
                         where = f"{bias_type}.{group}"
                         faults.append(Fault(file, where, problem, "terms without group tokens"))
+
+
+# Fillings
+
+
+def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
+    """Returns the fillings of all tokens.
+
+    A file's name without its suffix is a token, and so is every folder that it is in: a folder's
+    fillings are those of all files below it, and equal names mean one token. Blank lines, comments
+    and repeated fillings of a token are dropped.
+
+    Args:
+        path: the folder, or a single file; None for no fillings.
+        faults: list to which faults are added.
+    """
+    before = len(faults)
+    fillings_by_token: dict[str, dict[str, Filling]] = {}
+    for file, tokens in files_with_tokens(path):
+        lines = list_lines(file, FILLINGS_EXPECTED, faults)
+        for token in tokens:
+            fillings = fillings_by_token.setdefault(token, {})
+            for line in lines:
+                fillings.setdefault(line.text, Filling(line.text, str(file), line.number))
+    for token, fillings in fillings_by_token.items():
+        for text, similar in similar_names(fillings, normal_form):
+            filling, earlier = fillings[text], fillings[similar]
+            problem = (
+                f"{text!r} is {similar!r} of {earlier.file}, line {earlier.line}, in a "
+                "different Unicode normal form"
+            )
+            expected = f"each filling of {token!r} once, or all in the normal form NFC"
+            faults.append(Fault(filling.file, f"line {filling.line}", problem, expected))
+    of = {token: list(fillings.values()) for token, fillings in fillings_by_token.items()}
+    return Fillings(of, complete=len(faults) == before, named=path is not None)
+
+
+def files_with_tokens(path: Path | None) -> Iterator[tuple[Path, list[str]]]:
+    """Yields files of fillings in sorted order, each with the tokens that it fills.
+
+    Args:
+        path: a folder, of which dot-files and dot-folders are left out, or a single file; None
+            for no files.
+    """
+    if path is None:
+        return
+    if not path.is_dir():
+        yield path, [path.stem]
+        return
+    for file in sorted(path.rglob("*")):
+        place = file.relative_to(path)
+        is_hidden = any(part.startswith(".") for part in place.parts)
+        if file.is_file() and not is_hidden:
+            # A folder may have the name of a file in it.
+            yield file, list(dict.fromkeys([*place.parent.parts, place.stem]))
 
 
 def texts_of_fillings(
@@ -245,6 +308,9 @@ def texts_of_fillings(
     return list(dict.fromkeys(texts))
 
 
+# Plan
+
+
 def planned_instances(pack: CasePack, token_counts: TokenCounts | None = None) -> PlannedCases:
     """Returns the plan of a pack, which does not depend on the tokens of a model."""
     return PlannedCases(pack)
@@ -266,7 +332,7 @@ class PlannedCases:
         if self.pack.sample is None:
             return self.pack.instances
         # Planning starts faster without polars.
-        from biasgrid.families.counterfactual.expand import cases_of_sample
+        from biasgrid.families.counterfactual.ask import cases_of_sample
 
         chosen = cases_of_sample(self.pack, self.pack.sample)
         instances = 0
@@ -281,7 +347,7 @@ class PlannedCases:
         Returns:
             For each the second input (empty if there is none), the first input, and the targets.
         """
-        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
+        from biasgrid.families.counterfactual.ask import candidates_of, expand_cases
 
         steps = min(SAMPLED_CASES, self.pack.cases)
         rows: list[tuple[str, str, Sequence[str]]] = []
