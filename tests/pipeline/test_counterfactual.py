@@ -83,6 +83,27 @@ def test_each_template_is_asked_with_each_term(cell: Pipeline) -> None:
     assert cell.instances["text"][0] == "They hired the woman."
 
 
+def test_comments_among_fillings_are_not_asked(tmp_path: Path) -> None:
+    fillings = tmp_path / "fillings"
+    fillings.mkdir()
+    (fillings / "place.txt").write_text("# Buildings\nmuseum\n  # Outdoors\npark # north\n")
+    templates = [
+        {"text": f"They {verb} the <group> at the <place>.", "label": label}
+        for verb, label in VERBS.items()
+    ]
+    classifier = Task(
+        "text-classification",
+        {"labels": {"bad": "NEG", "good": "POS"}},
+        {"labels": ["bad", "good"], "fillings": "fillings"},
+    )
+    asked = cell_of(tmp_path, classifier, templates, answer).instances["text"].to_list()
+    assert asked[:: len(TERMS)][:2] == [
+        "They hired the woman at the museum.",
+        "They hired the woman at the park # north.",
+    ]
+    assert len(asked) == 2 * len(VERBS) * len(TERMS)
+
+
 def test_groups_differ_in_the_class_and_not_in_what_is_right(cell: Pipeline) -> None:
     of = {"bias_type": "gender", "group": "female", "other": "male"}
     good = cell.row("difference", **of)
