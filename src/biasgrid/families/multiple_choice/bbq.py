@@ -23,7 +23,7 @@ WORDS_COMPARED = 2
 def read_as_published(
     answer: str, options: Sequence[str], spoken: Sequence[str], places: Sequence[int] | None
 ) -> Reading:
-    """Returns the reading of an answer, whose value is the number of an option; see below."""
+    """Returns the option that an answer chooses as a reading; see `option_as_published`."""
     option = option_as_published(answer, options, spoken, places)
     return no_value() if option is None else Reading(option, ANSWERED, "published")
 
