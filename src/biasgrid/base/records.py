@@ -146,13 +146,16 @@ class ListLine(NamedTuple):
     text: str
 
 
-def list_lines(path: Path, expected: str, faults: list[Fault]) -> list[ListLine]:
+def list_lines(
+    path: Path, expected: str, faults: list[Fault], *, is_needed: bool = False
+) -> list[ListLine]:
     """Returns the lines of a text list that are neither blank nor comments.
 
     Args:
         path: the file.
         expected: a description of the file, for messages.
         faults: list to which a fault is added if the file cannot be read; there are then no lines.
+        is_needed: whether a list without any line is a fault, too.
     """
     try:
         text = read_text(path, expected)
@@ -164,6 +167,9 @@ def list_lines(path: Path, expected: str, faults: list[Fault]) -> list[ListLine]
         content = line.strip()
         if content and not content.startswith(COMMENT_MARK):
             lines.append(ListLine(number, content))
+    if is_needed and not lines:
+        problem = "only comments" if text.strip() else "the file is empty"
+        faults.append(Fault(str(path), "", problem, "one item per line"))
     return lines
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.text import word_list_lines
+from biasgrid.base.records import list_lines
 
 SYSTEM_HEAD = "[system]"
 PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]|\{[^{}\s]+\}")
@@ -51,7 +51,7 @@ def read_prompts(
     """
     files: dict[AnyPrompt, Path] = {}
     for path in paths:
-        prompt = make(path, word_list_lines(path, faults), faults)
+        prompt = make(path, list_lines(path, "a word list", faults, is_needed=True), faults)
         if prompt in files:
             problem = f"the same prompt as {files[prompt]}"
             faults.append(Fault(str(path), "", problem, "different prompts"))

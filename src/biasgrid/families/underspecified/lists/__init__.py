@@ -1,1 +1,0 @@
-"""The lines of word lists, the subjects in them, and files of stereotypes."""
